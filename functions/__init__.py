@@ -1,0 +1,1 @@
+"""The Python services: each subpackage but `core` is a process of its own."""

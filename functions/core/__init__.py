@@ -1,0 +1,1 @@
+"""What several services need and nothing else: settings, database, tokens, errors, logging."""

@@ -1,0 +1,30 @@
+"""Settings that every service reads from its environment."""
+
+from pathlib import Path
+
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ServiceSettings(BaseSettings):
+    """Common settings; a service subclasses this and adds its own.
+
+    Attributes:
+        host, port: where the service listens; loopback unless a container says otherwise.
+        database_url: libpq URL of the service's own database role.
+        database_pool_size: connections kept open at most (the budget of all services is in tests/faults).
+        log_level: a level name of the standard library.
+    """
+
+    model_config = SettingsConfigDict(extra="ignore")
+
+    host: str = "127.0.0.1"
+    port: int
+    database_url: str
+    database_pool_size: int = 10
+    log_level: str = "INFO"
+
+
+class TokenSettings(ServiceSettings):
+    """Adds the key set with which access tokens of this project are verified."""
+
+    jwks_path: Path

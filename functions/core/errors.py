@@ -17,15 +17,20 @@ FALLBACK = {
 
 @dataclass
 class Refusal(Exception):
-    """An answer that tells the person what went wrong: HTTP status, stable slug, exact text."""
+    """An answer that tells the person what went wrong: HTTP status, stable slug, exact text.
+
+    `details` is what PostgREST would answer under that name: text, or None.
+    """
 
     status: int
     code: str
     message: str
+    details: str | None = None
 
     def body(self) -> dict[str, str]:
         """`error` as the specification's functions answer, `code` for clients to branch on."""
-        return {"error": self.message, "code": self.code}
+        body = {"error": self.message, "code": self.code}
+        return body if self.details is None else {**body, "details": self.details}
 
 
 def refusal_of(error: psycopg.Error) -> Refusal | None:
@@ -36,6 +41,6 @@ def refusal_of(error: psycopg.Error) -> Refusal | None:
     if error.sqlstate == "PGRST":
         message = orjson.loads(error.diag.message_primary or "{}")
         detail = orjson.loads(error.diag.message_detail or "{}")
-        return Refusal(int(detail["status"]), message["code"], message["message"])
+        return Refusal(int(detail["status"]), message["code"], message["message"], message.get("details"))
     fallback = FALLBACK.get(error.sqlstate or "")
     return Refusal(*fallback) if fallback else None

@@ -1,0 +1,24 @@
+"""admin-approve-deposit: approve or reject a pending deposit, once."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from functions.edge.door import Administrator
+from functions.edge.shapes import Decision, Reason, Shape
+
+router = APIRouter()
+
+
+class DepositDecision(Shape):
+    """The decision; a rejection without a reason is recorded as 'No reason provided'."""
+
+    deposit_id: UUID
+    action: Decision
+    reason: Reason | None = None
+
+
+@router.post("/admin-approve-deposit")
+async def admin_approve_deposit(caller: Administrator, decision: DepositDecision) -> Response:
+    """Answer `{success, deposit}`; 409 `already_decided` says who decided and when."""
+    return await caller.call("public.decide_deposit", decision.deposit_id, decision.action, decision.reason)

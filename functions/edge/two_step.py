@@ -1,0 +1,63 @@
+"""Two-step sign-in of administrators: time-based codes whose secret lies sealed in the row.
+
+A code counts once: the database keeps the last time step used and takes only later ones.
+"""
+
+import io
+import time
+from typing import Any
+
+import pyotp
+import segno
+
+from functions.core.database import Connection
+from functions.core.errors import Refusal
+from functions.edge.sealing import Sealed, Sealer
+
+STEP_SECONDS = 30
+CODE_ASKED = Refusal(401, "totp_required", "Enter the six-digit code")
+CODE_WRONG = Refusal(401, "totp_invalid", "That code did not match. Codes change every 30 seconds.")
+
+
+def new_secret() -> str:
+    """A fresh secret, base32."""
+    return pyotp.random_base32()
+
+
+def seal(sealer: Sealer, secret: str, admin_id: str) -> Sealed:
+    """Seal a secret for its administrator."""
+    return sealer.seal(secret, "admin_users", admin_id)
+
+
+def address_of(secret: str, email: str, issuer: str) -> str:
+    """The otpauth address that authenticator apps read."""
+    return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=issuer)
+
+
+def picture_of(address: str) -> str:
+    """The same address as a QR code, SVG text."""
+    buffer = io.BytesIO()
+    segno.make(address, error="m").save(buffer, kind="svg", xmldecl=False, scale=4)
+    return buffer.getvalue().decode()
+
+
+async def require_code(connection: Connection, sealer: Sealer, admin: dict[str, Any], code: str) -> None:
+    """Accept a code of this step or one beside it, once.
+
+    Raises:
+        Refusal: 401 when it does not match or was used before.
+    """
+    admin_id = str(admin["id"])
+    sealed = Sealed(admin["totp_key_id"], bytes(admin["totp_secret"]))
+    totp = pyotp.TOTP(sealer.open(sealed, "admin_users", admin_id))
+    current = int(time.time()) // STEP_SECONDS
+    for step in (current, current - 1, current + 1):
+        if totp.verify(code, for_time=step * STEP_SECONDS) and await _use(connection, admin_id, step):
+            return
+    raise CODE_WRONG
+
+
+async def _use(connection: Connection, admin_id: str, step: int) -> bool:
+    cursor = await connection.execute("select edge.use_totp_step(%s, %s) as used", [admin_id, step])
+    row = await cursor.fetchone()
+    return bool(row and row["used"])

@@ -1,0 +1,22 @@
+"""What the worker reads from its environment."""
+
+from functions.core.settings import ServiceSettings
+
+
+class WorkerSettings(ServiceSettings):
+    """Settings of functions/worker; it listens nowhere, so `port` has no meaning here.
+
+    Attributes:
+        smtp_host, smtp_port: the mail server; TLS is used when the server offers it.
+        smtp_user, smtp_pass: empty when the server asks for none.
+        mail_from: `Name <address>`; the name signs the letters.
+        site_url: the web app's origin, before every link.
+    """
+
+    port: int = 0
+    smtp_host: str
+    smtp_port: int = 25
+    smtp_user: str = ""
+    smtp_pass: str = ""
+    mail_from: str
+    site_url: str

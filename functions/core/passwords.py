@@ -17,4 +17,4 @@ def is_common(password: str) -> bool:
 
 @cache
 def _common() -> frozenset[str]:
-    return frozenset(LIST.read_text(encoding="utf-8").split("\n"))
+    return frozenset(LIST.read_text(encoding="utf-8").split())

@@ -23,7 +23,7 @@ class WithdrawalDecision(Shape):
 
 @router.post("/admin-approve-withdrawal")
 async def admin_approve_withdrawal(caller: Administrator, decision: WithdrawalDecision) -> Response:
-    """Answer `{success, withdrawal}`; 'Insufficient available balance' when the balance no longer covers it."""
+    """Answer `{success, withdrawal}`; refuse with 'Insufficient available balance' when it is not covered."""
     return await caller.call(
         "public.decide_withdrawal",
         decision.withdrawal_id,

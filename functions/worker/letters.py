@@ -24,7 +24,8 @@ SHEET = Template("""\
 <body style="margin:0;padding:32px 16px;background:#f4f5f3;color:#16211d;\
 font:16px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">
 <table role="presentation" align="center" cellpadding="0" cellspacing="0" \
-style="width:100%;max-width:560px;margin:0 auto;background:#ffffff;border:1px solid #dfe3df;border-radius:8px">
+style="width:100%;max-width:560px;margin:0 auto;background:#ffffff;border:1px solid #dfe3df;\
+border-radius:8px">
 <tr><td style="padding:20px 32px;border-bottom:1px solid #dfe3df;font-weight:600">$sender</td></tr>
 <tr><td style="padding:32px">
 <h1 style="margin:0 0 16px;font-size:20px;line-height:1.3;font-weight:600">$subject</h1>
@@ -42,7 +43,8 @@ You receive this because it concerns your account. Mail about money and security
 """)
 PARAGRAPH = Template('<p style="margin:0 0 16px">$text</p>')
 AMOUNT = Template(
-    '<p style="margin:0 0 24px;font-size:24px;font-weight:600;font-variant-numeric:tabular-nums">$$$amount</p>'
+    '<p style="margin:0 0 24px;font-size:24px;font-weight:600;'
+    'font-variant-numeric:tabular-nums">$$$amount</p>'
 )
 BUTTON = Template(
     '<p style="margin:24px 0 0"><a href="$href" style="display:inline-block;padding:12px 20px;'

@@ -57,8 +57,12 @@ class Post:
                 timeout=SMTP_TIMEOUT_SECONDS,
             )
         except (aiosmtplib.SMTPException, OSError, KeyError, ValueError) as error:
-            log.warning("mail not sent", extra={"fields": {"outbox": row["id"], "reason": type(error).__name__}})
-            await self._note("select jobs.mail_failed(%s, %s)", row["id"], f"{type(error).__name__}: {error}"[:500])
+            log.warning(
+                "mail not sent", extra={"fields": {"outbox": row["id"], "reason": type(error).__name__}}
+            )
+            await self._note(
+                "select jobs.mail_failed(%s, %s)", row["id"], f"{type(error).__name__}: {error}"[:500]
+            )
             return False
         await self._note("select jobs.mail_sent(%s)", row["id"])
         return True

@@ -1,0 +1,1 @@
+"""What an installation needs once: its first people, and the demo's. Nothing here serves requests."""

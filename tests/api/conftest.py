@@ -1,0 +1,88 @@
+"""Fixtures of the API tests: a running stack, its owner's connection, and people."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from tests.support.mail import Mailbox
+from tests.support.people import Administrator, Caller, Member, People
+from tests.support.stack import Stack
+
+Owner = psycopg.Connection[dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def stack() -> Stack:
+    """The stack that STACK_ENV names."""
+    return Stack.read()
+
+
+@pytest.fixture(scope="session")
+def owner(stack: Stack) -> Iterator[Owner]:
+    """The database's owner, to read again what a refusal must not have changed."""
+    with psycopg.connect(stack.database_url, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def people(stack: Stack, owner: Owner) -> People:
+    """Makes members and administrators."""
+    return People(stack, owner)
+
+
+@pytest.fixture(scope="session")
+def mailbox(stack: Stack) -> Iterator[Mailbox]:
+    """The mail catcher."""
+    box = Mailbox(stack.mail_url)
+    yield box
+    box.close()
+
+
+@pytest.fixture(scope="session")
+def visitor(people: People) -> Caller:
+    """Nobody, with the public key."""
+    return people.visitor()
+
+
+@pytest.fixture(scope="session")
+def sponsor(stack: Stack, people: People) -> Member:
+    """A member of this test run, above everybody that the tests make."""
+    return people.member(stack.values["DEMO_REFERRAL_CODE"])
+
+
+@pytest.fixture
+def member(people: People, sponsor: Member) -> Member:
+    """A new member with a wallet and without a package."""
+    return people.member(sponsor.profile_id)
+
+
+@pytest.fixture(scope="session")
+def finance(people: People) -> Administrator:
+    """An administrator who decides money."""
+    return people.administrator("finance_admin")
+
+
+@pytest.fixture(scope="session")
+def support(people: People) -> Administrator:
+    """An administrator who reads lists and decides no money."""
+    return people.administrator("support_admin")
+
+
+@pytest.fixture(scope="session")
+def superior(people: People) -> Administrator:
+    """An administrator who may do everything."""
+    return people.administrator("super_admin")
+
+
+@pytest.fixture
+def counted(owner: Owner) -> Callable[[str], int]:
+    """How many rows a table has that match a condition, read as the owner."""
+
+    def count(table_and_condition: str) -> int:
+        row = owner.execute(f"select count(*) as n from {table_and_condition}").fetchone()
+        return int(row["n"]) if row else 0
+
+    return count

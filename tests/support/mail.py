@@ -1,0 +1,44 @@
+"""The mail catcher of the stack: what was sent to whom."""
+
+import re
+import time
+from typing import Any
+
+import httpx
+
+LINK = re.compile(r'href="([^"]+)"')
+
+
+class Mailbox:
+    """Letters as maildev lists them at {MAIL_URL}/email."""
+
+    def __init__(self, mail_url: str) -> None:
+        self._http = httpx.Client(base_url=mail_url, timeout=10)
+
+    def to(self, address: str) -> list[dict[str, Any]]:
+        """All letters to an address, oldest first."""
+        letters = self._http.get("/email").raise_for_status().json()
+        return [
+            letter
+            for letter in letters
+            if any(to["address"].lower() == address.lower() for to in letter["to"])
+        ]
+
+    def wait_for(self, address: str, subject: str = "", seconds: float = 20) -> dict[str, Any]:
+        """The newest letter to an address whose subject holds the text."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            found = [letter for letter in self.to(address) if subject.lower() in letter["subject"].lower()]
+            if found:
+                return found[-1]
+            time.sleep(0.2)
+        raise AssertionError(f"no mail to {address} with {subject!r} in its subject after {seconds} s")
+
+    def link_in(self, letter: dict[str, Any], part: str = "/verify") -> str:
+        """The first link of a letter that holds `part`."""
+        links = [link.replace("&amp;", "&") for link in LINK.findall(letter["html"])]
+        return next(link for link in links if part in link)
+
+    def close(self) -> None:
+        """Close the connection to the catcher."""
+        self._http.close()

@@ -1,0 +1,211 @@
+"""Members and administrators as tests need them: real accounts, real tokens, through the real wires."""
+
+import secrets
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import psycopg
+from argon2 import PasswordHasher
+
+from tests.support.files import png
+from tests.support.stack import Stack
+
+WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+PASSWORD = "correct-horse-77"
+TIMEOUT_SECONDS = 30
+# One hash for all test administrators: Argon2id is slow on purpose.
+_hash = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash(PASSWORD)
+
+
+@dataclass
+class Caller:
+    """Somebody who sends requests with a token of their own, or with the public key alone."""
+
+    stack: Stack
+    token: str
+    http: httpx.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        headers = {"apikey": self.stack.anon_key, "authorization": f"Bearer {self.token}"}
+        self.http = httpx.Client(base_url=self.stack.url, headers=headers, timeout=TIMEOUT_SECONDS)
+
+    def function(self, name: str, body: Any = None) -> httpx.Response:
+        """POST a function, as the stock client does."""
+        return self.http.post(f"/functions/v1/{name}", json={} if body is None else body)
+
+    def rpc(self, name: str, body: Any = None) -> httpx.Response:
+        """POST an RPC."""
+        return self.http.post(f"/rest/v1/rpc/{name}", json={} if body is None else body)
+
+    def rows(self, table: str, query: str = "select=*") -> httpx.Response:
+        """GET rows of a table."""
+        return self.http.get(f"/rest/v1/{table}?{query}")
+
+    def insert(self, table: str, row: Any) -> httpx.Response:
+        """POST a row, or a list of rows."""
+        return self.http.post(f"/rest/v1/{table}", json=row, headers={"prefer": "return=representation"})
+
+    def patch(self, table: str, query: str, values: Any) -> httpx.Response:
+        """PATCH the rows that a filter finds."""
+        headers = {"prefer": "return=representation"}
+        return self.http.patch(f"/rest/v1/{table}?{query}", json=values, headers=headers)
+
+
+@dataclass
+class Member(Caller):
+    """A confirmed member with a profile."""
+
+    email: str = ""
+    password: str = PASSWORD
+    user_id: str = ""
+    profile_id: str = ""
+    username: str = ""
+
+    def upload(
+        self, content: bytes | None = None, extension: str = "png", kind: str = "image/png"
+    ) -> httpx.Response:
+        """Upload a receipt under the name that the specification's client gives it."""
+        path = f"{self.user_id}/{time.time_ns() // 1_000_000}.{extension}"
+        files = {"cacheControl": (None, "3600"), "": (path.split("/")[1], content or png(), kind)}
+        return self.http.post(f"/storage/v1/object/receipts/{path}", files=files)
+
+    def receipt(self) -> str:
+        """Upload a receipt and return the public form of its address."""
+        key = self.upload().raise_for_status().json()["Key"]
+        return f"{self.stack.url}/storage/v1/object/public/{key}"
+
+    def deposit_row(self, amount: Any, **changes: Any) -> dict[str, Any]:
+        """A deposit as the specification's client sends it, with a receipt of its own."""
+        row = {
+            "id": str(uuid.uuid4()),
+            "user_id": self.user_id,
+            "amount": amount,
+            "reference_number": secrets.token_hex(32),
+            "status": "pending",
+            **changes,
+        }
+        if "receipt_url" not in row:
+            row["receipt_url"] = self.receipt()
+        return row
+
+    def deposit(self, amount: Any) -> dict[str, Any]:
+        """Request a deposit and return its row."""
+        row = self.insert("deposits", self.deposit_row(amount)).raise_for_status().json()[0]
+        return dict(row)
+
+    def withdrawal_row(self, amount: Any, **changes: Any) -> dict[str, Any]:
+        """A withdrawal as the specification's client sends it."""
+        row = {
+            "id": str(uuid.uuid4()),
+            "user_id": self.user_id,
+            "amount": amount,
+            "wallet_address": WALLET,
+            "status": "pending",
+        }
+        return {**row, **changes}
+
+    def set_wallet(self, address: str = WALLET) -> None:
+        """Store the first wallet address."""
+        self.patch(
+            "profiles", f"user_id=eq.{self.user_id}", {"trc20_wallet_address": address}
+        ).raise_for_status()
+
+
+@dataclass
+class Administrator(Caller):
+    """A signed-in administrator."""
+
+    email: str = ""
+    admin_id: str = ""
+    session_token: str = ""
+
+    def approve_deposit(self, deposit_id: str) -> httpx.Response:
+        """Approve a deposit through the function."""
+        return self.function("admin-approve-deposit", {"depositId": deposit_id, "action": "approve"})
+
+
+class People:
+    """Makes members and administrators of one stack."""
+
+    def __init__(self, stack: Stack, owner: psycopg.Connection[dict[str, Any]]) -> None:
+        self.stack = stack
+        self.owner = owner
+        headers = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
+        self._auth = httpx.Client(base_url=f"{stack.url}/auth/v1", headers=headers, timeout=TIMEOUT_SECONDS)
+
+    def visitor(self) -> Caller:
+        """Nobody: the public key alone."""
+        return Caller(self.stack, self.stack.anon_key)
+
+    def member(self, sponsor: str, wallet: bool = True) -> Member:
+        """A confirmed member below a sponsor's profile id, signed in; with a wallet unless told otherwise."""
+        name = f"t_{secrets.token_hex(5)}"
+        email = f"{name}@example.com"
+        metadata = {
+            "display_name": "Test Person",
+            "username": name,
+            "package_value": 0,
+            "referrer_id": sponsor,
+        }
+        made = self._auth.post(
+            "/admin/users",
+            json={"email": email, "password": PASSWORD, "email_confirm": True, "user_metadata": metadata},
+        )
+        made.raise_for_status()
+        member = self.sign_in(email, PASSWORD)
+        if wallet:
+            member.set_wallet()
+        return member
+
+    def sign_in(self, email: str, password: str) -> Member:
+        """Sign an existing member in."""
+        session = self._auth.post("/token?grant_type=password", json={"email": email, "password": password})
+        session.raise_for_status()
+        body = session.json()
+        member = Member(
+            self.stack, body["access_token"], email=email, password=password, user_id=body["user"]["id"]
+        )
+        profile = member.rows("profiles", f"user_id=eq.{member.user_id}").raise_for_status().json()[0]
+        member.profile_id, member.username = profile["id"], profile["username"]
+        return member
+
+    def account(self, role: str) -> str:
+        """An administrator's account, by its e-mail; the password is PASSWORD."""
+        email = f"{role}-{secrets.token_hex(4)}@example.com"
+        self.owner.execute(
+            "insert into private.admin_users (email, full_name, role, password_hash) values (%s, %s, %s, %s)",
+            [email, f"Test {role}", role, _hash],
+        )
+        return email
+
+    def administrator(self, role: str) -> Administrator:
+        """A signed-in administrator of a role, with an account of its own."""
+        return self.sign_in_administrator(self.account(role))
+
+    def sign_in_administrator(self, email: str, password: str = PASSWORD) -> Administrator:
+        """Sign an administrator in through admin-auth."""
+        login = {"action": "login", "email": email, "password": password}
+        answer = self.visitor().function("admin-auth", login).raise_for_status().json()
+        return Administrator(
+            self.stack,
+            answer["access_token"],
+            email=email,
+            admin_id=answer["admin"]["id"],
+            session_token=answer["session_token"],
+        )
+
+    def fund(self, member: Member, amount: int, administrator: Administrator) -> None:
+        """Buy a package for a member: a deposit, approved."""
+        deposit = member.deposit(amount)
+        administrator.approve_deposit(deposit["id"]).raise_for_status()
+
+    def earner(self, sponsor: str, administrator: Administrator) -> Member:
+        """A member with a VIP package and a full pair of VIP children: 1,100.00 to withdraw."""
+        member = self.member(sponsor)
+        self.fund(member, 1000, administrator)
+        for _ in range(2):
+            self.fund(self.member(member.profile_id), 1000, administrator)
+        return member

@@ -1,0 +1,129 @@
+import { queryOptions, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { unwrap } from './errors'
+import type { Decimal } from './money'
+import { memberClient } from './supabase'
+
+export type VerificationStep = 'profile' | 'wallet' | 'package' | 'complete'
+
+/** What the account still lacks, worked out by the server. Money is decimal text. */
+export interface Verification {
+  hasProfile: boolean
+  hasWallet: boolean
+  hasVerifiedAccount: boolean
+  canDeposit: boolean
+  canWithdraw: boolean
+  cashInAmount: Decimal
+  packageValue: Decimal
+  sufficientCashIn: boolean
+  verificationStep: VerificationStep
+  stepMessage: string
+}
+
+export interface Balance {
+  /** Bonuses less approved withdrawals, never below zero. */
+  available: Decimal
+  /** Asked for and not yet decided. */
+  reserved: Decimal
+  /** What a new request may take: available less reserved. */
+  requestable: Decimal
+  approved_withdrawals: Decimal
+  /** Until when withdrawals are not approved, after a security change; null without one. */
+  hold_until: string | null
+}
+
+export interface BonusSum {
+  amount: Decimal
+  reentry: Decimal
+  count: number
+}
+
+export type HistorySource = 'bonus' | 'deposit' | 'withdrawal' | 'transaction'
+
+/** One movement of the member's money, whichever table it comes from. */
+export interface HistoryItem {
+  id: string
+  user_id: string
+  /** Signed decimal text. */
+  amount: Decimal
+  transaction_type: string
+  status: string
+  created_at: string
+  source: HistorySource
+  counterparty: string | null
+  pair_number: number | null
+  pair_names: [string | null, string | null] | null
+  rate: Decimal | null
+  volume: Decimal | null
+  reentry: Decimal | null
+  reference: string | null
+  wallet_address: string | null
+  admin_notes: string | null
+  decided_at: string | null
+  payout_reference: string | null
+  can_cancel: boolean
+}
+
+export interface MemberProfile {
+  /** Also the referral code. */
+  id: string
+  user_id: string
+  username: string | null
+  display_name: string | null
+  email: string | null
+  trc20_wallet_address: string | null
+  /** null without an address. */
+  wallet_checksum_ok: boolean | null
+  account_status: string
+  account_verified: boolean
+  package_value: Decimal
+  package_label: string | null
+  package_rate: Decimal
+  cash_in_amount: Decimal
+  created_at: string
+  sponsor: { id: string; username: string | null; display_name: string | null } | null
+}
+
+export interface Member {
+  as_of: string
+  profile: MemberProfile
+  verification: Verification
+  balance: Balance
+  bonuses: { referral: BonusSum; pairing: BonusSum; override: BonusSum; total: Decimal; reentry: Decimal }
+  /** Percent with two decimals; negative until earnings exceed the package. */
+  roi: Decimal
+  net_profit: Decimal
+  team: {
+    direct_referrals: number
+    funded_referrals: number
+    active_pairs: number
+    paying_pairs: number
+    package_rate: Decimal
+    total_team_volume: Decimal
+  }
+  latest: HistoryItem[]
+  unread_notifications: number
+  last_sync_at: string | null
+}
+
+/** Every query about the signed-in member begins with this, so that an act can refresh them together. */
+export const memberKey = 'member'
+
+/** The member's own account: what the dashboard opens with, and what other screens repeat of it. */
+export const memberQuery = queryOptions({
+  queryKey: [memberKey, 'account'],
+  queryFn: async () => unwrap(await (await memberClient()).rpc('get_member_dashboard')) as unknown as Member,
+})
+
+export function refreshMember(queries: QueryClient): Promise<void> {
+  return queries.invalidateQueries({ queryKey: [memberKey] })
+}
+
+/** Takes back a deposit or withdrawal of one's own that nobody has decided yet. */
+export async function cancelRequest(id: string): Promise<void> {
+  unwrap(await (await memberClient()).rpc('cancel_request', { p_id: id }))
+}
+
+export function useRefreshMember(): () => Promise<void> {
+  const queries = useQueryClient()
+  return () => refreshMember(queries)
+}

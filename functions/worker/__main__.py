@@ -10,6 +10,7 @@ from procrastinate.exceptions import AlreadyEnqueued
 
 from functions.core import logging as json_logs
 from functions.core.database import make_pool
+from functions.worker.health import serve_health
 from functions.worker.jobs import deliver_mail, timetable
 from functions.worker.post import Post
 from functions.worker.settings import WorkerSettings
@@ -32,9 +33,11 @@ async def work(settings: WorkerSettings) -> None:
     app = App(connector=connector)
     app.add_tasks_from(timetable, namespace="product")
     pool = make_pool(settings.database_url, settings.database_pool_size, "worker")
-    # When one of the two fails, the other is cancelled and the supervisor starts the process anew.
+    # When one of them fails, the others are cancelled and the supervisor starts the process anew.
     async with pool, app.open_async(), asyncio.TaskGroup() as together:
-        announcements = together.create_task(listen(settings.database_url))
+        beside = [together.create_task(listen(settings.database_url))]
+        if settings.port:
+            beside.append(together.create_task(serve_health(settings.host, settings.port, pool)))
         await app.run_worker_async(
             concurrency=2,
             delete_jobs="successful",
@@ -43,7 +46,8 @@ async def work(settings: WorkerSettings) -> None:
             shutdown_graceful_timeout=15,
             additional_context={"post": Post(pool, settings)},
         )
-        announcements.cancel()
+        for task in beside:
+            task.cancel()
 
 
 async def install_queue(database_url: str) -> None:

@@ -4,9 +4,10 @@ from functions.core.settings import ServiceSettings
 
 
 class WorkerSettings(ServiceSettings):
-    """Settings of functions/worker; it listens nowhere, so `port` has no meaning here.
+    """Settings of functions/worker.
 
     Attributes:
+        port: where `GET /health` answers; 0 for nowhere.
         smtp_host, smtp_port: the mail server; TLS is used when the server offers it.
         smtp_user, smtp_pass: empty when the server asks for none.
         mail_from: `Name <address>`; the name signs the letters.

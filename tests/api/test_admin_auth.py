@@ -1,0 +1,187 @@
+"""admin-auth: signing in and out, guessing, passwords, two-step sign-in."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyotp
+import pytest
+
+from tests.support.people import PASSWORD, Administrator, Caller, People
+
+NEW_PASSWORD = "another-horse-88"
+
+
+def login(caller: Caller, email: str, password: str = PASSWORD, **more: Any) -> Any:
+    return caller.function("admin-auth", {"action": "login", "email": email, "password": password, **more})
+
+
+def works(administrator: Caller) -> bool:
+    """Whether the token still opens functions, and tables likewise."""
+    functions = administrator.function("admin-list-deposits", {"page": 1, "pageSize": 1}).status_code
+    tables = administrator.rows("admin_sessions").status_code
+    assert (functions == 200) == (tables == 200), (functions, tables)
+    return functions == 200
+
+
+def test_login_answers_what_the_panel_needs(people: People, visitor: Caller) -> None:
+    email = people.account("finance_admin")
+    answer = login(visitor, email)
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert set(body) == {"session_token", "access_token", "expires_at", "admin"}
+    assert body["admin"]["email"] == email
+    assert body["admin"]["role"] == "finance_admin"
+    assert "password_hash" not in answer.text
+    assert "totp_secret" not in answer.text
+
+
+def test_the_session_token_is_no_credential(finance: Administrator) -> None:
+    assert not works(Caller(finance.stack, finance.session_token))
+
+
+def test_wrong_password_and_unknown_address_answer_alike(people: People, visitor: Caller) -> None:
+    answers = [login(visitor, people.account("finance_admin"), "wrong"), login(visitor, "nobody@example.com")]
+    assert [answer.status_code for answer in answers] == [401, 401]
+    assert (
+        answers[0].json()
+        == answers[1].json()
+        == {"error": "Authentication failed", "code": "invalid_credentials"}
+    )
+
+
+def test_the_eleventh_guess_is_refused_even_when_right(people: People, visitor: Caller) -> None:
+    email = people.account("finance_admin")
+    statuses = [login(visitor, email, f"wrong-{n}").status_code for n in range(10)]
+    assert set(statuses) <= {401, 429}
+    last = login(visitor, email)
+    assert last.status_code == 429
+    assert last.json()["code"] == "too_many_attempts"
+
+
+def test_failures_are_kept_where_restarts_do_not_forget_them(
+    people: People, visitor: Caller, counted: Callable[[str], int]
+) -> None:
+    email = people.account("support_admin")
+    for _ in range(3):
+        login(visitor, email, "wrong")
+    assert counted(f"private.sign_in_failures where key = '{email}'") == 3
+    assert login(visitor, email).status_code == 200
+    assert counted(f"private.sign_in_failures where key = '{email}'") == 0
+
+
+def test_an_inactive_administrator_cannot_sign_in_and_is_out_at_once(people: People, visitor: Caller) -> None:
+    administrator = people.administrator("finance_admin")
+    people.owner.execute(
+        "update private.admin_users set is_active = false where id = %s", [administrator.admin_id]
+    )
+    assert not works(administrator)
+    assert login(visitor, administrator.email).status_code == 401
+
+
+@pytest.mark.parametrize("by", ["function", "table"])
+def test_signing_out_ends_the_token_at_once(people: People, by: str) -> None:
+    administrator = people.administrator("finance_admin")
+    assert works(administrator)
+    if by == "function":
+        assert administrator.function("admin-auth", {"action": "logout"}).json() == {"success": True}
+    else:
+        path = f"/rest/v1/admin_sessions?session_token=eq.{administrator.session_token}"
+        assert administrator.http.delete(path).status_code == 204
+    assert not works(administrator)
+
+
+def test_an_expired_session_counts_no_more(people: People) -> None:
+    administrator = people.administrator("finance_admin")
+    people.owner.execute(
+        "update public.admin_sessions set expires_at = now() - interval '1 second' where session_token = %s",
+        [administrator.session_token],
+    )
+    assert not works(administrator)
+
+
+def test_thirty_idle_minutes_end_a_session(people: People) -> None:
+    administrator = people.administrator("finance_admin")
+    people.owner.execute(
+        "update private.admin_session_activity set last_seen_at = now() - interval '31 minutes' "
+        "where session_token = %s",
+        [administrator.session_token],
+    )
+    assert not works(administrator)
+
+
+def change(administrator: Administrator, **changes: Any) -> Any:
+    body = {
+        "action": "change_password",
+        "email": administrator.email,
+        "currentPassword": PASSWORD,
+        "newPassword": NEW_PASSWORD,
+        **changes,
+    }
+    return administrator.function("admin-auth", body)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "text"),
+    [
+        ({"currentPassword": ""}, 400, "All fields are required"),
+        ({"newPassword": ""}, 400, "All fields are required"),
+        ({"newPassword": "short-7"}, 400, "New password must be at least 8 characters long"),
+        ({"newPassword": "password1"}, 400, "This password is too easy to guess. Choose another one."),
+        ({"currentPassword": "not-this-one"}, 400, "The current password is not right."),
+        ({"email": "somebody@example.com"}, 403, "You can change your own password only."),
+    ],
+)
+def test_a_password_change_that_is_refused(
+    people: People, changes: dict[str, str], status: int, text: str
+) -> None:
+    administrator = people.administrator("support_admin")
+    answer = change(administrator, **changes)
+    assert (answer.status_code, answer.json()["error"]) == (status, text)
+    assert people.sign_in_administrator(administrator.email)
+
+
+def test_a_password_change_ends_the_other_sessions(people: People, visitor: Caller) -> None:
+    here = people.administrator("finance_admin")
+    there = people.sign_in_administrator(here.email)
+    assert change(here).json() == {"success": True}
+    assert works(here)
+    assert not works(there)
+    assert login(visitor, here.email).status_code == 401
+    assert login(visitor, here.email, NEW_PASSWORD).status_code == 200
+
+
+def test_two_step_sign_in(people: People, visitor: Caller, counted: Callable[[str], int]) -> None:
+    administrator = people.administrator("finance_admin")
+    enrolled = administrator.function("admin-auth", {"action": "totp_enroll"}).json()
+    totp = pyotp.TOTP(enrolled["secret"])
+    assert enrolled["uri"].startswith("otpauth://totp/")
+    assert enrolled["qr_code"].startswith("<svg")
+    # Not confirmed yet: signing in works without a code.
+    assert login(visitor, administrator.email).status_code == 200
+
+    wrong = administrator.function("admin-auth", {"action": "totp_verify", "code": "000000"})
+    assert wrong.json() == {
+        "error": "That code did not match. Codes change every 30 seconds.",
+        "code": "totp_invalid",
+    }
+    code = totp.now()
+    assert administrator.function("admin-auth", {"action": "totp_verify", "code": code}).status_code == 200
+
+    asked = login(visitor, administrator.email)
+    assert (asked.status_code, asked.json()) == (
+        401,
+        {"error": "Enter the six-digit code", "code": "totp_required"},
+    )
+    assert login(visitor, administrator.email, totp=code).json()["code"] == "totp_invalid", (
+        "a code counts once"
+    )
+    later = totp.at(time.time() + 30)
+    assert login(visitor, administrator.email, totp=later).status_code == 200
+    secret = enrolled["secret"].encode().hex()
+    assert counted(f"private.admin_users where encode(totp_secret, 'hex') like '%{secret}%'") == 0
+
+
+def test_a_sign_in_leaves_an_audit_row(people: People, counted: Callable[[str], int]) -> None:
+    administrator = people.administrator("finance_admin")
+    assert counted(f"private.audit_log where actor = 'admin:{administrator.admin_id}'") >= 1

@@ -1,0 +1,146 @@
+"""Decisions of administrators through the functions: once, with reasons, and what they leave behind."""
+
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from tests.support.people import WALLET, Administrator, Member, People
+
+Owner = psycopg.Connection[dict[str, Any]]
+
+
+def test_an_approved_package_pays_the_sponsor(
+    people: People, sponsor: Member, finance: Administrator, owner: Owner
+) -> None:
+    parent = people.member(sponsor.profile_id)
+    child = people.member(parent.profile_id)
+    deposit = child.deposit(500)
+    answer = finance.approve_deposit(deposit["id"])
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["success"] is True
+    assert answer.json()["deposit"]["status"] == "approved"
+    bonuses = owner.execute("select * from public.bonuses where user_id = %s", [parent.user_id]).fetchall()
+    assert [(row["bonus_type"], str(row["amount"])) for row in bonuses] == [("referral", "25.00")]
+    profile = child.rows("profiles", f"user_id=eq.{child.user_id}").json()[0]
+    assert (profile["package_value"], profile["cash_in_amount"]) == (500, 500)
+
+
+def test_the_same_decision_again_answers_the_first_result(member: Member, finance: Administrator) -> None:
+    deposit = member.deposit(50)
+    first = finance.approve_deposit(deposit["id"]).raise_for_status().json()
+    again = finance.approve_deposit(deposit["id"])
+    assert again.status_code == 200, again.text
+    assert again.json()["already"] is True
+    assert again.json()["deposit"]["decided_at"] == first["deposit"]["decided_at"]
+
+
+@pytest.mark.parametrize("reason", [None, "", "   "])
+def test_a_rejection_without_a_reason(member: Member, finance: Administrator, reason: str | None) -> None:
+    deposit = member.deposit(50)
+    body = {"depositId": deposit["id"], "action": "reject", "reason": reason}
+    answer = finance.function("admin-approve-deposit", body)
+    assert answer.status_code == 200, answer.text
+    row = member.rows("deposits", f"id=eq.{deposit['id']}").json()[0]
+    assert (row["status"], row["admin_notes"]) == ("rejected", "No reason provided")
+
+
+def test_a_reason_reaches_the_member(member: Member, finance: Administrator) -> None:
+    deposit = member.deposit(50)
+    body = {"depositId": deposit["id"], "action": "reject", "reason": "  The amount differs.  "}
+    finance.function("admin-approve-deposit", body).raise_for_status()
+    row = member.rows("deposits", f"id=eq.{deposit['id']}").json()[0]
+    assert row["admin_notes"] == "The amount differs."
+
+
+def test_a_withdrawal_from_request_to_payout(people: People, sponsor: Member, finance: Administrator) -> None:
+    earner = people.earner(sponsor.profile_id, finance)
+    row = earner.insert("withdrawals", earner.withdrawal_row(150)).raise_for_status().json()[0]
+    body = {"withdrawalId": row["id"], "action": "approve"}
+    answer = finance.function("admin-approve-withdrawal", body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["withdrawal"]["status"] == "approved"
+    noted = finance.function("admin-approve-withdrawal", {**body, "payoutReference": "tx-77"})
+    assert noted.status_code == 200, noted.text
+    mine = earner.rows("withdrawals", f"id=eq.{row['id']}").json()[0]
+    assert mine["wallet_address"] == WALLET
+    profile = earner.rows("profiles", f"user_id=eq.{earner.user_id}").json()[0]
+    assert profile["available_balance"] == 950
+
+
+def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) -> None:
+    deposit = member.deposit(100)
+    answer = finance.function("admin-get-receipt", {"receiptUrl": deposit["receipt_url"]})
+    assert answer.status_code == 200, answer.text
+    signed = answer.json()["signedUrl"]
+    assert signed.startswith(f"{member.stack.url}/storage/v1/object/sign/receipts/{member.user_id}/")
+    picture = httpx.get(signed)
+    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
+    assert httpx.get(deposit["receipt_url"]).status_code in (400, 404)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:5432/",
+        "file:///etc/passwd",
+        "/storage/v1/object/public/other/x.png",
+        "/storage/v1/object/public/receipts/../../etc/passwd",
+        "/storage/v1/object/public/receipts/00000000-0000-4000-8000-000000000000/1700000000000.png",
+        "receipts",
+        "javascript:alert(1)",
+    ],
+)
+def test_only_receipts_of_deposits_are_signed(finance: Administrator, address: str) -> None:
+    answer = finance.function("admin-get-receipt", {"receiptUrl": address})
+    assert 400 <= answer.status_code < 500, answer.text
+    assert "signedUrl" not in answer.json()
+
+
+def test_lists_find_a_member_and_carry_what_the_table_shows(member: Member, support: Administrator) -> None:
+    deposit = member.deposit(250)
+    answer = support.function(
+        "admin-list-deposits", {"page": 1, "pageSize": 10, "search": member.username, "status": "pending"}
+    )
+    assert answer.status_code == 200, answer.text
+    (item,) = answer.json()["items"]
+    assert item["id"] == deposit["id"]
+    assert item["username"] == member.username
+    assert item["email"] == member.email
+    assert item["trc20_wallet_address"] == WALLET
+    assert {"available_balance", "cash_in_amount"} <= set(item)
+
+
+def test_a_list_without_filters_holds_every_pending_row(member: Member, support: Administrator) -> None:
+    deposit = member.deposit(250)
+    items = support.function("admin-list-deposits").json()["items"]
+    assert deposit["id"] in [item["id"] for item in items]
+
+
+def test_sync_changes_nothing_when_all_is_right(member: Member, owner: Owner) -> None:
+    before = owner.execute("select * from public.bonuses order by id").fetchall()
+    answer = member.function("sync-all-mlm-bonuses")
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert body["success"] is True
+    assert set(body["summary"]) == {"totalBonuses", "totalProfiles"}
+    assert owner.execute("select * from public.bonuses order by id").fetchall() == before
+
+
+def test_nobody_decides_an_item_of_the_own_account(people: People, member: Member) -> None:
+    email = people.account("finance_admin")
+    deposit = member.deposit(50)
+    people.owner.execute("update private.admin_users set email = %s where email = %s", [member.email, email])
+    own = people.sign_in_administrator(member.email)
+    answer = own.approve_deposit(deposit["id"])
+    assert answer.status_code == 403, answer.text
+    assert member.rows("deposits", f"id=eq.{deposit['id']}").json()[0]["status"] == "pending"
+
+
+def test_a_blocked_member_is_refused_at_once(member: Member, owner: Owner) -> None:
+    owner.execute(
+        "update private.profiles set account_status = 'suspended' where user_id = %s", [member.user_id]
+    )
+    answer = member.function("sync-all-mlm-bonuses")
+    assert (answer.status_code, answer.json()["code"]) == (403, "account_suspended"), answer.text

@@ -7,6 +7,7 @@ from importlib import resources
 import psycopg
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued
+from psycopg.conninfo import make_conninfo
 
 from functions.core import logging as json_logs
 from functions.core.database import make_pool
@@ -24,17 +25,12 @@ log = logging.getLogger("worker")
 async def work(settings: WorkerSettings) -> None:
     """Open what is needed, install the queue's tables when they are missing, and run until a signal."""
     await install_queue(settings.database_url)
-    connector = PsycopgConnector(
-        conninfo=settings.database_url,
-        min_size=1,
-        max_size=3,
-        kwargs={"options": QUEUE_SCHEMA, "application_name": "worker-queue"},
-    )
-    app = App(connector=connector)
+    url = make_conninfo(settings.database_url, options=QUEUE_SCHEMA)
+    pool = make_pool(url, settings.database_pool_size, "worker")
+    app = App(connector=PsycopgConnector())
     app.add_tasks_from(timetable, namespace="product")
-    pool = make_pool(settings.database_url, settings.database_pool_size, "worker")
     # When one of them fails, the others are cancelled and the supervisor starts the process anew.
-    async with pool, app.open_async(), asyncio.TaskGroup() as together:
+    async with pool, app.open_async(pool), asyncio.TaskGroup() as together:
         beside = [together.create_task(listen(settings.database_url))]
         if settings.port:
             beside.append(together.create_task(serve_health(settings.host, settings.port, pool)))

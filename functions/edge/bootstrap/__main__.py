@@ -1,0 +1,87 @@
+"""`python -m functions.edge.bootstrap <command>`: the first administrator, the root member, the demo.
+
+Answers are KEY=value lines on standard output; everything else goes to standard error.
+"""
+
+import argparse
+import sys
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from functions.edge.bootstrap import administrators, demo, passwords
+from functions.edge.bootstrap.accounts import Accounts
+from functions.edge.bootstrap.settings import BootstrapSettings
+
+Database = psycopg.Connection[dict[str, Any]]
+
+
+def main() -> int:
+    """Run one command; 0 when it did what it says, 1 with a sentence when it could not."""
+    arguments = _parser().parse_args()
+    settings = BootstrapSettings()
+    with psycopg.connect(settings.database_url, row_factory=dict_row, autocommit=True) as database:
+        try:
+            lines = arguments.run(arguments, database, settings)
+        except (administrators.AlreadyThere, NoProfile) as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
+    for key, value in lines.items():
+        sys.stdout.write(f"{key}={value}\n")
+    return 0
+
+
+class NoProfile(Exception):
+    """The auth service made the sign-in, but no member came of it."""
+
+
+def first_administrator(
+    arguments: argparse.Namespace, database: Database, _: BootstrapSettings
+) -> dict[str, str]:
+    """Make the first super administrator."""
+    password = administrators.make_first(database, arguments.email, arguments.name)
+    return {"ADMIN_EMAIL": arguments.email, "ADMIN_PASSWORD": password}
+
+
+def root_member(
+    arguments: argparse.Namespace, database: Database, settings: BootstrapSettings
+) -> dict[str, str]:
+    """Make a member without a sponsor; the profile id is the first referral code."""
+    password = passwords.generate()
+    metadata = {"username": arguments.username, "display_name": arguments.name}
+    user_id = Accounts(settings).put(arguments.email, password, metadata)
+    profile = database.execute("select id from private.profiles where user_id = %s", [user_id]).fetchone()
+    if profile is None:
+        raise NoProfile(f"{arguments.username} could not become a member: is the username free and valid?")
+    return {
+        "MEMBER_EMAIL": arguments.email,
+        "MEMBER_PASSWORD": password,
+        "REFERRAL_CODE": str(profile["id"]),
+    }
+
+
+def seed_demo(_: argparse.Namespace, database: Database, settings: BootstrapSettings) -> dict[str, str]:
+    """Seed the demo network with its sign-ins; runs again after an interruption."""
+    return demo.seed(database, settings)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m functions.edge.bootstrap", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    first = commands.add_parser("first-administrator", help=first_administrator.__doc__)
+    first.add_argument("--email", required=True)
+    first.add_argument("--name", required=True)
+    first.set_defaults(run=first_administrator)
+    root = commands.add_parser("root-member", help=root_member.__doc__)
+    root.add_argument("--email", required=True)
+    root.add_argument("--username", required=True)
+    root.add_argument("--name", required=True)
+    root.set_defaults(run=root_member)
+    seeded = commands.add_parser("demo", help=seed_demo.__doc__)
+    seeded.set_defaults(run=seed_demo)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

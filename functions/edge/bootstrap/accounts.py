@@ -1,0 +1,33 @@
+"""Members' sign-ins, made through the auth service's admin API: any provider of it serves."""
+
+from typing import Any
+
+from supabase import AuthApiError, Client, create_client
+
+from functions.edge.bootstrap.settings import BootstrapSettings
+
+
+class Accounts:
+    """The stock client with the service key, as far as bootstrap needs it."""
+
+    def __init__(self, settings: BootstrapSettings) -> None:
+        self._client: Client = create_client(settings.supabase_url, settings.supabase_service_role_key)
+
+    def put(
+        self, email: str, password: str, metadata: dict[str, Any], user_id: str | None = None
+    ) -> str:
+        """Make a confirmed sign-in, or give an existing one this password; returns the user's id."""
+        attributes = {
+            "email": email,
+            "password": password,
+            "email_confirm": True,
+            "user_metadata": metadata,
+            **({"id": user_id} if user_id else {}),
+        }
+        try:
+            return str(self._client.auth.admin.create_user(attributes).user.id)  # type: ignore[arg-type]
+        except AuthApiError as error:
+            if error.code != "email_exists" or user_id is None:
+                raise
+        self._client.auth.admin.update_user_by_id(user_id, {"password": password})
+        return user_id

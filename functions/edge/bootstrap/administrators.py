@@ -1,0 +1,45 @@
+"""Administrators that no administrator could make yet."""
+
+from typing import Any, Literal
+
+import psycopg
+from argon2 import PasswordHasher
+
+from functions.edge.bootstrap import passwords
+
+Role = Literal["super_admin", "finance_admin", "support_admin"]
+Database = psycopg.Connection[dict[str, Any]]
+
+
+class AlreadyThere(Exception):
+    """There is a super administrator: further accounts are made in the panel."""
+
+    def __init__(self) -> None:
+        super().__init__("There is a super administrator already. Further accounts are made in the panel.")
+
+
+def make_first(database: Database, email: str, name: str) -> str:
+    """Make the first super administrator and return the generated password.
+
+    Raises:
+        AlreadyThere: when one exists, active or not.
+    """
+    password = passwords.generate()
+    with database.transaction():
+        database.execute("lock table private.admin_users in share row exclusive mode")
+        found = database.execute("select from private.admin_users where role = 'super_admin'")
+        if found.rowcount:
+            raise AlreadyThere
+        put(database, email, name, "super_admin", password)
+    return password
+
+
+def put(database: Database, email: str, name: str, role: Role, password: str) -> None:
+    """Make an administrator, or give an existing one this password."""
+    database.execute(
+        """
+        insert into private.admin_users (email, full_name, role, password_hash) values (lower(%s), %s, %s, %s)
+        on conflict (email) do update set password_hash = excluded.password_hash, updated_at = now()
+        """,
+        [email, name, role, PasswordHasher().hash(password)],
+    )

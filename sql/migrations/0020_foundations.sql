@@ -49,3 +49,49 @@ end
 $$;
 comment on function private.money_lock() is
 'One decision, correction or reconcile at a time. Taken before any member row and never by a request, a cancel or a sign-up. Errors: try_again.';
+
+create function private.audit_lock() returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(43);
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.audit_lock() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
+
+create function private.refuse_change() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.refuse(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
+    return null;
+end
+$$;
+comment on function private.refuse_change() is 'Trigger for what may never be deleted, truncated or altered.';
+
+create function private.my_role() returns text
+language sql stable set search_path = '' as $$
+    select pg_catalog.current_setting('role', true)
+$$;
+comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
+
+create function private.my_address() returns text
+language sql stable set search_path = '' as $$
+    select coalesce(nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'x-real-ip', 'unknown')
+$$;
+comment on function private.my_address() is 'Address of the visitor, from the header that the gateway overwrites.';
+
+create function private.ago(p_at timestamptz, p_now timestamptz) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when s < 60 then 'just now'
+        when s < 120 then '1 minute ago'
+        when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes ago'
+        when s < 7200 then '1 hour ago'
+        when s < 86400 then pg_catalog.floor(s / 3600)::text || ' hours ago'
+        when s < 172800 then '1 day ago'
+        else pg_catalog.floor(s / 86400)::text || ' days ago'
+    end
+    from (select extract(epoch from p_now - p_at) as s) as span
+$$;
+comment on function private.ago(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';

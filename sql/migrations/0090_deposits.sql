@@ -49,4 +49,6 @@ create policy insert_own on public.deposits for insert to authenticated
 with check (user_id = (select auth.uid()) and status = 'pending');
 grant select on public.deposits to authenticated, platform_admin;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to authenticated;
-grant all on public.deposits to service_role;
+grant select on public.deposits to service_role;
+grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to service_role;
+-- Not granted: update and delete, to anyone. A decision is a function.

@@ -27,6 +27,8 @@ create table public.withdrawals (
 alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
+-- What a new request must leave alone.
+create index withdrawals_pending_idx on public.withdrawals (user_id) include (amount) where status = 'pending';
 create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
 comment on table public.withdrawals is 'Requests for payment. Pending rows reserve balance, approved ones that are not voided reduce it.';
@@ -37,4 +39,6 @@ create policy insert_own on public.withdrawals for insert to authenticated
 with check (user_id = (select auth.uid()) and status = 'pending');
 grant select on public.withdrawals to authenticated, platform_admin;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to authenticated;
-grant all on public.withdrawals to service_role;
+grant select on public.withdrawals to service_role;
+grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to service_role;
+-- Not granted: update and delete, to anyone. A decision is a function.

@@ -32,5 +32,5 @@ comment on table private.bot_secrets is 'Encrypted MT5 passwords: nonce, ciphert
 
 create policy select_own on public.bot_subscriptions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.bot_subscriptions for select to platform_admin using (true);
-grant select on public.bot_subscriptions to authenticated, platform_admin;
-grant all on public.bot_subscriptions to service_role;
+grant select on public.bot_subscriptions to authenticated, platform_admin, service_role;
+-- Not granted: insert, update, delete to anyone. Schema edge has the functions.

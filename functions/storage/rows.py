@@ -1,0 +1,145 @@
+"""The rows of objects: how they are looked up, written and shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import Request
+from psycopg import Rollback, errors
+from psycopg.types.json import Jsonb
+
+from functions.core.database import Connection
+from functions.storage.errors import already_exists, no_such_bucket
+from functions.storage.service import Caller, service_of, uuid_or_none
+
+Row = dict[str, Any]
+PUBLIC_COLUMNS = (
+    "name, bucket_id, owner, owner_id, version, id, updated_at, created_at, last_accessed_at, metadata,"
+    " user_metadata"
+)
+
+_INSERT = """
+insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata, user_metadata)
+values (%(bucket_id)s, %(name)s, %(owner)s, %(owner_id)s, %(version)s, %(metadata)s, %(user_metadata)s)
+"""
+_REPLACE = """
+on conflict (bucket_id, name) do update set
+    owner = coalesce(excluded.owner, objects.owner),
+    owner_id = coalesce(excluded.owner_id, objects.owner_id),
+    version = excluded.version,
+    metadata = excluded.metadata,
+    user_metadata = excluded.user_metadata
+"""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A row to be written."""
+
+    bucket_id: str
+    name: str
+    owner_id: str | None
+    metadata: Row
+    user_metadata: Row
+
+    def values(self, version: str) -> Row:
+        """The parameters of the insert."""
+        return {
+            "bucket_id": self.bucket_id,
+            "name": self.name,
+            "owner": uuid_or_none(self.owner_id),
+            "owner_id": self.owner_id,
+            "version": version,
+            "metadata": Jsonb(self.metadata),
+            "user_metadata": Jsonb(self.user_metadata),
+        }
+
+
+async def find_bucket(request: Request, bucket_id: str) -> Row:
+    """The bucket, whoever asks.
+
+    Raises:
+        StorageError: NoSuchBucket.
+    """
+    async with service_of(request).as_service(request, "storage.bucket.get") as db:
+        found = await db.execute("select * from storage.buckets where id = %s", [bucket_id])
+        bucket: Row | None = await found.fetchone()
+    if bucket is None:
+        raise no_such_bucket()
+    return bucket
+
+
+async def select_object(db: Connection, bucket_id: str, name: str) -> Row | None:
+    """The object, if the transaction's role may see it."""
+    found = await db.execute(
+        f"select {PUBLIC_COLUMNS} from storage.objects where bucket_id = %s and name = %s", [bucket_id, name]
+    )
+    return await found.fetchone()
+
+
+async def try_write(request: Request, caller: Caller, operation: str, draft: Draft, upsert: bool) -> None:
+    """Ask row-level security whether the caller may write this row: really write it, and take it back.
+
+    A plain upload needs INSERT; an upsert also SELECT, and UPDATE when the row is there.
+
+    Raises:
+        StorageError: AccessDenied, or Duplicate when the name is taken.
+        psycopg.Error: what triggers refuse.
+    """
+    try:
+        async with service_of(request).as_caller(request, caller, operation) as db:
+            await db.execute(_INSERT + (_REPLACE + "returning *" if upsert else ""), draft.values("1"))
+            raise Rollback
+    except errors.UniqueViolation as error:
+        raise already_exists("KeyAlreadyExists") from error
+
+
+async def write(
+    request: Request, operation: str, draft: Draft, version: str, upsert: bool
+) -> tuple[Row, str | None]:
+    """Write the row that `try_write` permitted; returns it, and the version that it replaced.
+
+    Raises:
+        StorageError: Duplicate when the name was taken meanwhile.
+        psycopg.Error: what triggers refuse.
+    """
+    try:
+        async with service_of(request).as_service(request, operation) as db:
+            found = await db.execute(
+                "select version from storage.objects where bucket_id = %s and name = %s for update",
+                [draft.bucket_id, draft.name],
+            )
+            old = await found.fetchone()
+            statement = f"{_INSERT} {_REPLACE if upsert else ''} returning {PUBLIC_COLUMNS}"
+            row = await (await db.execute(statement, draft.values(version))).fetchone()
+    except errors.UniqueViolation as error:
+        raise already_exists("KeyAlreadyExists") from error
+    return dict(row or {}), old["version"] if old else None
+
+
+async def delete_rows(db: Connection, bucket_id: str, names: Sequence[str]) -> list[Row]:
+    """Delete the objects that the transaction's role may see and delete; returns their rows."""
+    await db.execute("select set_config('storage.allow_delete_query', 'true', true)")
+    deleted = await db.execute(
+        f"delete from storage.objects where bucket_id = %s and name = any(%s) returning {PUBLIC_COLUMNS}",
+        [bucket_id, list(names)],
+    )
+    return await deleted.fetchall()
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """A time as the API writes it: `2026-11-21T07:17:08.123Z`."""
+    if moment is None:
+        return None
+    utc = moment.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+
+
+def shown(row: Row) -> Row:
+    """A row as JSON: times as text, no owner as an empty text."""
+    out = {key: stamp(value) if isinstance(value, datetime) else value for key, value in row.items()}
+    for key in ("owner", "owner_id"):
+        if key in out:
+            out[key] = str(out[key]) if out[key] is not None else ""
+    return out

@@ -1,0 +1,114 @@
+"""The answer to a download: headers, conditions, ranges, and the bytes as a stream."""
+
+import logging
+import re
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.responses import Response, StreamingResponse
+
+from functions.storage.errors import invalid_range, no_such_key
+from functions.storage.rows import Row
+from functions.storage.service import service_of
+
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+
+
+def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
+    """The headers of a whole object; by a signed URL it is fresh until the token expires."""
+    metadata = row["metadata"] or {}
+    content_type = metadata.get("mimetype", "application/octet-stream")
+    headers = {
+        "Accept-Ranges": "bytes",
+        # A page of ours must never be somebody's upload.
+        "Content-Type": "text/plain" if "text/html" in content_type.lower() else content_type,
+        "Content-Length": str(metadata.get("size", 0)),
+        "ETag": metadata.get("eTag", ""),
+        "Last-Modified": _http_date(_modified(row)),
+        "X-Robots-Tag": metadata.get("xRobotsTag", "none"),
+    }
+    if expires is None:
+        headers["Cache-Control"] = metadata.get("cacheControl", "no-cache")
+    else:
+        headers["Expires"] = _http_date(datetime.fromtimestamp(expires, UTC))
+    return headers
+
+
+async def serve(request: Request, row: Row, expires: int | None = None) -> Response:
+    """The object, a range of it, or 304.
+
+    Raises:
+        StorageError: InvalidRange; NoSuchKey when the bytes are gone.
+    """
+    headers = headers_of(row, expires)
+    if _is_known(request, row, headers):
+        kept = ("ETag", "Last-Modified", "Cache-Control", "Expires", "Accept-Ranges", "X-Robots-Tag")
+        return Response(status_code=304, headers={k: v for k, v in headers.items() if k in kept})
+    size = int(headers["Content-Length"])
+    start, end = _range_of(request.headers.get("range"), size)
+    if "range" in request.headers:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+        headers["Content-Length"] = str(end - start)
+    if "download" in request.query_params:
+        headers["Content-Disposition"] = _disposition(request.query_params["download"])
+    try:
+        pieces = await service_of(request).store.read(row["version"], start, end)
+    except FileNotFoundError as error:
+        logging.getLogger("storage").error(
+            "a row without bytes", extra={"fields": {"version": row["version"]}}
+        )
+        raise no_such_key() from error
+    return StreamingResponse(pieces, 206 if "range" in request.headers else 200, headers)
+
+
+def _is_known(request: Request, row: Row, headers: dict[str, str]) -> bool:
+    """Does the client have it? A different ETag lets it show the old one while it fetches."""
+    known = request.headers.get("if-none-match")
+    if known is not None:
+        if known == headers["ETag"]:
+            return True
+        if "Cache-Control" in headers:
+            headers["Cache-Control"] += ", stale-while-revalidate=30"
+        return False
+    try:
+        since = parsedate_to_datetime(request.headers.get("if-modified-since", ""))
+    except ValueError:
+        return False
+    return since.replace(tzinfo=since.tzinfo or UTC) >= _modified(row).replace(microsecond=0)
+
+
+def _range_of(header: str | None, size: int) -> tuple[int, int]:
+    """First byte and the one after the last."""
+    if header is None:
+        return 0, size
+    match = _RANGE.fullmatch(header)
+    if not match or not (match[1] or match[2]) or size == 0:
+        raise invalid_range()
+    if not match[1]:
+        wanted = int(match[2])
+        start, end = max(0, size - wanted), size
+    else:
+        start = int(match[1])
+        end = min(size, int(match[2]) + 1) if match[2] else size
+    if start >= end:
+        raise invalid_range()
+    return start, end
+
+
+def _disposition(name: str) -> str:
+    if not name:
+        return "attachment;"
+    encoded = quote(name, safe="!'()*~")
+    return f"attachment; filename={encoded}; filename*=UTF-8''{encoded}"
+
+
+def _modified(row: Row) -> datetime:
+    text = (row["metadata"] or {}).get("lastModified")
+    moment: datetime = datetime.fromisoformat(text) if text else row["updated_at"]
+    return moment
+
+
+def _http_date(moment: datetime) -> str:
+    return format_datetime(moment.astimezone(UTC), usegmt=True)

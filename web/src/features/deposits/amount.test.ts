@@ -27,6 +27,8 @@ describe('readAmount', () => {
   it('calls everything else cash-in', () => {
     const meaning = readAmount('75.50', packages, '100.00')
     expect(meaning).toEqual({ kind: 'cash-in' })
-    expect(explainMeaning(meaning)).toBe('Counts as cash-in. Does not change your package. Cannot be withdrawn.')
+    expect(explainMeaning(meaning)).toBe(
+      'Counts as cash-in. Does not change your package. Cannot be withdrawn.',
+    )
   })
 })

@@ -30,12 +30,16 @@ describe('inspectReceipt', () => {
     await expect(inspectReceipt(file(heic, 'IMG_1.png'), first)).rejects.toThrow(
       'This is a HEIC image. Use PNG, JPEG or WebP up to 5 MB. Your other answers are kept.',
     )
-    await expect(inspectReceipt(file([...new TextEncoder().encode('<svg>')], 'x.svg'), first)).rejects.toThrow('an SVG image')
+    await expect(
+      inspectReceipt(file([...new TextEncoder().encode('<svg>')], 'x.svg'), first),
+    ).rejects.toThrow('an SVG image')
     await expect(inspectReceipt(file([], 'x.png'), first)).rejects.toThrow('This file is empty.')
   })
 
   it('takes a PDF only after the first deposit', async () => {
-    await expect(inspectReceipt(file(pdf), first)).rejects.toThrow('For a first deposit use PNG, JPEG or WebP up to 5 MB.')
+    await expect(inspectReceipt(file(pdf), first)).rejects.toThrow(
+      'For a first deposit use PNG, JPEG or WebP up to 5 MB.',
+    )
     await expect(inspectReceipt(file(pdf), later)).resolves.toBe('pdf')
   })
 

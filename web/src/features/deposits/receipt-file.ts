@@ -44,7 +44,8 @@ export function recogniseReceipt(head: Uint8Array): ReceiptKind | null {
 
 /** What the person holds instead, for the sentence that refuses it. */
 function nameOther(head: Uint8Array, name: string): string {
-  if (ascii(head, 4, 8) === 'ftyp' && /^(heic|heix|hevc|mif1|msf1)/.test(ascii(head, 8, 12))) return 'a HEIC image'
+  if (ascii(head, 4, 8) === 'ftyp' && /^(heic|heix|hevc|mif1|msf1)/.test(ascii(head, 8, 12)))
+    return 'a HEIC image'
   if (ascii(head, 4, 8) === 'ftyp' && ascii(head, 8, 12) === 'avif') return 'an AVIF image'
   if (ascii(head, 0, 3) === 'GIF') return 'a GIF image'
   if (/\.svg$/i.test(name)) return 'an SVG image'
@@ -81,7 +82,11 @@ const longestEdge = 4096
  * What is sent: a PDF as it is, an image drawn anew. Drawing it drops where and with what it was taken
  * (EXIF) and anything hidden behind the picture. Throws an Error for the person when it cannot be drawn.
  */
-export async function prepareReceipt(file: File, kind: ReceiptKind, rule: ReceiptRule): Promise<PreparedReceipt> {
+export async function prepareReceipt(
+  file: File,
+  kind: ReceiptKind,
+  rule: ReceiptRule,
+): Promise<PreparedReceipt> {
   if (kind === 'pdf') return { blob: file, contentType: types.pdf, extension: extensions.pdf }
   let picture: ImageBitmap
   try {
@@ -98,7 +103,8 @@ export async function prepareReceipt(file: File, kind: ReceiptKind, rule: Receip
     throw new Error(`This image is too large. Use ${describeRule(rule)}. Your other answers are kept.`)
   }
   // Not every browser writes WebP; what it wrote instead is what counts.
-  const written = (Object.keys(types) as ReceiptKind[]).find((candidate) => types[candidate] === blob.type) ?? 'png'
+  const written =
+    (Object.keys(types) as ReceiptKind[]).find((candidate) => types[candidate] === blob.type) ?? 'png'
   return { blob, contentType: types[written], extension: extensions[written] }
 }
 

@@ -1,0 +1,23 @@
+import type { HistoryItem } from '@/lib/member'
+import { pairNames } from '@/lib/movement'
+import { Address } from './address'
+
+/** Who or what stands at the other end of a movement: a member, a pair, an address, a reference. */
+export function MovementParty({ item }: { item: HistoryItem }) {
+  if (item.pair_number !== null && item.pair_names) {
+    return (
+      <span>
+        Pair {item.pair_number}: {pairNames(item.pair_names)}
+      </span>
+    )
+  }
+  if (item.source === 'withdrawal' && item.wallet_address) return <Address value={item.wallet_address} short />
+  if (item.source === 'deposit' && item.reference) return <Address value={item.reference} short what="reference" />
+  if (!item.counterparty) return null
+  return (
+    <span>
+      {item.counterparty}
+      {item.pair_number === null ? '' : `, pair ${item.pair_number}`}
+    </span>
+  )
+}

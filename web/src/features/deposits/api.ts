@@ -1,0 +1,134 @@
+import { queryOptions, useMutation } from '@tanstack/react-query'
+import { readConfig } from '@/lib/config'
+import { Refusal, unwrap } from '@/lib/errors'
+import { cancelRequest, memberKey, useRefreshMember, type Verification } from '@/lib/member'
+import type { Decimal } from '@/lib/money'
+import type { Package } from '@/lib/platform'
+import { memberClient } from '@/lib/supabase'
+import type { PreparedReceipt } from './receipt-file'
+
+export interface PendingDeposit {
+  id: string
+  amount: Decimal
+  reference_number: string
+  created_at: string
+}
+
+/** What a member may pay for now, and where to. */
+export interface DepositOptions {
+  verification: Verification
+  package_value: Decimal
+  deposit_address: string
+  /** True in demo mode: money sent there is lost. */
+  deposit_address_sample: boolean
+  choices: (Package & { kind: 'first' | 'upgrade' })[]
+  other_amount_allowed: boolean
+  pending: PendingDeposit[]
+  pending_limit: number
+}
+
+export const depositOptionsQuery = queryOptions({
+  queryKey: [memberKey, 'deposit-options'],
+  queryFn: async () =>
+    unwrap(await (await memberClient()).rpc('get_deposit_options')) as unknown as DepositOptions,
+})
+
+export interface NewDeposit {
+  /** Made here and kept for retries, so that pressing twice makes one deposit. */
+  id: string
+  amount: Decimal
+  reference: string
+  receiptUrl: string
+}
+
+async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
+  const client = await memberClient()
+  const { data } = await client.auth.getSession()
+  unwrap(
+    await client.from('deposits').upsert(
+      {
+        id: deposit.id,
+        user_id: data.session?.user.id ?? '',
+        amount: deposit.amount,
+        reference_number: deposit.reference,
+        receipt_url: deposit.receiptUrl,
+        status: 'pending',
+      },
+      { onConflict: 'id', ignoreDuplicates: true },
+    ),
+  )
+  return unwrap(
+    await client
+      .from('deposits')
+      .select('id, amount::text, reference_number, created_at')
+      .eq('id', deposit.id)
+      .single(),
+  ) as unknown as PendingDeposit
+}
+
+export function useCreateDeposit() {
+  const refresh = useRefreshMember()
+  return useMutation({ mutationFn: createDeposit, onSuccess: refresh })
+}
+
+export function useCancelDeposit() {
+  const refresh = useRefreshMember()
+  return useMutation({ mutationFn: cancelRequest, onSettled: refresh })
+}
+
+interface Upload {
+  /** Names the object; kept for a retry, so that an upload whose answer was lost is found again. */
+  timestamp: number
+  retried: boolean
+  onProgress: (share: number) => void
+  signal: AbortSignal
+}
+
+/**
+ * Puts a receipt at `{user id}/{timestamp}.{ext}` without ever overwriting, and answers its public-URL form,
+ * which is what a deposit stores. Sent by XMLHttpRequest because fetch cannot tell how far an upload is.
+ */
+export async function uploadReceipt(receipt: PreparedReceipt, upload: Upload): Promise<string> {
+  const client = await memberClient()
+  const { data } = await client.auth.getSession()
+  if (!data.session) throw new Refusal('Your session ended. Sign in to continue.', 401, 'no_session')
+  const path = `${data.session.user.id}/${upload.timestamp}.${receipt.extension}`
+  try {
+    await send(path, receipt, data.session.access_token, upload)
+  } catch (error) {
+    const there = error instanceof Refusal && (error.status === 409 || error.code === 'Duplicate')
+    if (!there || !upload.retried) throw error
+  }
+  return client.storage.from('receipts').getPublicUrl(path).data.publicUrl
+}
+
+function send(path: string, receipt: PreparedReceipt, token: string, upload: Upload): Promise<void> {
+  const { supabaseUrl, supabaseKey } = readConfig()
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('POST', `${supabaseUrl}/storage/v1/object/receipts/${path}`)
+    request.setRequestHeader('authorization', `Bearer ${token}`)
+    request.setRequestHeader('apikey', supabaseKey)
+    request.setRequestHeader('content-type', receipt.contentType)
+    request.setRequestHeader('x-upsert', 'false')
+    request.upload.onprogress = (event) => {
+      if (event.lengthComputable) upload.onProgress(event.loaded / event.total)
+    }
+    request.onload = () => (request.status < 300 ? resolve() : reject(refused(request)))
+    request.onerror = () => reject(new Refusal('', 0, 'network'))
+    request.onabort = () => reject(new DOMException('Cancelled', 'AbortError'))
+    upload.signal.addEventListener('abort', () => request.abort(), { once: true })
+    request.send(receipt.blob)
+  })
+}
+
+/** Storage answers 400 with the real status in its body. */
+function refused(request: XMLHttpRequest): Refusal {
+  let said: { statusCode?: string; error?: string; message?: string } = {}
+  try {
+    said = JSON.parse(request.responseText) as typeof said
+  } catch {
+    // Not its own answer, such as a gateway's: the status then has to do.
+  }
+  return new Refusal(said.message ?? '', Number(said.statusCode ?? request.status), said.error ?? '')
+}

@@ -1,0 +1,53 @@
+import { Money } from '@/components/money'
+import { RadioGroup, RadioRow } from '@/components/ui/radio-group'
+import { formatPercent } from '@/lib/money'
+import type { DepositOptions } from './api'
+
+/** The value of the row that lets a member type an amount. */
+export const otherAmount = 'other'
+
+interface PackageChoiceProps {
+  options: DepositOptions
+  value: string
+  onChange: (value: string) => void
+  describedBy: string | undefined
+  invalid: boolean
+  labelledBy: string
+}
+
+/** The packages a member may pay for now, as rows; then, with a package, any other amount. */
+export function PackageChoice({
+  options,
+  value,
+  onChange,
+  describedBy,
+  invalid,
+  labelledBy,
+}: PackageChoiceProps) {
+  return (
+    <RadioGroup
+      value={value}
+      onValueChange={onChange}
+      aria-labelledby={labelledBy}
+      aria-describedby={describedBy}
+      aria-invalid={invalid ? true : undefined}
+    >
+      {options.choices.map((choice) => (
+        <RadioRow
+          key={choice.value}
+          value={choice.value}
+          label={choice.kind === 'upgrade' ? `Upgrade to ${choice.label}` : choice.label}
+          hint={`Pairing rate ${formatPercent(choice.rate)}`}
+          trailing={<Money value={choice.value} />}
+        />
+      ))}
+      {options.other_amount_allowed ? (
+        <RadioRow
+          value={otherAmount}
+          label="Other amount"
+          hint="Counts as cash-in. Does not change your package. Cannot be withdrawn."
+        />
+      ) : null}
+    </RadioGroup>
+  )
+}

@@ -79,20 +79,6 @@ $$;
 comment on function private.outbox_announce() is 'Wakes the worker; delivered at commit.';
 create trigger _900_announce after insert on private.outbox for each statement execute function private.outbox_announce();
 
-create function public.mark_notifications_read(p_ids uuid[] default null) returns jsonb
-language plpgsql volatile security definer set search_path = '' as $$
-declare
-    v_rows integer;
-begin
-    update public.notifications as n set read_at = pg_catalog.clock_timestamp()
-    where n.user_id = auth.uid() and n.read_at is null and (p_ids is null or n.id = any(p_ids));
-    get diagnostics v_rows = row_count;
-    return pg_catalog.jsonb_build_object('success', true, 'marked', v_rows);
-end
-$$;
-comment on function public.mark_notifications_read(uuid[]) is 'Marks the caller''s own notifications as read; without ids, all.';
-grant execute on function public.mark_notifications_read(uuid[]) to authenticated;
-
 create function jobs.claim_mail(p_max integer) returns setof private.outbox
 language sql volatile security definer set search_path = '' as $$
     update private.outbox as o set attempts = o.attempts + 1, claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'

@@ -44,3 +44,87 @@ using (user_id = (select auth.uid()) or source_user_id = (select auth.uid()));
 create policy select_all on public.bonuses for select to platform_admin using (true);
 grant select on public.bonuses to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
+
+create sequence private.postings as bigint;
+comment on sequence private.postings is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
+
+create function private.bonuses_frozen() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at, new.source_user_id)
+        is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at, old.source_user_id) then
+        perform private.refuse(403, 'append_only', 'A bonus keeps its reason and its date.');
+    end if;
+    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.lowering', true), '') is distinct from 'on' then
+        perform private.refuse(403, 'append_only', 'A bonus only rises. A correction can lower it.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.bonuses_frozen() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
+
+create function private.bonuses_posted() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform pg_catalog.nextval('private.postings');
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at from added as n where n.amount <> 0;
+    update private.totals as t set
+        referral_amount = t.referral_amount + s.referral, referral_count = t.referral_count + s.referrals,
+        pairing_amount = t.pairing_amount + s.pairing, pairing_count = t.pairing_count + s.pairings,
+        override_amount = t.override_amount + s.override, override_count = t.override_count + s.overrides,
+        reentry_amount = t.reentry_amount + s.reentry
+    from (
+        select
+            n.user_id,
+            coalesce(sum(n.amount) filter (where n.bonus_type = 'referral'), 0) as referral,
+            count(*) filter (where n.bonus_type = 'referral') as referrals,
+            coalesce(sum(n.amount) filter (where n.bonus_type = 'pairing'), 0) as pairing,
+            count(*) filter (where n.bonus_type = 'pairing') as pairings,
+            coalesce(sum(n.amount) filter (where n.bonus_type = 'override'), 0) as override,
+            count(*) filter (where n.bonus_type = 'override') as overrides,
+            sum(n.reentry_amount) as reentry
+        from added as n group by n.user_id
+    ) as s
+    where t.user_id = s.user_id;
+    perform private.count_up('bonuses', (select coalesce(sum(n.amount), 0) from added as n));
+    perform private.count_up('bonus_rows', (select count(*) from added as n));
+    return null;
+end
+$$;
+comment on function private.bonuses_posted() is 'Journal, sums and counts of new bonuses.';
+
+create function private.bonuses_changed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform pg_catalog.nextval('private.postings');
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    select n.user_id, n.amount - o.amount, 'bonus', 'completed', n.id, private.clock()
+    from after as n inner join before as o on n.id = o.id where n.amount <> o.amount;
+    update private.totals as t set
+        referral_amount = t.referral_amount + s.referral,
+        pairing_amount = t.pairing_amount + s.pairing,
+        override_amount = t.override_amount + s.override,
+        reentry_amount = t.reentry_amount + s.reentry
+    from (
+        select
+            n.user_id,
+            coalesce(sum(n.amount - o.amount) filter (where n.bonus_type = 'referral'), 0) as referral,
+            coalesce(sum(n.amount - o.amount) filter (where n.bonus_type = 'pairing'), 0) as pairing,
+            coalesce(sum(n.amount - o.amount) filter (where n.bonus_type = 'override'), 0) as override,
+            sum(n.reentry_amount - o.reentry_amount) as reentry
+        from after as n inner join before as o on n.id = o.id group by n.user_id
+    ) as s
+    where t.user_id = s.user_id;
+    perform private.count_up('bonuses', (select coalesce(sum(n.amount - o.amount), 0) from after as n inner join before as o on n.id = o.id));
+    return null;
+end
+$$;
+comment on function private.bonuses_changed() is 'Journal row of the difference, sums and counts when bonuses are re-rated.';
+
+create trigger _100_frozen before update on public.bonuses for each row execute function private.bonuses_frozen();
+create trigger _100_keep before delete or truncate on public.bonuses for each statement execute function private.refuse_change();
+create trigger _500_posted after insert on public.bonuses
+referencing new table as added for each statement execute function private.bonuses_posted();
+create trigger _500_changed after update on public.bonuses
+referencing old table as before new table as after for each statement execute function private.bonuses_changed();

@@ -22,3 +22,18 @@ create policy select_own on public.transactions for select to authenticated usin
 create policy select_all on public.transactions for select to platform_admin using (true);
 grant select on public.transactions to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone.
+
+create function private.transactions_frozen() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
+        is distinct from (old.id, old.user_id, old.amount, old.transaction_type, old.reference_id, old.created_at)
+        or (old.status <> 'pending' and new.status is distinct from old.status) then
+        perform private.refuse(403, 'append_only', 'The journal is kept as it is.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.transactions_frozen() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
+create trigger _100_frozen before update on public.transactions for each row execute function private.transactions_frozen();
+create trigger _100_keep before delete or truncate on public.transactions for each statement execute function private.refuse_change();

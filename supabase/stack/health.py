@@ -1,0 +1,52 @@
+"""Whether a stack serves: one question to every door."""
+
+import time
+import urllib.error
+import urllib.request
+
+from keys import Keys
+from settings import Settings
+from terminal import Stop
+
+
+def questions(settings: Settings, keys: Keys) -> dict[str, tuple[str, dict[str, str]]]:
+    """Address and headers of what each service answers with 200 when it is healthy."""
+    inside = {
+        "postgrest": f"http://{settings.address('postgrest_admin')}/ready",
+        "auth": f"http://{settings.address('auth')}/health",
+        "storage": f"http://{settings.address('storage')}/health",
+        "edge": f"http://{settings.address('edge')}/health",
+    }
+    if settings.own_mail:
+        inside["mail"] = f"http://{settings.address('mail')}/healthz"
+    key = {"apikey": keys.values["SUPABASE_ANON_KEY"]}
+    # With a domain the certificate comes from outside and may take a while: the door is asked without it.
+    door = {} if settings.options.get("SITE_DOMAIN") else {"gateway": (f"{settings.origin}/auth/v1/health", key)}
+    return {name: (url, {}) for name, url in inside.items()} | door
+
+
+def answers(url: str, headers: dict[str, str]) -> bool:
+    """Whether the address answers 200 within two seconds."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=2) as answer:  # noqa: S310
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError, ValueError):
+        return False
+
+
+def wait(settings: Settings, keys: Keys, seconds: int = 60) -> None:
+    """Wait until every service answers.
+
+    Raises:
+        Stop: one did not in time; the text names it and its log.
+    """
+    open_questions = questions(settings, keys)
+    deadline = time.monotonic() + seconds
+    while open_questions:
+        open_questions = {name: q for name, q in open_questions.items() if not answers(*q)}
+        if open_questions and time.monotonic() > deadline:
+            logs = settings.state / "logs"
+            names = "\n".join(f"    {name}: see {logs / name}.log" for name in open_questions)
+            raise Stop(f"These did not become healthy within {seconds} s:\n{names}")
+        if open_questions:
+            time.sleep(0.1)

@@ -1,0 +1,110 @@
+"""Brings the database up to date: what Supabase has, what the services make, what the product adds."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import environment
+from keys import Keys
+from settings import ROOT, Settings
+from terminal import Stop, run, step
+from tools import PYTHON, SUPABASE
+
+BOOTSTRAP = ROOT / "supabase" / "bootstrap"
+PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
+PASSWORDS_AFTER = ("edge_functions", "worker")
+SOURCES = ("supabase/bootstrap", "functions/auth", "functions/storage", "sql/migrations")
+
+
+class Database:
+    """The stack's database as the launcher changes it."""
+
+    def __init__(self, settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
+        self.settings, self.keys, self.postgres, self.log = settings, keys, postgres, log
+
+    def prepare(self) -> None:
+        """Everything up to the product's last migration; nothing when no source has changed since."""
+        stamp, digest = self.settings.state / "run" / "migrated", _digest()
+        if stamp.exists() and stamp.read_text() == digest:
+            return
+        with step("Database: what Supabase brings"):
+            for file in sorted(BOOTSTRAP.glob("*.sql")):
+                self.execute_file(file)
+            self._set_passwords(PASSWORDS_BEFORE)
+        with step("Database: auth and storage"):
+            for name in (self._migrate_auth, self._migrate_storage):
+                try:
+                    name()
+                except Stop as error:
+                    print("!", error)
+            for file in sorted((BOOTSTRAP / "after_services").glob("*.sql")):
+                self.execute_file(file)
+        with step("Database: the product's migrations"):
+            self.push()
+            self._set_passwords(PASSWORDS_AFTER)
+        stamp.write_text(digest)
+
+    def seed_demo(self) -> None:
+        """Seed the demo network once; it needs the services."""
+        with step("Demo network"):
+            # The seed writes what no request may write, so it runs as the owner.
+            owner = {"DATABASE_URL": self.keys.database_url("postgres")}
+            env = {**environment.edge(self.settings, self.keys), **owner}
+            answer = self._python("functions.edge.bootstrap", env, "demo")
+        # KEY=value lines with the demo's sign-ins; the seed is not run again once they are kept.
+        path = self.settings.state / "keys" / "demo.json"
+        path.touch(mode=0o600)
+        sign_ins = dict(line.split("=", 1) for line in answer.splitlines() if "=" in line)
+        path.write_text(json.dumps(sign_ins, indent=2))
+
+    def push(self) -> None:
+        """The product's migrations, by the stock Supabase CLI as role postgres."""
+        command = [SUPABASE, "db", "push", "--db-url", self.keys.database_url("postgres"), "--include-all", "--yes"]
+        run(command, self.log, cwd=ROOT, env=cli_environment())
+
+    def execute_file(self, file: Path) -> None:
+        """Run a file as superuser, in one transaction."""
+        self._psql(["--file", file])
+
+    def execute(self, sql: str) -> str:
+        """Run statements as superuser; returns unaligned rows."""
+        return self._psql([], stdin=sql)
+
+    def _psql(self, arguments: list[str | Path], stdin: str = "") -> str:
+        password = {"PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"], "PGOPTIONS": "-c client_min_messages=warning"}
+        target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-U", "supabase_admin", "-d", "postgres"]
+        options = ["-X", "-q", "-A", "-t", "-1", "-v", "ON_ERROR_STOP=1"]
+        command = [self.postgres / "psql", *target, *options, *arguments]
+        return run(command, self.log, env={**environment.base(), **password}, stdin=stdin)
+
+    def _set_passwords(self, roles: tuple[str, ...]) -> None:
+        # Generated hexadecimal text: nothing to quote.
+        self.execute("".join(f"alter role {role} password '{self.keys.values[f'PASSWORD_{role}']}';\n" for role in roles))
+
+    def _migrate_auth(self) -> None:
+        values = environment.auth(self.settings, self.keys)
+        if binary := self.settings.options.get("AUTH_BIN"):
+            run([binary, "migrate"], self.log, cwd=ROOT, env=values)
+        else:
+            run([PYTHON, "-c", "import os;from functions.auth.migrate import migrate;migrate(os.environ['DATABASE_URL'])"], self.log, cwd=ROOT, env=values)
+
+    def _migrate_storage(self) -> None:
+        self._python("functions.storage", environment.storage(self.settings, self.keys), "migrate")
+
+    def _python(self, module: str, env: dict[str, str], *arguments: str) -> str:
+        return run([PYTHON, "-m", module, *arguments], self.log, cwd=ROOT, env=env)
+
+
+def cli_environment() -> dict[str, str]:
+    """The Supabase CLI asks nothing and reports nothing."""
+    return {**environment.base(), "SUPABASE_TELEMETRY_DISABLED": "1", "DO_NOT_TRACK": "1", "CI": "true", "NO_COLOR": "1"}
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(os.fsencode(ROOT))
+    for source in SOURCES:
+        for path in sorted((ROOT / source).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return digest.hexdigest()

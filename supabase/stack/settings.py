@@ -1,0 +1,172 @@
+"""One stack's settings: where its state lies, and the choices that are kept there from its first start."""
+
+import json
+import os
+import secrets
+import socket
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from terminal import Stop
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVICES_WITH_PORTS = (
+    "gateway",
+    "internal",
+    "postgres",
+    "postgrest",
+    "postgrest_admin",
+    "auth",
+    "storage",
+    "edge",
+    "worker",
+    "smtp",
+    "mail",
+)
+PREFERRED_GATEWAY_PORT = 8000
+MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
+KEPT_OPTIONS = ("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", *MAIL_SETTINGS)
+
+
+@dataclass
+class Settings:
+    """Choices of one stack.
+
+    Attributes:
+        state: folder with everything this stack generates.
+        demo: the demo network is seeded; cannot be switched off later (decision 37 of the product).
+        profile: `product`, or `reference`: an ES256 key and no rate limits, for recorded vectors and tests.
+        ports: chosen free once, so that links and sign-ins survive a restart.
+        options: settings given in the environment of `make up`; see KEPT_OPTIONS.
+        cluster: PostgreSQL's data directory, which its unprivileged user must be able to reach.
+    """
+
+    state: Path
+    demo: bool = True
+    profile: str = "product"
+    identity: str = field(default_factory=lambda: secrets.token_hex(4))
+    ports: dict[str, int] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    cluster: str = ""
+
+    @property
+    def origin(self) -> str:
+        """The address at which browsers reach the gateway."""
+        if domain := self.options.get("SITE_DOMAIN"):
+            return f"https://{domain}"
+        host = self.options.get("SITE_HOST", "127.0.0.1")
+        return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.ports['gateway']}"  # noqa: S104
+
+    @property
+    def reference(self) -> bool:
+        """Whether this stack answers recorded vectors."""
+        return self.profile == "reference"
+
+    @property
+    def own_mail(self) -> bool:
+        """Whether mails go to the catcher of development instead of a server of the operator."""
+        return "SMTP_HOST" not in self.options
+
+    @property
+    def sockets(self) -> Path:
+        """Folder of the supervisor's control socket, whose path must stay under 108 bytes."""
+        folder = self.state / "run"
+        return folder if len(str(folder)) < 80 else Path("/tmp") / f"harborline-{self.identity}"  # noqa: S108
+
+    def address(self, service: str) -> str:
+        """`127.0.0.1:port` of a service."""
+        return f"127.0.0.1:{self.ports[service]}"
+
+    def save(self) -> None:
+        """Keep the choices in the state folder."""
+        values = asdict(self)
+        del values["state"]
+        (self.state / "settings.json").write_text(json.dumps(values, indent=2) + "\n")
+        os.chmod(self.state / "settings.json", 0o600)
+
+
+def state_folder() -> Path:
+    """The folder named by STATE, default `.stack`; relative paths count from the checkout."""
+    return (ROOT / os.environ.get("STATE", ".stack")).resolve()
+
+
+def load() -> Settings:
+    """The settings of the stack in the state folder.
+
+    Raises:
+        Stop: there is none.
+    """
+    state = state_folder()
+    path = state / "settings.json"
+    if not path.exists():
+        raise Stop(f"No stack in {state}. Start one with: make up")
+    return Settings(state=state, **json.loads(path.read_text()))
+
+
+def load_or_create() -> Settings:
+    """The settings of `up`: those kept, with what the environment says now; ports are chosen once.
+
+    Raises:
+        Stop: the environment asks for something that this stack cannot become.
+    """
+    state = state_folder()
+    first = not (state / "settings.json").exists()
+    settings = Settings(state=state) if first else load()
+    _take_environment(settings, first)
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Stop(f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another.") from error
+    for service in SERVICES_WITH_PORTS:
+        if service not in settings.ports:
+            settings.ports[service] = _choose_port(service, settings)
+    settings.save()
+    return settings
+
+
+def _take_environment(settings: Settings, first: bool) -> None:
+    demo, profile = os.environ.get("DEMO"), os.environ.get("STACK_PROFILE")
+    if demo not in (None, "0", "1"):
+        raise Stop("DEMO is 1 (seed the demo network) or 0.")
+    if profile not in (None, "product", "reference"):
+        raise Stop("STACK_PROFILE is product or reference.")
+    wanted = settings.demo if demo is None else demo == "1"
+    if not first and wanted != settings.demo:
+        raise Stop(
+            f"The stack in {settings.state} was started with DEMO={int(settings.demo)} and keeps it.\n"
+            f"  For another one use a new folder: STATE=.stack-new DEMO={demo} make up"
+        )
+    if not first and profile not in (None, settings.profile):
+        raise Stop(f"The stack in {settings.state} keeps its profile, {settings.profile}. Use a new STATE folder.")
+    settings.demo, settings.profile = wanted, profile or settings.profile
+    if settings.reference and not settings.demo:
+        raise Stop("STACK_PROFILE=reference switches rate limits off and is only for DEMO=1.")
+    for name in KEPT_OPTIONS:
+        if value := os.environ.get(name):
+            settings.options[name] = value
+
+
+def _choose_port(service: str, settings: Settings) -> int:
+    taken = set(settings.ports.values())
+    if service == "gateway" and settings.options.get("SITE_DOMAIN"):
+        return 443
+    main_stack = settings.state == ROOT / ".stack"
+    if service == "gateway" and main_stack and is_free(PREFERRED_GATEWAY_PORT):
+        return PREFERRED_GATEWAY_PORT
+    for _ in range(1000):
+        # Below the range from which the system takes ports for outgoing connections.
+        port = 10000 + secrets.randbelow(10000)
+        if port not in taken and is_free(port):
+            return port
+    raise Stop("No free port between 10000 and 19999 was found.")
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on this port now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

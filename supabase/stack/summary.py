@@ -1,0 +1,44 @@
+"""What `up` leaves for people and for tools: the addresses, the demo's sign-ins, and the env file."""
+
+import json
+import os
+
+from keys import Keys
+from settings import Settings
+
+
+def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
+    """The lines of the env file; the demo's names only where the demo was seeded."""
+    values = {
+        "SITE_URL": settings.origin,
+        "SUPABASE_URL": settings.origin,
+        "SUPABASE_ANON_KEY": keys.values["SUPABASE_ANON_KEY"],
+        "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
+        "DATABASE_URL": keys.database_url("postgres"),
+        "DATABASE_ADMIN_URL": keys.database_url("supabase_admin"),
+    }
+    if settings.own_mail:
+        values["MAIL_URL"] = f"http://{settings.address('mail')}"
+    demo = settings.state / "keys" / "demo.json"
+    return values | (json.loads(demo.read_text()) if demo.exists() else {})
+
+
+def write_env(settings: Settings, keys: Keys) -> None:
+    """Write `env` in the state folder: KEY=value lines, readable by its owner alone."""
+    path = settings.state / "env"
+    path.touch(mode=0o600)
+    os.chmod(path, 0o600)
+    path.write_text("".join(f"{name}={value}\n" for name, value in env_values(settings, keys).items()))
+
+
+def show(settings: Settings, keys: Keys) -> None:
+    """Print where everything is."""
+    values = env_values(settings, keys)
+    print(f"\n  Web app        {values['SITE_URL']}")
+    print(f"  Administrators {values['SITE_URL']}/admin/login")
+    if "MAIL_URL" in values:
+        print(f"  Mail catcher   {values['MAIL_URL']}")
+    for title, name in (("Demo member", "MEMBER"), ("Another member", "MEMBER2"), ("Administrator", "ADMIN")):
+        if f"DEMO_{name}_EMAIL" in values:
+            print(f"  {title:14} {values[f'DEMO_{name}_EMAIL']}  {values[f'DEMO_{name}_PASSWORD']}")
+    print(f"  For tools      {settings.state / 'env'}\n")

@@ -1,0 +1,31 @@
+"""Builds the web app when its sources changed."""
+
+import hashlib
+from pathlib import Path
+
+from settings import ROOT
+from terminal import run, step
+from tools import node_packages, one_at_a_time
+
+WEB = ROOT / "web"
+IGNORED = ("node_modules", "dist", ".vite", "coverage")
+
+
+def build(log: Path) -> None:
+    """`npm ci` and `npm run build`, unless web/dist is what the sources make."""
+    with one_at_a_time():
+        node_packages(WEB, "Web app: packages", log)
+        stamp, digest = WEB / "node_modules" / ".build-digest", _digest()
+        if (WEB / "dist" / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
+            return
+        with step("Web app: build"):
+            run(["npm", "run", "build"], log, cwd=WEB)
+            stamp.write_text(digest)
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(WEB.rglob("*")):
+        if path.is_file() and not set(path.relative_to(WEB).parts) & set(IGNORED):
+            digest.update(str(path.relative_to(WEB)).encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,42 @@
+import { TriangleAlert, WifiOff } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { accountStatusQuery } from '@/features/auth/api'
+import { formatTime } from '@/lib/dates'
+import { memberSession } from '@/lib/session'
+import { useStore } from '@/lib/store'
+import { useOnline } from '@/lib/use-online'
+
+function useNotice(): { text: string; offline?: boolean } | null {
+  const online = useOnline()
+  const { status, newEmail, userId } = useStore(memberSession)
+  const account = useQuery({ ...accountStatusQuery(userId ?? ''), enabled: status === 'member' })
+  if (!online) {
+    const loaded = account.dataUpdatedAt ? formatTime(new Date(account.dataUpdatedAt)) : 'before'
+    return { text: `You are offline. Showing what was loaded at ${loaded}.`, offline: true }
+  }
+  if (account.data?.account_status === 'pending') {
+    return {
+      text: 'Your account is pending. You can look around; deposits and withdrawals open once it is active.',
+    }
+  }
+  if (newEmail) return { text: `Open the link sent to ${newEmail} to confirm your new email.` }
+  return null
+}
+
+/** One line about the state of the account, the most pressing one. */
+export function NoticeStrip() {
+  const notice = useNotice()
+  const Icon = notice?.offline ? WifiOff : TriangleAlert
+  return (
+    <div role="status" className="empty:hidden">
+      {notice ? (
+        <div className="border-b bg-warning-soft">
+          <p className="page-gutter mx-auto flex max-w-[1168px] items-center gap-2.5 py-2 text-compact">
+            <Icon className="size-4 stroke-[1.75] text-warning" aria-hidden />
+            {notice.text}
+          </p>
+        </div>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { MutationCache, QueryCache, QueryClient, type Mutation, type Query } from '@tanstack/react-query'
+import { administratorSession } from '@/lib/administrator-session'
+import { hasCode, Refusal } from '@/lib/errors'
+import { memberSession } from '@/lib/session'
+import { memberClient } from '@/lib/supabase'
+import { toasts } from '@/lib/toast-queue'
+
+interface Meta extends Record<string, unknown> {
+  /** Whose session answers for a 401; members' unless it says otherwise. */
+  realm?: 'administrator'
+  /** A toast for a failed load or act, where the specification has one. */
+  errorToast?: string
+}
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    queryMeta: Meta
+    mutationMeta: Meta
+  }
+}
+
+async function signOutBlocked(message: string): Promise<void> {
+  memberSession.leave(message)
+  const client = await memberClient()
+  await client.auth.signOut({ scope: 'local' }).catch(() => null)
+  memberSession.forget()
+}
+
+function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>, 'meta'>): void {
+  console.error(error)
+  const meta = source.meta
+  if (meta?.errorToast) toasts.error(meta.errorToast)
+  if (!(error instanceof Refusal)) return
+  // A 403 is an ordinary refusal and never signs out, except where it says that the account is blocked.
+  if (meta?.realm === 'administrator') {
+    if (error.status === 401) administratorSession.clear()
+  } else if (error.status === 401) memberSession.end()
+  else if (hasCode(error, 'account_suspended', 'account_disabled')) void signOutBlocked(error.message)
+  else if (hasCode(error, 'aal2_required')) memberSession.demandCode()
+}
+
+/** Reads are tried three times more when no answer came; an answer of 4xx is an answer. Writes never repeat. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (error, query) => onError(error, query) }),
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _result, mutation) => onError(error, mutation),
+  }),
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      refetchOnWindowFocus: false,
+      retry: (failures, error) => failures < 3 && !(error instanceof Refusal && error.speaks),
+      retryDelay: (attempt) => Math.min(1000 * 2 ** attempt, 4000),
+    },
+    mutations: { retry: false },
+  },
+})

@@ -1,0 +1,55 @@
+import { useEffect } from 'react'
+import { toast, Toaster as Sonner } from 'sonner'
+import { useStore } from '@/lib/store'
+import { toasts, type Toast } from '@/lib/toast-queue'
+
+function show(message: Toast): void {
+  const present = message.kind === 'success' ? toast.success : toast.error
+  // The queue owns the clock: sonner would also count down what it does not show.
+  present(message.title, {
+    id: message.id,
+    description: message.description,
+    duration: Infinity,
+    onDismiss: () => toasts.dismiss(message.id),
+  })
+}
+
+/** Shows what the queue hands out, one message at a time. */
+export default function Toaster() {
+  const current = useStore<Toast | null>(toasts)
+  useEffect(() => {
+    if (!current) return
+    show(current)
+    return () => {
+      toast.dismiss(current.id)
+    }
+  }, [current])
+  return (
+    <div
+      data-print="no"
+      onMouseEnter={() => toasts.pause()}
+      onMouseLeave={() => toasts.resume()}
+      onFocus={() => toasts.pause()}
+      onBlur={() => toasts.resume()}
+    >
+      <Sonner
+        visibleToasts={1}
+        position="bottom-right"
+        closeButton
+        containerAriaLabel="Messages"
+        toastOptions={{
+          unstyled: true,
+          classNames: {
+            toast:
+              'flex w-(--width) items-start gap-3 rounded-control border bg-popover py-3 pr-12 pl-4 text-body text-popover-foreground shadow-popover',
+            title: 'font-medium',
+            description: 'text-muted-foreground',
+            icon: 'mt-0.5 size-5 group-data-[type=success]:text-positive [[data-type=success]_&]:text-positive [[data-type=error]_&]:text-destructive',
+            closeButton:
+              'absolute top-1 right-1 flex size-10 items-center justify-center rounded-control hover:bg-muted',
+          },
+        }}
+      />
+    </div>
+  )
+}

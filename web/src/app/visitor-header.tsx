@@ -1,0 +1,48 @@
+import { useEffect } from 'react'
+import { Link, useLocation } from 'react-router'
+import { Button } from '@/components/ui/button'
+import { Wordmark } from '@/components/wordmark'
+import { paths } from '@/lib/paths'
+import { memberSession } from '@/lib/session'
+import { useStore } from '@/lib/store'
+import { NavigationSheet } from './navigation-sheet'
+import { ThemeMenu } from './theme-menu'
+
+export function VisitorHeader() {
+  const { pathname } = useLocation()
+  const { status } = useStore(memberSession)
+  useEffect(() => memberSession.settle(), [pathname])
+  const dashboard = pathname === paths.home && status === 'member'
+  const links = [
+    ...(dashboard ? [{ to: paths.dashboard, label: 'Dashboard' }] : []),
+    { to: paths.signIn, label: 'Sign in' },
+    { to: paths.signUp, label: 'Sign up' },
+  ]
+  return (
+    <header data-print="no" className="sticky top-0 z-30 border-b bg-card">
+      <div className="page-gutter mx-auto flex h-14 max-w-[1248px] items-center justify-between lg:h-16">
+        <Link to={paths.home} className="rounded-badge py-2">
+          <Wordmark />
+        </Link>
+        <nav aria-label="Main" className="hidden items-center gap-2 lg:flex">
+          <ThemeMenu />
+          {dashboard ? (
+            <Button asChild variant="ghost">
+              <Link to={paths.dashboard}>Dashboard</Link>
+            </Button>
+          ) : null}
+          <Button asChild variant="ghost">
+            <Link to={paths.signIn}>Sign in</Link>
+          </Button>
+          <Button asChild variant="outline">
+            <Link to={paths.signUp}>Sign up</Link>
+          </Button>
+        </nav>
+        <div className="flex items-center lg:hidden">
+          <ThemeMenu />
+          <NavigationSheet links={links} />
+        </div>
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,148 @@
+import { zodResolver } from '@hookform/resolvers/zod'
+import { Eye, EyeOff } from 'lucide-react'
+import { useEffect, useRef, useState, type ComponentProps, type ReactNode } from 'react'
+import {
+  useForm,
+  type DefaultValues,
+  type FieldError,
+  type FieldValues,
+  type Path,
+  type UseFormReturn,
+} from 'react-hook-form'
+import type { ZodType } from 'zod'
+import { Field } from './field'
+import { Button } from './ui/button'
+import { Input } from './ui/input'
+
+/**
+ * A form that checks a field when it is left after an edit, and everything on submit; while typing, its
+ * error goes away. Use `fieldProps` or the fields below, which do the wiring.
+ */
+export function useAppForm<T extends FieldValues>(schema: ZodType<T, T>, defaultValues: DefaultValues<T>) {
+  return useForm<T>({
+    resolver: zodResolver(schema),
+    defaultValues,
+    mode: 'onSubmit',
+    reValidateMode: 'onSubmit',
+    shouldFocusError: false,
+  })
+}
+
+export function fieldProps<T extends FieldValues>(form: UseFormReturn<T>, name: Path<T>) {
+  return form.register(name, {
+    onChange: () => form.clearErrors(name),
+    onBlur: () => {
+      if (form.getFieldState(name).isDirty) void form.trigger(name)
+    },
+  })
+}
+
+export function fieldError<T extends FieldValues>(form: UseFormReturn<T>, name: Path<T>): string | undefined {
+  return (form.formState.errors as Partial<Record<string, FieldError>>)[name]?.message
+}
+
+interface TextFieldProps<T extends FieldValues> extends Omit<ComponentProps<typeof Input>, 'form' | 'name'> {
+  form: UseFormReturn<T>
+  name: Path<T>
+  label: ReactNode
+  hint?: ReactNode
+  note?: ReactNode
+}
+
+export function TextField<T extends FieldValues>({
+  form,
+  name,
+  label,
+  hint,
+  note,
+  ...rest
+}: TextFieldProps<T>) {
+  return (
+    <Field label={label} hint={hint} note={note} error={fieldError(form, name)}>
+      {(control) => <Input {...control} {...rest} {...fieldProps(form, name)} />}
+    </Field>
+  )
+}
+
+/** A password with its show toggle. Pasting is always allowed. */
+export function PasswordField<T extends FieldValues>({
+  form,
+  name,
+  label,
+  hint,
+  note,
+  ...rest
+}: TextFieldProps<T>) {
+  const [shown, setShown] = useState(false)
+  return (
+    <Field label={label} hint={hint} note={note} error={fieldError(form, name)}>
+      {(control) => (
+        <span className="relative block">
+          <Input
+            {...control}
+            {...rest}
+            {...fieldProps(form, name)}
+            type={shown ? 'text' : 'password'}
+            className="pr-12"
+          />
+          <Button
+            variant="ghost"
+            size="icon"
+            className="absolute inset-y-0 right-0 hover:bg-transparent"
+            aria-label={shown ? 'Hide password' : 'Show password'}
+            aria-pressed={shown}
+            onClick={() => setShown(!shown)}
+          >
+            {shown ? <EyeOff aria-hidden /> : <Eye aria-hidden />}
+          </Button>
+        </span>
+      )}
+    </Field>
+  )
+}
+
+/**
+ * Takes the focus after a failed submit: to the one field that is wrong, or, from two on, to a list of
+ * links above the form.
+ */
+export function ErrorSummary<T extends FieldValues>({ form }: { form: UseFormReturn<T> }) {
+  const box = useRef<HTMLDivElement>(null)
+  const { errors, submitCount } = form.formState
+  const found = Object.entries(errors as Record<string, FieldError | undefined>).filter(
+    ([name, error]) => name !== 'root' && error?.message,
+  )
+  const several = found.length > 1
+  const first = found[0]?.[0] as Path<T> | undefined
+  useEffect(() => {
+    if (submitCount === 0 || !first) return
+    if (several) box.current?.focus()
+    else form.setFocus(first)
+    // Only a submit moves the focus; a field left with an error does not.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [submitCount])
+  if (!several || submitCount === 0) return null
+  return (
+    <div
+      ref={box}
+      tabIndex={-1}
+      role="group"
+      aria-label="What to correct"
+      className="rounded-control border border-destructive bg-destructive-soft p-4"
+    >
+      <p className="font-semibold">Please correct {found.length} fields.</p>
+      <ul className="mt-1 list-disc pl-5">
+        {found.map(([name, error]) => (
+          <li key={name}>
+            <button
+              type="button"
+              className="text-link text-left"
+              onClick={() => form.setFocus(name as Path<T>)}
+            >
+              {error?.message}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

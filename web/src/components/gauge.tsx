@@ -1,0 +1,118 @@
+import { cn } from '@/lib/cn'
+
+export interface GaugeMark {
+  /** In the unit of value and max. */
+  at: number
+  label?: string
+  /** The stop that matters now. */
+  strong?: boolean
+}
+
+interface GaugeProps {
+  label: string
+  /** What a screen reader says, such as "$184.50 of $284.50". */
+  valueText: string
+  value: number
+  max: number
+  marks?: GaugeMark[]
+  /** Part right of the value that is there but not free; hatched. */
+  reserved?: number
+  /** Small ticks between the ends; at most 30. Named stops stand alone. */
+  ticks?: number
+  kind?: 'meter' | 'progressbar'
+  className?: string
+}
+
+// The needle keeps inside the track, so every place is a share of the track less the needle's own 10 px.
+const needle = 10
+const place = (share: number) => `calc(${share * 100}% - ${share * needle}px)`
+const centre = (share: number) => `calc(${share * 100}% - ${share * needle - needle / 2}px)`
+
+function Marks({ marks, max }: { marks: GaugeMark[]; max: number }) {
+  const named = marks.filter((mark) => mark.label)
+  if (named.length === 0) return null
+  return (
+    <div className="tabular relative mt-1 h-5 text-compact text-muted-foreground">
+      {named.map((mark) => {
+        const share = max > 0 ? mark.at / max : 0
+        const first = share <= 0.02
+        const last = share >= 0.98
+        return (
+          <span
+            key={mark.label}
+            className={cn(
+              'absolute whitespace-nowrap',
+              !first && !last && '-translate-x-1/2',
+              mark.strong && 'font-semibold text-foreground',
+            )}
+            style={first ? { left: 0 } : last ? { right: 0 } : { left: centre(share) }}
+          >
+            {mark.label}
+          </span>
+        )
+      })}
+    </div>
+  )
+}
+
+/**
+ * The tide gauge: a line, ticks, one lamp where the water stands. Numbers here are places on a line, never
+ * figures. On another ground than a card set `[--ground:var(--background)]`.
+ */
+export function Gauge(props: GaugeProps) {
+  const {
+    label,
+    valueText,
+    value,
+    max,
+    marks = [],
+    reserved = 0,
+    ticks = 0,
+    kind = 'meter',
+    className,
+  } = props
+  const share = max > 0 ? Math.min(1, Math.max(0, value / max)) : 0
+  const held = max > 0 ? Math.min(1, (value + reserved) / max) : 0
+  const count = Math.min(30, ticks)
+  return (
+    <div className={className}>
+      <div
+        role={kind}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={max}
+        aria-valuenow={Math.min(value, max)}
+        aria-valuetext={valueText}
+        className="relative h-8"
+      >
+        <span className="absolute inset-x-0 top-[11px] h-0.5 bg-border" />
+        {Array.from({ length: count + 1 }, (_, index) => (
+          <span
+            key={index}
+            className="absolute top-[13px] h-1.5 w-px bg-input"
+            style={{ left: `calc(${(index / count) * 100}% - ${index === count ? 1 : 0}px)` }}
+          />
+        )).slice(0, count > 0 ? undefined : 0)}
+        {marks.map((mark) => (
+          <span
+            key={`${mark.at}-${mark.label ?? ''}`}
+            className={cn('absolute top-[13px] h-3 w-px', mark.strong ? 'bg-foreground' : 'bg-input')}
+            style={{ left: `min(${(max > 0 ? mark.at / max : 0) * 100}%, 100% - 1px)` }}
+          />
+        ))}
+        <span className="absolute top-[10px] left-0 h-1 bg-primary" style={{ width: place(share) }} />
+        {reserved > 0 ? (
+          <span
+            className="hatch absolute top-1.5 h-3"
+            style={{ left: place(share), right: `calc(100% - ${held * 100}%)` }}
+          />
+        ) : null}
+        <span
+          className="absolute top-0 h-6 w-2.5 animate-needle border-x-2 border-(--ground,var(--card)) bg-lantern"
+          style={{ left: place(share) }}
+        />
+      </div>
+      <Marks marks={marks} max={max} />
+    </div>
+  )
+}

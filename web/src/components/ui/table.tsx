@@ -1,0 +1,40 @@
+import type { ComponentProps } from 'react'
+import { cn } from '@/lib/cn'
+
+/** A table that scrolls inside its own box when it is wider than the page. */
+export function Table({ className, ...rest }: ComponentProps<'table'>) {
+  return (
+    <div className="relative overflow-x-auto">
+      <table className={cn('w-full border-collapse text-body', className)} {...rest} />
+    </div>
+  )
+}
+
+export function TableHead({ className, ...rest }: ComponentProps<'th'>) {
+  return (
+    <th
+      scope="col"
+      className={cn(
+        'border-b py-2.5 pr-4 text-left text-compact font-medium text-muted-foreground last:pr-0 data-[align=right]:text-right',
+        className,
+      )}
+      {...rest}
+    />
+  )
+}
+
+export function TableRow({ className, ...rest }: ComponentProps<'tr'>) {
+  return <tr className={cn('border-b last:border-b-0', className)} {...rest} />
+}
+
+export function TableCell({ className, ...rest }: ComponentProps<'td'>) {
+  return (
+    <td
+      className={cn(
+        'h-14 py-1.5 pr-4 last:pr-0 data-[align=right]:text-right data-[align=right]:tabular-nums',
+        className,
+      )}
+      {...rest}
+    />
+  )
+}

@@ -1,0 +1,27 @@
+import { Tooltip as Primitive } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+export const TooltipProvider = Primitive.Provider
+
+interface TooltipProps {
+  content: ReactNode
+  /** The control the words belong to; it must take focus. */
+  children: ReactNode
+}
+
+export function Tooltip({ content, children }: TooltipProps) {
+  return (
+    <Primitive.Root>
+      <Primitive.Trigger asChild>{children}</Primitive.Trigger>
+      <Primitive.Portal>
+        <Primitive.Content
+          sideOffset={6}
+          collisionPadding={16}
+          className="z-60 max-w-72 animate-popover-in rounded-badge border bg-popover px-2.5 py-1.5 text-caption shadow-popover"
+        >
+          {content}
+        </Primitive.Content>
+      </Primitive.Portal>
+    </Primitive.Root>
+  )
+}

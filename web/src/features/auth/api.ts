@@ -1,0 +1,140 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { AuthError } from '@supabase/supabase-js'
+import { toRefusal, unwrap } from '@/lib/errors'
+import { paths } from '@/lib/paths'
+import { memberSession } from '@/lib/session'
+import { memberClient } from '@/lib/supabase'
+
+export interface AccountStatus {
+  account_status: 'active' | 'pending' | 'suspended' | 'disabled'
+  /** The sentence to show when the account is blocked, else null. */
+  message: string | null
+  code: string | null
+}
+
+export interface Sponsor {
+  id: string
+  username: string | null
+  display_name: string | null
+}
+
+type AuthAnswer = { data: unknown; error: AuthError | null }
+
+/** The data of an auth answer, or a thrown Refusal. */
+function ok<A extends AuthAnswer>(answer: A): Extract<A, { error: null }>['data'] {
+  if (answer.error) throw toRefusal(answer.error)
+  return answer.data
+}
+
+export async function fetchAccountStatus(): Promise<AccountStatus> {
+  const client = await memberClient()
+  return unwrap(await client.rpc('get_my_account_status')) as AccountStatus
+}
+
+export const accountStatusQuery = (userId: string) =>
+  queryOptions({ queryKey: ['account-status', userId], queryFn: fetchAccountStatus, staleTime: 5 * 60_000 })
+
+export async function signIn(email: string, password: string): Promise<void> {
+  await memberSession.start()
+  const client = await memberClient()
+  ok(await client.auth.signInWithPassword({ email, password }))
+}
+
+/** Ends the session of this browser only, without asking the server when it does not answer. */
+export async function dropSession(notice: string | null): Promise<void> {
+  memberSession.leave(notice)
+  const client = await memberClient()
+  await client.auth.signOut({ scope: 'local' }).catch(() => null)
+  memberSession.forget()
+}
+
+export async function signOut(): Promise<void> {
+  const client = await memberClient()
+  const { error } = await client.auth.signOut()
+  if (error) throw toRefusal(error)
+}
+
+export interface SignUp {
+  email: string
+  password: string
+  displayName: string
+  username: string
+  referrerId: string
+}
+
+/** Creates the account. The server answers the specification's texts for sponsor, username and password. */
+export async function signUp(values: SignUp): Promise<{ alreadyKnown: boolean }> {
+  const client = await memberClient()
+  const data = ok(
+    await client.auth.signUp({
+      email: values.email,
+      password: values.password,
+      options: {
+        emailRedirectTo: location.origin + paths.dashboard,
+        data: {
+          display_name: values.displayName,
+          username: values.username,
+          package_value: 0,
+          referrer_id: values.referrerId,
+        },
+      },
+    }),
+  )
+  return { alreadyKnown: data.user?.identities?.length === 0 }
+}
+
+/** The sponsor with exactly this id or username, or null. */
+export async function fetchSponsor(code: string): Promise<Sponsor | null> {
+  const client = await memberClient()
+  const rows = unwrap(await client.rpc('get_sponsor', { p_referral_code: code })) as Sponsor[]
+  return rows[0] ?? null
+}
+
+export const sponsorQuery = (code: string) =>
+  queryOptions({ queryKey: ['sponsor', code], queryFn: () => fetchSponsor(code), staleTime: 5 * 60_000 })
+
+export async function isUsernameAvailable(username: string): Promise<boolean> {
+  const client = await memberClient()
+  return unwrap(await client.rpc('is_username_available', { p_username: username })) as boolean
+}
+
+/** Sends the sign-up confirmation again. */
+export async function resendConfirmation(email: string): Promise<void> {
+  const client = await memberClient()
+  ok(
+    await client.auth.resend({
+      type: 'signup',
+      email,
+      options: { emailRedirectTo: location.origin + paths.dashboard },
+    }),
+  )
+}
+
+export async function requestPasswordReset(email: string): Promise<void> {
+  const client = await memberClient()
+  ok(await client.auth.resetPasswordForEmail(email, { redirectTo: location.origin + paths.resetPassword }))
+}
+
+/** Sets the password of a session that a recovery link opened, then ends every other sign-in. */
+export async function setNewPassword(password: string): Promise<void> {
+  const client = await memberClient()
+  ok(await client.auth.updateUser({ password }))
+  await client.auth.signOut({ scope: 'others' })
+}
+
+export interface Factor {
+  id: string
+  name: string
+}
+
+export async function fetchFactors(): Promise<Factor[]> {
+  const client = await memberClient()
+  const data = ok(await client.auth.mfa.listFactors())
+  return data.totp.map((factor) => ({ id: factor.id, name: factor.friendly_name ?? 'Device' }))
+}
+
+/** Answers the second factor; the session is then a full one. */
+export async function verifyCode(factorId: string, code: string): Promise<void> {
+  const client = await memberClient()
+  ok(await client.auth.mfa.challengeAndVerify({ factorId, code }))
+}

@@ -1,0 +1,51 @@
+import { queryOptions } from '@tanstack/react-query'
+import { unwrap } from './errors'
+import type { Decimal } from './money'
+import { administratorClient } from './supabase'
+
+/** A request that waits for a decision, and when it should have one. */
+export interface OldestPending {
+  id: string
+  created_at: string
+  due_at: string
+}
+
+export interface RecentMovement {
+  id: string
+  type: 'deposit' | 'withdrawal'
+  user_email: string | null
+  username: string | null
+  created_at: string
+  amount: Decimal
+  status: string
+}
+
+/** What the administrators' side opens with. Money is decimal text. */
+export interface AdminOverview {
+  as_of: string
+  admin: { id: string; email: string; full_name: string | null; role: string }
+  oldest_pending: { deposit: OldestPending | null; withdrawal: OldestPending | null }
+  pending: { deposits: number; withdrawals: number }
+  net_cash_flow: Decimal
+  recent: RecentMovement[]
+  flows: { day: string; deposits: Decimal; withdrawals: Decimal }[]
+  books: { ok: boolean | null; violations: number; checked_at: string | null }
+  coverage: {
+    approved_cash_in: Decimal
+    approved_withdrawals: Decimal
+    withdrawable: Decimal
+    pending: Decimal
+    ratio: Decimal | null
+  } | null
+}
+
+/** Every query of the administrators' side begins with this, so that a decision can refresh them together. */
+export const adminKey = 'admin'
+
+/** Also feeds the counts beside Deposits and Withdrawals in the navigation. */
+export const adminOverviewQuery = queryOptions({
+  queryKey: [adminKey, 'overview'],
+  queryFn: async () => unwrap(await (await administratorClient()).rpc('get_admin_overview')) as unknown as AdminOverview,
+  meta: { realm: 'administrator' },
+  refetchInterval: 60_000,
+})

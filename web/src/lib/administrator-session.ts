@@ -1,0 +1,57 @@
+import { Store } from './store'
+import { stored } from './stored'
+
+export interface Administrator {
+  id: string
+  email: string
+  full_name: string | null
+  role: string
+}
+
+export interface AdministratorSession {
+  session_token: string
+  access_token: string
+  /** ISO time after which the server refuses the token. */
+  expires_at: string
+  admin: Administrator
+}
+
+const key = 'harborline-admin-session'
+
+function read(): AdministratorSession | null {
+  const text = stored.get(key)
+  if (!text) return null
+  try {
+    return JSON.parse(text) as AdministratorSession
+  } catch {
+    return null
+  }
+}
+
+const store = new Store<AdministratorSession | null>(read())
+
+// Another tab that signs in or out changes this one too.
+if (typeof addEventListener === 'function') {
+  addEventListener('storage', (event) => {
+    if (event.key === key) store.set(read())
+  })
+}
+
+/** The administrator's own sign-in, apart from any member's session of the same browser. */
+export const administratorSession = {
+  get: store.get,
+  subscribe: store.subscribe,
+  /** The session while it has not run out, else null. The server decides; this only spares a request. */
+  current(): AdministratorSession | null {
+    const session = store.get()
+    return session && new Date(session.expires_at).getTime() > Date.now() ? session : null
+  },
+  set(session: AdministratorSession): void {
+    stored.set(key, JSON.stringify(session))
+    store.set(session)
+  },
+  clear(): void {
+    stored.remove(key)
+    store.set(null)
+  },
+}

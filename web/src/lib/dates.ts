@@ -1,0 +1,66 @@
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+function count(amount: number, unit: string): string {
+  return `${amount} ${unit}${amount === 1 ? '' : 's'}`
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+
+/** "14 Mar 2026" in the reader's zone. */
+export function formatDay(value: Date): string {
+  return dayFormat.format(value).replace('Sept', 'Sep')
+}
+
+/** "14:02" in the reader's zone. */
+export function formatTime(value: Date): string {
+  return `${String(value.getHours()).padStart(2, '0')}:${String(value.getMinutes()).padStart(2, '0')}`
+}
+
+/** "3 hours ago" under seven days, then the day. What lies ahead by more than a minute is "in 3 hours". */
+export function formatRelative(value: Date, now: Date): string {
+  const age = now.getTime() - value.getTime()
+  const distance = Math.abs(age)
+  if (distance < minute) return 'just now'
+  if (distance >= 7 * day) return formatDay(value)
+  const words =
+    distance < hour
+      ? count(Math.floor(distance / minute), 'minute')
+      : distance < day
+        ? count(Math.floor(distance / hour), 'hour')
+        : count(Math.floor(distance / day), 'day')
+  return age > 0 ? `${words} ago` : `in ${words}`
+}
+
+/** The short name of the reader's zone on that day, such as "CET". */
+export function zoneName(value: Date): string {
+  const parts = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(value)
+  return parts.find((part) => part.type === 'timeZoneName')?.value ?? 'local time'
+}
+
+/** "14 Mar 2026 04:05", as administrators' tables print it; the zone stands in their header. */
+export function formatExact(value: Date): string {
+  return `${formatDay(value)} ${formatTime(value)}`
+}
+
+/** Exact time in the reader's zone and in UTC, for hover, focus and tap. */
+export function describeMoment(value: Date): string {
+  const utc = value.toISOString().slice(0, 19).replace('T', ' ')
+  return `${formatExact(value)} ${zoneName(value)} (${utc} UTC)`
+}
+
+/** "due in 14 h" or "overdue by 3 h". */
+export function formatDue(due: Date, now: Date): { text: string; overdue: boolean } {
+  const left = due.getTime() - now.getTime()
+  const hours = Math.floor(Math.abs(left) / hour)
+  const span =
+    hours < 1
+      ? `${Math.floor(Math.abs(left) / minute)} min`
+      : hours < 72
+        ? `${hours} h`
+        : `${Math.floor(hours / 24)} days`
+  return left >= 0
+    ? { text: `due in ${span}`, overdue: false }
+    : { text: `overdue by ${span}`, overdue: true }
+}

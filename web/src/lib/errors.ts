@@ -1,0 +1,58 @@
+/**
+ * The one shape of "no" in this app. The server's sentence is already meant for the person, so `message`
+ * may be shown as it is whenever `status` is a 4xx. Branch on `code`, never on the message.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  constructor(
+    message: string,
+    /** HTTP status; 0 when no answer arrived. */
+    readonly status: number,
+    readonly code: string,
+    /** What the server added, as text or JSON text; null when it added nothing. */
+    readonly details: string | null = null,
+  ) {
+    super(message)
+  }
+
+  /** True when the server answered with a sentence for the person. */
+  get speaks(): boolean {
+    return this.status >= 400 && this.status < 500
+  }
+}
+
+interface ErrorLike {
+  message?: unknown
+  code?: unknown
+  status?: unknown
+  details?: unknown
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Turns what supabase-js reports, of PostgREST, auth or storage, into a Refusal. */
+export function toRefusal(error: unknown, status?: number): Refusal {
+  if (error instanceof Refusal) return error
+  const given = (typeof error === 'object' && error !== null ? error : {}) as ErrorLike
+  const answered =
+    status ?? (typeof given.status === 'number' ? given.status : Number(given.status ?? 0) || 0)
+  const details = text(given.details)
+  return new Refusal(text(given.message) || 'No answer arrived.', answered, text(given.code), details || null)
+}
+
+/** The data of a supabase-js answer, or a thrown Refusal. */
+export function unwrap<T>(answer: { data: T; error: unknown; status?: number }): NonNullable<T> {
+  if (answer.error) throw toRefusal(answer.error, answer.status)
+  return answer.data as NonNullable<T>
+}
+
+/** The server's own sentence when it sent one, else the product's text for this moment. */
+export function errorText(error: unknown, fallback: string): string {
+  return error instanceof Refusal && error.speaks && error.message ? error.message : fallback
+}
+
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Refusal && codes.includes(error.code)
+}

@@ -1,0 +1,55 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { readConfig } from './config'
+import type { Decimal } from './money'
+import { Refusal } from './errors'
+
+export interface Package {
+  value: Decimal
+  label: string
+  /** Pairing rate in percent, as the plan writes it ("30"). */
+  rate: Decimal
+}
+
+export interface PublishedText {
+  text: string
+  version: string
+  published_at: string
+}
+
+/** What anyone may know about this installation. Money and rates are decimal text. */
+export interface Platform {
+  product_name: string
+  demo: boolean
+  support: { name: string | null; email: string | null; url: string | null }
+  operator: { name: string | null; address: string | null }
+  packages: Package[]
+  rates: { referral: Decimal; override: Decimal; reentry: Decimal }
+  limits: { min_withdrawal: Decimal; min_deposit: Decimal; max_amount: Decimal; receipt_max_bytes: number }
+  review_due_hours: number
+  terms: PublishedText | null
+  risk: PublishedText | null
+}
+
+/** Fetched without the Supabase client: the landing page needs this and nothing else of it. */
+async function fetchPlatform(): Promise<Platform> {
+  const { supabaseUrl, supabaseKey } = readConfig()
+  const answer = await fetch(`${supabaseUrl}/rest/v1/rpc/get_platform`, {
+    headers: { apikey: supabaseKey, authorization: `Bearer ${supabaseKey}` },
+  })
+  if (!answer.ok) throw new Refusal('The settings of this site did not load.', answer.status, 'platform')
+  return (await answer.json()) as Platform
+}
+
+export const platformQuery = queryOptions({
+  queryKey: ['platform'],
+  queryFn: fetchPlatform,
+  staleTime: 5 * 60_000,
+})
+
+export function usePlatform() {
+  return useQuery(platformQuery)
+}
+
+export function useProductName(): string {
+  return usePlatform().data?.product_name ?? 'Harborline'
+}

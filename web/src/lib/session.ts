@@ -1,0 +1,126 @@
+import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
+import { arrival } from './arrival'
+import { readConfig } from './config'
+import { Store } from './store'
+import { stored } from './stored'
+import { memberClient } from './supabase'
+
+export interface SessionState {
+  /**
+   * loading: not read yet. none: nobody is signed in. code: the password was right, the second factor is
+   * still owed. member: signed in. ended: a session ran out under an open page, which stays as it is.
+   */
+  status: 'loading' | 'none' | 'code' | 'member' | 'ended'
+  userId: string | null
+  email: string | null
+  /** An address that waits for its confirmation link. */
+  newEmail: string | null
+  /** Why the member was signed out, when the server said why. */
+  notice: string | null
+  /** The member has just signed out: a guarded page then leads home instead of asking to sign in. */
+  left: boolean
+}
+
+const nobody: SessionState = {
+  status: 'none',
+  userId: null,
+  email: null,
+  newEmail: null,
+  notice: null,
+  left: false,
+}
+const store = new Store<SessionState>({ ...nobody, status: 'loading' })
+let leaving = false
+let started: Promise<void> | undefined
+
+function owesCode(session: Session): boolean {
+  const verified = session.user.factors?.some((factor) => factor.status === 'verified') ?? false
+  if (!verified) return false
+  const payload = session.access_token.split('.')[1] ?? ''
+  try {
+    const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { aal?: string }
+    return claims.aal !== 'aal2'
+  } catch {
+    return true
+  }
+}
+
+function follow(event: AuthChangeEvent, session: Session | null): void {
+  if (session) {
+    leaving = false
+    const { id, email, new_email: newEmail } = session.user
+    store.set({
+      status: owesCode(session) ? 'code' : 'member',
+      userId: id,
+      email: email ?? null,
+      newEmail: newEmail ?? null,
+      notice: null,
+      left: false,
+    })
+    return
+  }
+  const before = store.get()
+  const unasked = event === 'SIGNED_OUT' && !leaving && before.status === 'member'
+  store.set(
+    unasked ? { ...before, status: 'ended' } : { ...nobody, notice: before.notice, left: before.left },
+  )
+}
+
+function storageKey(): string {
+  const host = new URL(readConfig().supabaseUrl).hostname.split('.')[0] ?? ''
+  return `sb-${host}-auth-token`
+}
+
+/** The session of the member, followed from the auth client. */
+export const memberSession = {
+  get: store.get,
+  subscribe: store.subscribe,
+
+  /** Reads the session, and the fragment of a mail link, once. Later calls wait for the same reading. */
+  start(): Promise<void> {
+    started ??= memberClient().then(async (client) => {
+      client.auth.onAuthStateChange(follow)
+      const { data } = await client.auth.getSession()
+      if (store.get().status === 'loading') follow('INITIAL_SESSION', data.session)
+    })
+    return started
+  },
+
+  /** Starts only when there is something to read, so that a visitor's page stays light. */
+  startIfStored(): void {
+    if (stored.get(storageKey()) ?? arrival.linkType) void this.start()
+    else if (!started) store.set(nobody)
+  },
+
+  /** Called before a sign-out the member asked for, so that it does not look like a lost session. */
+  leave(notice: string | null = null): void {
+    leaving = true
+    store.set({ ...store.get(), notice, left: notice === null })
+  },
+
+  /** Drops the session of this browser even when the server could not be told. */
+  forget(): void {
+    stored.remove(storageKey())
+    const { notice, left } = store.get()
+    store.set({ ...nobody, notice, left })
+  },
+
+  /** The member has arrived where a sign-out leads. */
+  settle(): void {
+    if (store.get().left && store.get().status === 'none') store.set({ ...store.get(), left: false })
+  },
+
+  clearNotice(): void {
+    store.set({ ...store.get(), notice: null })
+  },
+
+  /** The server no longer knows this session; the page stays and asks to sign in again. */
+  end(): void {
+    if (store.get().status === 'member') store.set({ ...store.get(), status: 'ended' })
+  },
+
+  /** The server wants the second factor for this session. */
+  demandCode(): void {
+    if (store.get().status === 'member') store.set({ ...store.get(), status: 'code' })
+  },
+}

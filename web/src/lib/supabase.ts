@@ -1,0 +1,57 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { administratorSession } from './administrator-session'
+import { readConfig } from './config'
+import type { Database } from './database.types'
+import { Refusal, toRefusal } from './errors'
+
+export type Client = SupabaseClient<Database>
+
+let member: Promise<Client> | undefined
+let administrator: Promise<Client> | undefined
+
+/**
+ * The member's client: stock, implicit flow (a mail link then works on another device too), session in
+ * local storage, tokens refreshed by itself. Loaded on first use, so that public pages do not carry it.
+ */
+export function memberClient(): Promise<Client> {
+  member ??= import('@supabase/supabase-js').then(({ createClient }) => {
+    const { supabaseUrl, supabaseKey } = readConfig()
+    return createClient<Database>(supabaseUrl, supabaseKey, {
+      auth: { flowType: 'implicit', detectSessionInUrl: true, persistSession: true, autoRefreshToken: true },
+    })
+  })
+  return member
+}
+
+/**
+ * The administrator's client. It never touches the member's session: each request carries the
+ * administrator's own token as it is at that moment, or the public key when nobody is signed in.
+ */
+export function administratorClient(): Promise<Client> {
+  administrator ??= import('@supabase/supabase-js').then(({ createClient }) => {
+    const { supabaseUrl, supabaseKey } = readConfig()
+    return createClient<Database>(supabaseUrl, supabaseKey, {
+      accessToken: () => Promise.resolve(administratorSession.current()?.access_token ?? supabaseKey),
+    })
+  })
+  return administrator
+}
+
+/** Calls an edge function. Throws a Refusal with the function's own text and code. */
+export async function callFunction<T>(
+  client: Client,
+  name: string,
+  body: Record<string, unknown> = {},
+): Promise<T> {
+  const answer = await client.functions.invoke<T>(name, { body })
+  if (answer.error === null) return answer.data as T
+  const response = (answer.error as { context?: unknown }).context
+  if (!(response instanceof Response)) throw toRefusal(answer.error, 0)
+  const said = (await response.json().catch(() => ({}))) as {
+    error?: string
+    message?: string
+    code?: string
+    details?: string
+  }
+  throw new Refusal(said.error ?? said.message ?? '', response.status, said.code ?? '', said.details ?? null)
+}

@@ -1,0 +1,31 @@
+import { Store } from './store'
+import { stored } from './stored'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+function read(): Theme {
+  const value = stored.get('theme')
+  return value === 'light' || value === 'dark' ? value : 'system'
+}
+
+const store = new Store<Theme>(read())
+const systemDark = matchMedia('(prefers-color-scheme: dark)')
+
+function apply(): void {
+  const choice = store.get()
+  const dark = choice === 'dark' || (choice === 'system' && systemDark.matches)
+  document.documentElement.classList.toggle('dark', dark)
+}
+
+systemDark.addEventListener('change', apply)
+
+/** System, light or dark; remembered. public/theme.js applies it before the first paint. */
+export const theme = {
+  get: store.get,
+  subscribe: store.subscribe,
+  set(choice: Theme): void {
+    stored.set('theme', choice)
+    store.set(choice)
+    apply()
+  },
+}

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ToastQueue } from './toast-queue'
+
+let queue: ToastQueue
+const shown = () => queue.get()?.title ?? null
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  queue = new ToastQueue()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('ToastQueue', () => {
+  it('shows one message for five seconds', () => {
+    queue.success('Signed in successfully!')
+    vi.advanceTimersByTime(4999)
+    expect(shown()).toBe('Signed in successfully!')
+    vi.advanceTimersByTime(1)
+    expect(shown()).toBeNull()
+  })
+
+  it('replaces a passing message at once', () => {
+    queue.success('first')
+    queue.success('second')
+    expect(shown()).toBe('second')
+  })
+
+  it('never drops a message about money', () => {
+    queue.success('deposit', { money: true })
+    queue.success('copied')
+    queue.error('withdrawal', { money: true })
+    queue.success('downloaded')
+    const seen = [shown()]
+    for (let round = 0; round < 3; round++) {
+      vi.advanceTimersByTime(ToastQueue.shownFor)
+      seen.push(shown())
+    }
+    expect(seen).toEqual(['deposit', 'withdrawal', 'downloaded', null])
+  })
+
+  it('stops the clock while paused, and leaves at least a second after', () => {
+    queue.success('read me')
+    vi.advanceTimersByTime(4900)
+    queue.pause()
+    vi.advanceTimersByTime(60_000)
+    expect(shown()).toBe('read me')
+    queue.resume()
+    vi.advanceTimersByTime(999)
+    expect(shown()).toBe('read me')
+    vi.advanceTimersByTime(1)
+    expect(shown()).toBeNull()
+  })
+
+  it('ignores the dismissal of a message that is gone', () => {
+    queue.success('first')
+    const first = queue.get()?.id ?? 0
+    queue.success('second')
+    queue.dismiss(first)
+    expect(shown()).toBe('second')
+  })
+})

@@ -1,0 +1,81 @@
+export interface Toast {
+  id: number
+  kind: 'success' | 'error'
+  title: string
+  description?: string
+  /** A message about money waits its turn and is never dropped. */
+  money: boolean
+}
+
+export type ToastOptions = Partial<Pick<Toast, 'description' | 'money'>>
+
+const seconds = 1000
+
+/**
+ * One message at a time, 5 s each, the clock stopped while the pointer or the focus is on it. Of messages
+ * that are not about money only the newest matters: it replaces the shown one and the waiting one.
+ */
+export class ToastQueue {
+  static readonly shownFor = 5 * seconds
+  #current: Toast | null = null
+  #waiting: Toast[] = []
+  #listeners = new Set<() => void>()
+  #next = 1
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #startedAt = 0
+  #remaining = 0
+
+  readonly get = (): Toast | null => this.#current
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  success(title: string, options: ToastOptions = {}): void {
+    this.#push({ id: this.#next++, kind: 'success', title, money: false, ...options })
+  }
+
+  error(title: string, options: ToastOptions = {}): void {
+    this.#push({ id: this.#next++, kind: 'error', title, money: false, ...options })
+  }
+
+  /** Ends the message with this id, if it is still the one shown, and shows the next. */
+  dismiss(id: number): void {
+    if (this.#current?.id === id) this.#show(this.#waiting.shift() ?? null)
+  }
+
+  pause(): void {
+    if (this.#timer === undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#remaining -= Date.now() - this.#startedAt
+  }
+
+  resume(): void {
+    if (this.#current && this.#timer === undefined) this.#run(Math.max(this.#remaining, seconds))
+  }
+
+  #push(toast: Toast): void {
+    if (!toast.money) this.#waiting = this.#waiting.filter((waiting) => waiting.money)
+    this.#waiting.push(toast)
+    if (!this.#current?.money) this.#show(this.#waiting.shift() ?? null)
+  }
+
+  #show(toast: Toast | null): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#current = toast
+    if (toast) this.#run(ToastQueue.shownFor)
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  #run(duration: number): void {
+    const id = this.#current?.id ?? 0
+    this.#remaining = duration
+    this.#startedAt = Date.now()
+    this.#timer = setTimeout(() => this.dismiss(id), duration)
+  }
+}
+
+export const toasts = new ToastQueue()

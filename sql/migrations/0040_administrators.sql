@@ -47,3 +47,191 @@ using (admin_id = (select auth.uid()));
 create policy delete_own on public.admin_sessions for delete to platform_admin
 using (admin_id = (select auth.uid()) and session_token::text = (select auth.jwt() ->> 'sid'));
 grant select, delete on public.admin_sessions to platform_admin;
+
+create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
+language plpgsql stable set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+begin
+    if private.my_role() is distinct from 'platform_admin' then
+        perform private.refuse(403, 'forbidden', 'Only administrators can do this.');
+    end if;
+    select * into v_admin from private.admin_users as a where a.id = auth.uid() and a.is_active;
+    if not found then
+        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+    end if;
+    if p_roles is not null and v_admin.role <> all(p_roles) then
+        perform private.refuse(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
+    end if;
+    return v_admin;
+end
+$$;
+comment on function private.require_admin(public.admin_role[]) is
+'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended.';
+
+create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
+language sql volatile set search_path = '' as $$
+    insert into private.admin_users (email, full_name, role, password_hash)
+    values (pg_catalog.lower(p_email), p_full_name, p_role, p_password_hash)
+    returning id
+$$;
+comment on function private.create_administrator(text, text, public.admin_role, text) is 'Bootstrap and account management; the hash is Argon2id.';
+
+create function public.touch_admin_session() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin();
+    v_session uuid := (auth.jwt() ->> 'sid')::uuid;
+begin
+    update private.admin_session_activity as a set last_seen_at = pg_catalog.clock_timestamp()
+    where a.session_token = v_session and a.last_seen_at < pg_catalog.clock_timestamp() - interval '1 minute';
+    return (
+        select pg_catalog.jsonb_build_object('success', true, 'admin_id', v_admin.id, 'expires_at', s.expires_at)
+        from public.admin_sessions as s where s.session_token = v_session
+    );
+end
+$$;
+comment on function public.touch_admin_session() is 'Keeps the administrator''s session from idling out. Sent while a person is active. Errors: forbidden, session_ended.';
+grant execute on function public.touch_admin_session() to platform_admin;
+
+create function jobs.expire_admin_sessions() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_rows integer;
+begin
+    delete from public.admin_sessions as s
+    where s.expires_at <= pg_catalog.clock_timestamp()
+        or exists (
+            select 1 from private.admin_session_activity as a
+            where a.session_token = s.session_token and a.last_seen_at < pg_catalog.clock_timestamp() - interval '30 minutes'
+        );
+    get diagnostics v_rows = row_count;
+    return v_rows;
+end
+$$;
+comment on function jobs.expire_admin_sessions() is 'Removes administrator sessions that count no more; answers how many.';
+grant execute on function jobs.expire_admin_sessions() to worker;
+
+-- What functions/edge needs to sign administrators in. Each is callable by its login role alone.
+create function edge.admin_by_email(p_email text) returns setof private.admin_users
+language sql stable security definer set search_path = '' as $$
+    select * from private.admin_users as a where a.email = pg_catalog.lower(p_email)
+$$;
+comment on function edge.admin_by_email(text) is 'The account of an address, with hash and sealed secret; no row when unknown.';
+
+create function edge.admin_by_id(p_admin_id uuid) returns setof private.admin_users
+language sql stable security definer set search_path = '' as $$
+    select * from private.admin_users as a where a.id = p_admin_id
+$$;
+comment on function edge.admin_by_id(uuid) is 'The account with this id, with hash and sealed secret.';
+
+create function edge.admin_sign_in_allowed(p_email text, p_address text) returns boolean
+language sql volatile security definer set search_path = '' as $$
+    select (
+        select count(*) < 10 from private.sign_in_failures as f
+        where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255)
+            and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
+    ) and (
+        select count(*) < 20 from private.sign_in_failures as f
+        where f.kind = 'admin_address' and f.key = pg_catalog.left(p_address, 255)
+            and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
+    )
+$$;
+comment on function edge.admin_sign_in_allowed(text, text) is 'Fewer than 10 failures of the account and 20 of the address in 15 minutes.';
+
+create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin_id uuid;
+begin
+    if not p_ok then
+        insert into private.sign_in_failures (kind, key, at) values
+        ('admin_account', pg_catalog.left(pg_catalog.lower(p_email), 255), pg_catalog.clock_timestamp()),
+        ('admin_address', pg_catalog.left(p_address, 255), pg_catalog.clock_timestamp());
+        return;
+    end if;
+    delete from private.sign_in_failures as f where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255);
+    -- The attempt that just succeeded was counted against the address too.
+    delete from private.sign_in_failures as f where f.id = (
+        select max(g.id) from private.sign_in_failures as g where g.kind = 'admin_address' and g.key = pg_catalog.left(p_address, 255)
+    );
+    update private.admin_users as a set last_login = pg_catalog.clock_timestamp()
+    where a.email = pg_catalog.lower(p_email) returning a.id into v_admin_id;
+    perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));
+end
+$$;
+comment on function edge.record_admin_sign_in(text, text, boolean) is 'A failure counts against account and address; a success clears the account and is audited.';
+
+create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text)
+returns table (session_token uuid, expires_at timestamptz)
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_session public.admin_sessions;
+begin
+    if not exists (select 1 from private.admin_users as a where a.id = p_admin_id and a.is_active) then
+        perform private.refuse(401, 'invalid_credentials', 'Authentication failed');
+    end if;
+    insert into public.admin_sessions (admin_id, expires_at)
+    values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
+    returning * into v_session;
+    insert into private.admin_session_activity (session_token, started_at, last_seen_at, address, user_agent)
+    values (v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address, pg_catalog.left(p_user_agent, 400));
+    return query select v_session.session_token, v_session.expires_at;
+end
+$$;
+comment on function edge.start_admin_session(uuid, text, text) is 'Opens a session of 8 hours for an active administrator. Errors: invalid_credentials.';
+
+create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp() where a.id = p_admin_id;
+    delete from public.admin_sessions as s where s.admin_id = p_admin_id and s.session_token is distinct from p_keep_session;
+    perform private.audit('admin:' || p_admin_id, 'admin.password_changed', 'admin_user', p_admin_id);
+end
+$$;
+comment on function edge.set_admin_password(uuid, text, uuid) is 'Stores a new Argon2id hash and ends the administrator''s other sessions.';
+
+create function edge.set_totp_secret(p_admin_id uuid, p_key_id text, p_secret bytea) returns void
+language sql volatile security definer set search_path = '' as $$
+    update private.admin_users as a set totp_key_id = p_key_id, totp_secret = p_secret, totp_last_step = null, updated_at = pg_catalog.clock_timestamp()
+    where a.id = p_admin_id and a.totp_confirmed_at is null
+$$;
+comment on function edge.set_totp_secret(uuid, text, bytea) is 'Keeps a sealed secret that counts once a code of it was shown; a confirmed one stays.';
+
+create function edge.confirm_totp(p_admin_id uuid) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.admin_users as a set totp_confirmed_at = coalesce(a.totp_confirmed_at, pg_catalog.clock_timestamp())
+    where a.id = p_admin_id and a.totp_secret is not null;
+    perform private.audit('admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id);
+end
+$$;
+comment on function edge.confirm_totp(uuid) is 'Turns two-step sign-in on.';
+
+create function edge.remove_totp(p_admin_id uuid) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if not private.is_demo() and (select a.role from private.admin_users as a where a.id = p_admin_id) <> 'support_admin' then
+        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in.');
+    end if;
+    update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
+    where a.id = p_admin_id;
+    perform private.audit('admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id);
+end
+$$;
+comment on function edge.remove_totp(uuid) is 'Turns two-step sign-in off; with real money only a support_admin may. Errors: two_step_required.';
+
+create function edge.use_totp_step(p_admin_id uuid, p_step bigint) returns boolean
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.admin_users as a set totp_last_step = p_step
+    where a.id = p_admin_id and (a.totp_last_step is null or a.totp_last_step < p_step);
+    return found;
+end
+$$;
+comment on function edge.use_totp_step(uuid, bigint) is 'Uses up a time step: true once, and never for an earlier step.';
+grant execute on function
+edge.admin_by_email(text), edge.admin_by_id(uuid), edge.admin_sign_in_allowed(text, text), edge.record_admin_sign_in(text, text, boolean),
+edge.start_admin_session(uuid, text, text), edge.set_admin_password(uuid, text, uuid), edge.set_totp_secret(uuid, text, bytea),
+edge.confirm_totp(uuid), edge.remove_totp(uuid), edge.use_totp_step(uuid, bigint)
+to edge_functions;

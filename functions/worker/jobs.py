@@ -1,18 +1,31 @@
 """What runs when. The work itself is SQL in schema jobs; here is only the timetable.
 
 procrastinate keeps the timetable in PostgreSQL: a job that was due runs once, whichever worker takes it,
-and is retried when it fails. Mail is claimed row by row with a lease, so a worker that dies gives it back.
+and one that is still waiting is not queued again. Mail is claimed row by row with a lease, so a worker that
+dies gives it back.
 """
 
 import logging
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from procrastinate import Blueprint, JobContext, RetryStrategy
 
 from functions.worker.post import Post
 
-AGAIN = RetryStrategy(max_attempts=5, exponential_wait=5)
+AGAIN = RetryStrategy(max_attempts=4, exponential_wait=6)
+STALLED_AFTER_SECONDS = 60
 log = logging.getLogger("worker")
+
+# Functions of schema jobs by what they keep right, in cron's notation, UTC.
+TIMETABLE = {
+    "check_books": "* * * * *",
+    "make_missing_profiles": "* * * * *",
+    "fold_counters": "* * * * *",
+    "expire_admin_sessions": "*/5 * * * *",
+    "remove_unconfirmed": "17 * * * *",
+    "snapshot_coverage": "5 0 * * *",
+    "reconcile": "30 2 * * *",
+}
 
 timetable = Blueprint()
 
@@ -23,52 +36,33 @@ def post_of(context: JobContext) -> Post:
     return post
 
 
-async def run(context: JobContext, function: str) -> Any:
-    """Run one function of schema jobs and log what it answers."""
-    answer = await post_of(context).call(function)
-    log.info("job", extra={"fields": {"job": function, "answer": answer}})
-    return answer
+def job_of(function: str) -> Callable[[JobContext, int], Awaitable[None]]:
+    """A job that runs one function of schema jobs and logs what it answers."""
+
+    async def job(context: JobContext, timestamp: int) -> None:
+        answer = await post_of(context).call(function)
+        log.info("job", extra={"fields": {"job": function, "answer": answer}})
+
+    return job
+
+
+for name, cron in TIMETABLE.items():
+    task = timetable.task(name=name, queueing_lock=name, retry=AGAIN, pass_context=True)(job_of(name))
+    timetable.periodic(cron=cron)(task)
 
 
 @timetable.periodic(cron="* * * * *")
-@timetable.task(name="deliver_mail", queueing_lock="deliver_mail", lock="deliver_mail", pass_context=True)
+@timetable.task(name="deliver_mail", queueing_lock="deliver_mail", pass_context=True)
 async def deliver_mail(context: JobContext, timestamp: int = 0) -> None:
     """Send what is due. New rows are announced by the database; this minute's run finds the retries."""
     await post_of(context).deliver()
 
 
-@timetable.periodic(cron="* * * * *")
-@timetable.task(name="check_books", queueing_lock="check_books", pass_context=True)
-async def check_books(context: JobContext, timestamp: int) -> None:
-    """Every minute: what must never be true of the books. A violation is an alarm, not a repair."""
-    violations = await run(context, "check_books")
-    if violations:
-        log.error("the books are wrong", extra={"fields": {"violations": violations}})
-
-
-@timetable.periodic(cron="*/5 * * * *")
-@timetable.task(name="expire_admin_sessions", queueing_lock="expire_admin_sessions", pass_context=True)
-async def expire_admin_sessions(context: JobContext, timestamp: int) -> None:
-    """Every five minutes: rows of administrator sessions that count no more."""
-    await run(context, "expire_admin_sessions")
-
-
-@timetable.periodic(cron="17 * * * *")
-@timetable.task(name="remove_unconfirmed", queueing_lock="remove_unconfirmed", pass_context=True)
-async def remove_unconfirmed(context: JobContext, timestamp: int) -> None:
-    """Every hour: sign-ups that nobody confirmed for seven days."""
-    await run(context, "remove_unconfirmed")
-
-
-@timetable.periodic(cron="5 0 * * *")
-@timetable.task(name="snapshot_coverage", queueing_lock="snapshot_coverage", retry=AGAIN, pass_context=True)
-async def snapshot_coverage(context: JobContext, timestamp: int) -> None:
-    """Every day: payout coverage as it stands, so that past values never change."""
-    await run(context, "snapshot_coverage")
-
-
-@timetable.periodic(cron="30 2 * * *")
-@timetable.task(name="reconcile", queueing_lock="reconcile", retry=AGAIN, pass_context=True)
-async def reconcile(context: JobContext, timestamp: int) -> None:
-    """Every night: every bonus against tree and packages."""
-    await run(context, "reconcile")
+@timetable.periodic(cron="*/2 * * * *")
+@timetable.task(name="take_over", queueing_lock="take_over", pass_context=True)
+async def take_over(context: JobContext, timestamp: int) -> None:
+    """Give jobs of a worker that died back to the queue, and forget old failures after a month."""
+    manager = context.app.job_manager
+    for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_SECONDS):
+        await manager.retry_job(job)
+    await manager.delete_old_jobs(nb_hours=720, include_failed=True)

@@ -24,16 +24,12 @@ def main() -> int:
     with psycopg.connect(settings.database_url, row_factory=dict_row, autocommit=True) as database:
         try:
             lines = arguments.run(arguments, database, settings)
-        except (administrators.AlreadyThere, NoProfile) as error:
+        except administrators.AlreadyThere as error:
             sys.stderr.write(f"{error}\n")
             return 1
     for key, value in lines.items():
         sys.stdout.write(f"{key}={value}\n")
     return 0
-
-
-class NoProfile(Exception):
-    """The auth service made the sign-in, but no member came of it."""
 
 
 def first_administrator(
@@ -51,13 +47,13 @@ def root_member(
     password = passwords.generate()
     metadata = {"username": arguments.username, "display_name": arguments.name}
     user_id = Accounts(settings).put(arguments.email, password, metadata)
-    profile = database.execute("select id from private.profiles where user_id = %s", [user_id]).fetchone()
-    if profile is None:
-        raise NoProfile(f"{arguments.username} could not become a member: is the username free and valid?")
+    profile = database.execute(
+        "select private.create_root_member(%s, %s, %s) as id", [user_id, arguments.username, arguments.name]
+    ).fetchone()
     return {
         "MEMBER_EMAIL": arguments.email,
         "MEMBER_PASSWORD": password,
-        "REFERRAL_CODE": str(profile["id"]),
+        "REFERRAL_CODE": str(profile["id"] if profile else ""),
     }
 
 

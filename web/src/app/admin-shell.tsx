@@ -1,21 +1,126 @@
-import { Navigate, Outlet } from 'react-router'
+import { useQuery } from '@tanstack/react-query'
+import { Menu, PanelLeft } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { Navigate, Outlet, ScrollRestoration } from 'react-router'
+import { Wordmark } from '@/components/wordmark'
+import { Button } from '@/components/ui/button'
+import { Sheet, SheetContent, SheetTrigger } from '@/components/ui/sheet'
+import { AdminAccount } from '@/features/administrators/account'
+import { IdleWatch } from '@/features/administrators/idle-watch'
+import { AdminNavigation } from '@/features/administrators/navigation'
 import { DemoBanner } from '@/features/operator/demo-banner'
-import { AdministratorNavigation } from '@/features/administrators/navigation'
-import { administratorSession } from '@/lib/administrator-session'
+import { administratorSession, type Administrator } from '@/lib/administrator-session'
+import { adminOverviewQuery } from '@/lib/admin-overview'
+import { cn } from '@/lib/cn'
 import { paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
+import { stored } from '@/lib/stored'
 import { SkipLink } from './skip-link'
+import { ThemeMenu } from './theme-menu'
 
-/** The administrators' side: guard, side navigation (a rail from 768 px, a sheet below), content to 1600 px. */
-export function AdminShell() {
-  useStore(administratorSession)
-  if (!administratorSession.current()) return <Navigate to={paths.admin.login} replace />
+const collapsedKey = 'harborline-admin-navigation'
+
+/** Whether the side navigation is a rail; Ctrl or Cmd with B turns it, and the choice is remembered. */
+function useCollapsed() {
+  const [collapsed, setCollapsed] = useState(() => stored.get(collapsedKey) === 'collapsed')
+  function turn() {
+    setCollapsed((before) => {
+      stored.set(collapsedKey, before ? 'open' : 'collapsed')
+      return !before
+    })
+  }
+  useEffect(() => {
+    function onKey(event: KeyboardEvent) {
+      if (
+        event.key.toLowerCase() !== 'b' ||
+        !(event.ctrlKey || event.metaKey) ||
+        event.shiftKey ||
+        event.altKey
+      )
+        return
+      event.preventDefault()
+      turn()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+  return { collapsed, turn }
+}
+
+interface SideProps {
+  admin: Administrator
+  pending: { deposits: number; withdrawals: number } | undefined
+}
+
+function PhoneHeader({ admin, pending }: SideProps) {
+  const [open, setOpen] = useState(false)
   return (
-    <div className="flex min-h-dvh flex-col">
+    <header className="sticky top-0 z-30 flex h-14 items-center gap-2 border-b bg-card px-2 md:hidden">
+      <Sheet open={open} onOpenChange={setOpen}>
+        <SheetTrigger asChild>
+          <Button variant="ghost" size="icon" aria-label="Menu">
+            <Menu aria-hidden />
+          </Button>
+        </SheetTrigger>
+        <SheetContent title="Navigation">
+          <AdminNavigation role={admin.role} pending={pending} onNavigate={() => setOpen(false)} />
+          <div className="mt-6">
+            <AdminAccount admin={admin} />
+          </div>
+        </SheetContent>
+      </Sheet>
+      <Wordmark className="grow" />
+      <ThemeMenu />
+    </header>
+  )
+}
+
+function Side({ admin, pending }: SideProps) {
+  const { collapsed, turn } = useCollapsed()
+  const rail = collapsed ? 'always' : 'md'
+  return (
+    <aside
+      aria-label="Side"
+      className={cn(
+        'sticky top-0 hidden h-dvh w-16 shrink-0 flex-col gap-2 overflow-y-auto border-r bg-sidebar p-3 md:flex',
+        !collapsed && 'lg:w-62',
+      )}
+    >
+      <div className="flex min-h-11 items-center justify-between">
+        <Wordmark className={cn('hidden px-2.5', !collapsed && 'lg:block')} />
+        <Button
+          variant="ghost"
+          size="icon-compact"
+          className="hidden lg:inline-flex"
+          aria-label={collapsed ? 'Open the navigation' : 'Collapse the navigation'}
+          aria-expanded={!collapsed}
+          aria-keyshortcuts="Control+B Meta+B"
+          title="Ctrl+B"
+          onClick={turn}
+        >
+          <PanelLeft aria-hidden />
+        </Button>
+      </div>
+      <AdminNavigation role={admin.role} pending={pending} rail={rail} />
+      <div className="mt-auto flex flex-col gap-2">
+        <ThemeMenu />
+        <AdminAccount admin={admin} rail={rail} />
+      </div>
+    </aside>
+  )
+}
+
+function SignedIn({ signedIn }: { signedIn: Administrator }) {
+  const overview = useQuery(adminOverviewQuery)
+  const admin = overview.data?.admin ?? signedIn
+  return (
+    <div data-wide className="flex min-h-dvh flex-col">
       <SkipLink />
       <DemoBanner />
-      <div className="flex grow flex-col md:flex-row">
-        <AdministratorNavigation />
+      <IdleWatch />
+      <PhoneHeader admin={admin} pending={overview.data?.pending} />
+      <div className="flex min-w-0 grow">
+        <Side admin={admin} pending={overview.data?.pending} />
         <main
           id="content"
           tabIndex={-1}
@@ -24,6 +129,15 @@ export function AdminShell() {
           <Outlet />
         </main>
       </div>
+      <ScrollRestoration />
     </div>
   )
+}
+
+/** The administrators' side: guard, side navigation (a rail from 768 px, a sheet below), content to 1600 px. */
+export function AdminShell() {
+  useStore(administratorSession)
+  const session = administratorSession.current()
+  if (!session) return <Navigate to={paths.admin.login} replace />
+  return <SignedIn signedIn={session.admin} />
 }

@@ -45,7 +45,8 @@ export const adminKey = 'admin'
 /** Also feeds the counts beside Deposits and Withdrawals in the navigation. */
 export const adminOverviewQuery = queryOptions({
   queryKey: [adminKey, 'overview'],
-  queryFn: async () => unwrap(await (await administratorClient()).rpc('get_admin_overview')) as unknown as AdminOverview,
+  queryFn: async () =>
+    unwrap(await (await administratorClient()).rpc('get_admin_overview')) as unknown as AdminOverview,
   meta: { realm: 'administrator' },
   refetchInterval: 60_000,
 })

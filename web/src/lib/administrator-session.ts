@@ -37,6 +37,8 @@ if (typeof addEventListener === 'function') {
   })
 }
 
+let idle = false
+
 /** The administrator's own sign-in, apart from any member's session of the same browser. */
 export const administratorSession = {
   get: store.get,
@@ -47,6 +49,7 @@ export const administratorSession = {
     return session && new Date(session.expires_at).getTime() > Date.now() ? session : null
   },
   set(session: AdministratorSession): void {
+    idle = false
     stored.set(key, JSON.stringify(session))
     store.set(session)
   },
@@ -54,4 +57,10 @@ export const administratorSession = {
     stored.remove(key)
     store.set(null)
   },
+  /** Ends the session because nobody was there; the sign-in page says so. */
+  endIdle(): void {
+    idle = true
+    this.clear()
+  },
+  endedIdle: (): boolean => idle,
 }

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { z } from 'zod'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
@@ -31,6 +31,10 @@ export function LoginForm({ onSignedIn }: { onSignedIn: () => void }) {
     },
     meta: { realm: 'administrator' },
   })
+  // The code is what the form now waits for.
+  useEffect(() => {
+    if (codeAsked) form.setFocus('totp')
+  }, [codeAsked, form])
   const submit = form.handleSubmit(({ email, password, totp }) =>
     attempt.mutate({ email, password, ...(totp ? { totp } : {}) }),
   )
@@ -43,7 +47,14 @@ export function LoginForm({ onSignedIn }: { onSignedIn: () => void }) {
           {failureText(attempt.error)}
         </Notice>
       ) : null}
-      <TextField form={form} name="email" label="Email" type="email" autoComplete="username" spellCheck={false} />
+      <TextField
+        form={form}
+        name="email"
+        label="Email"
+        type="email"
+        autoComplete="username"
+        spellCheck={false}
+      />
       <PasswordField form={form} name="password" label="Password" autoComplete="current-password" />
       {codeAsked ? (
         <TextField
@@ -54,7 +65,6 @@ export function LoginForm({ onSignedIn }: { onSignedIn: () => void }) {
           inputMode="numeric"
           autoComplete="one-time-code"
           maxLength={6}
-          autoFocus
         />
       ) : null}
       <Button type="submit" busy={attempt.isPending && 'Signing in...'}>

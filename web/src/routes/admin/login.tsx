@@ -16,7 +16,10 @@ export default function AdminLoginPage() {
   return (
     <div className="flex min-h-dvh flex-col">
       <DemoBanner />
-      <main id="content" className="page-gutter mx-auto flex w-full max-w-[448px] grow flex-col justify-center py-10">
+      <main
+        id="content"
+        className="page-gutter mx-auto flex w-full max-w-[448px] grow flex-col justify-center py-10"
+      >
         <Wordmark className="mb-8" />
         <h1 ref={heading} tabIndex={-1} className="text-title-phone md:text-title">
           Administrator sign-in

@@ -125,6 +125,8 @@ async def _admitted(email: str, visit: Visit, services: Services) -> Row | None:
         Refusal: 429 when the account or the address has failed too often.
     """
     async with transaction(services.pool) as connection:
+        # One attempt on an account at a time: otherwise a hundred at once would all see few failures.
+        await connection.execute("select pg_advisory_xact_lock(46, hashtext(%s))", [email])
         allowed = await _one(
             connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, visit.address
         )
@@ -151,9 +153,6 @@ async def _change_password(change: ChangePassword, caller: Caller, services: Ser
             if not change.totp:
                 raise two_step.CODE_ASKED
             await two_step.require_code(connection, services.sealer, admin, change.totp)
-        await connection.execute(
-            "select edge.record_admin_sign_in(%s, %s, true)", [change.email, caller.visit.address]
-        )
         await connection.execute(
             "select edge.set_admin_password(%s, %s, %s)",
             [caller.id, new_hash, caller.claims.values["sid"]],
@@ -184,6 +183,12 @@ async def _enroll_totp(caller: Caller, services: Services) -> Row:
 
 
 async def _show_code(shown: ShowCode, caller: Caller, services: Services) -> Row:
+    async with transaction(services.pool) as connection:
+        guess = await _one(
+            connection, "select edge.take('admin_totp', %s, 10, interval '15 minutes') as allowed", caller.id
+        )
+    if not guess["allowed"]:
+        raise TOO_MANY
     async with caller.service_transaction() as connection:
         admin = await _one(connection, "select * from edge.admin_by_id(%s)", caller.id)
         if not admin["totp_secret"]:

@@ -18,6 +18,11 @@ from functions.edge import (
     admin_get_receipt,
     admin_list_deposits,
     admin_list_withdrawals,
+    admin_remove_factors,
+    admin_reveal_mt5_password,
+    admin_update_member,
+    admin_update_subscription,
+    bot_subscription,
     sync_all_mlm_bonuses,
 )
 from functions.edge.door import Shared
@@ -31,6 +36,11 @@ DOORS = (
     admin_get_receipt,
     admin_list_deposits,
     admin_list_withdrawals,
+    admin_remove_factors,
+    admin_reveal_mt5_password,
+    admin_update_member,
+    admin_update_subscription,
+    bot_subscription,
     sync_all_mlm_bonuses,
 )
 

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from functions.core.database import Pool, make_pool
 from functions.core.tokens import KeySet
 from functions.edge.admin_tokens import AdminKey
+from functions.edge.factors import Factors
 from functions.edge.receipts import ReceiptSigner
 from functions.edge.sealing import Sealer
 from functions.edge.settings import EdgeSettings
@@ -26,6 +27,7 @@ class Services:
     admin_key: AdminKey
     sealer: Sealer
     receipts: ReceiptSigner
+    factors: Factors
 
 
 @asynccontextmanager
@@ -41,6 +43,7 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
         admin_key=AdminKey.read(settings.admin_key_path, settings.supabase_url),
         sealer=Sealer.read(settings.secrets_key_path),
         receipts=ReceiptSigner(storage, settings.supabase_service_role_key, settings.supabase_url),
+        factors=Factors(settings.supabase_url, settings.supabase_service_role_key),
     )
     try:
         yield

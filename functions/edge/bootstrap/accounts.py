@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from supabase import AuthApiError, Client, create_client
-
 from functions.edge.bootstrap.settings import BootstrapSettings
+from supabase import AuthApiError, Client, create_client
 
 
 class Accounts:
@@ -13,9 +12,7 @@ class Accounts:
     def __init__(self, settings: BootstrapSettings) -> None:
         self._client: Client = create_client(settings.supabase_url, settings.supabase_service_role_key)
 
-    def put(
-        self, email: str, password: str, metadata: dict[str, Any], user_id: str | None = None
-    ) -> str:
+    def put(self, email: str, password: str, metadata: dict[str, Any], user_id: str | None = None) -> str:
         """Make a confirmed sign-in, or give an existing one this password; returns the user's id."""
         attributes = {
             "email": email,

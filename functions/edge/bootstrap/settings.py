@@ -8,7 +8,7 @@ class BootstrapSettings(BaseSettings):
 
     Attributes:
         database_url: the product's owner (role postgres): these commands write what no request may write.
-        supabase_url, supabase_service_role_key: the auth service's admin API and storage, through the gateway.
+        supabase_url, supabase_service_role_key: auth's admin API and storage, through the gateway.
     """
 
     model_config = SettingsConfigDict(extra="ignore")

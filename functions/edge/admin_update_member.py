@@ -1,0 +1,29 @@
+"""admin-update-member: a member's account status and the administrators' notes."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field, StringConstraints
+
+from functions.edge.door import Administrator
+from functions.edge.shapes import Reason
+
+router = APIRouter()
+
+
+class MemberChange(BaseModel):
+    """What changes; a change of status needs a reason, which the member reads."""
+
+    profile_id: Annotated[UUID, Field(alias="profileId")]
+    account_status: Literal["active", "pending", "suspended", "disabled"] | None = None
+    admin_notes: Annotated[str, StringConstraints(max_length=4000)] | None = None
+    reason: Reason | None = None
+
+
+@router.post("/admin-update-member")
+async def admin_update_member(caller: Administrator, change: MemberChange) -> Response:
+    """Answer `{success, profile}`; who may do what is decided by role."""
+    return await caller.call(
+        "public.update_member", change.profile_id, change.account_status, change.admin_notes, change.reason
+    )

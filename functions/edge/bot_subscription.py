@@ -1,0 +1,63 @@
+"""bot-subscription: let a bot trade with the member's own MT5 account, or stop it.
+
+The MT5 password is sealed before it reaches SQL; unsubscribing erases it.
+"""
+
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, StringConstraints
+
+from functions.core.errors import Refusal
+from functions.edge.door import Caller, Member, Shared, json_of
+from functions.edge.services import Services
+
+router = APIRouter()
+
+FIELDS_MISSING = Refusal(400, "fields_required", "MT5 server, login and password are required")
+TOO_LONG = Refusal(400, "invalid_input", "An MT5 password has at most 256 characters.")
+MAX_PASSWORD = 256
+
+
+class BotRequest(BaseModel):
+    """Which bot, and for a subscription the MT5 account it trades with."""
+
+    bot_name: Literal["Scout", "Ranger", "Sentinel"]
+    action: Literal["subscribe", "unsubscribe"]
+    mt5_server: Annotated[str, StringConstraints(strip_whitespace=True, max_length=128)] = ""
+    mt5_login: Annotated[str, StringConstraints(strip_whitespace=True, max_length=64)] = ""
+    mt5_password: str = ""
+
+
+@router.post("/bot-subscription")
+async def bot_subscription(caller: Member, request: BotRequest, services: Shared) -> Response:
+    """Answer `{success, subscription}`."""
+    if request.action == "subscribe":
+        text = await _subscribe(caller, request, services)
+    else:
+        async with caller.service_transaction() as connection:
+            text = await json_of(connection, "edge.unsubscribe_bot", caller.id, request.bot_name)
+    return Response(text, media_type="application/json")
+
+
+async def _subscribe(caller: Caller, request: BotRequest, services: Services) -> str:
+    if not (request.mt5_server and request.mt5_login and request.mt5_password):
+        raise FIELDS_MISSING
+    if len(request.mt5_password) > MAX_PASSWORD:
+        raise TOO_LONG
+    subscription_id = str(uuid4())
+    sealed = services.sealer.seal(request.mt5_password, "bot_secrets", subscription_id, caller.id)
+    async with caller.service_transaction() as connection:
+        return await json_of(
+            connection,
+            "edge.subscribe_bot",
+            caller.id,
+            subscription_id,
+            request.bot_name,
+            request.mt5_server,
+            request.mt5_login,
+            len(request.mt5_password),
+            sealed.key_id,
+            sealed.data,
+        )

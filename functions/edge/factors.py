@@ -1,0 +1,29 @@
+"""Removes a member's second factors through the auth service's admin API; any provider of it serves."""
+
+from functions.core.errors import Refusal
+UNREACHABLE = Refusal(503, "try_again", "The sign-in service does not answer. Try again.")
+
+
+class Factors:
+    """The stock client with the service key, for this one thing."""
+
+    def __init__(self, origin: str, service_key: str) -> None:
+        self._origin = origin
+        self._service_key = service_key
+
+    async def remove_all(self, user_id: str) -> None:
+        """Remove every factor of a user.
+
+        Raises:
+            Refusal: 503 when the auth service does not answer.
+        """
+        # Imported here: the client is large, and this is needed a few times a year.
+        from supabase import AuthError, acreate_client
+
+        client = await acreate_client(self._origin, self._service_key)
+        try:
+            factors = await client.auth.admin.mfa.list_factors({"user_id": user_id})
+            for factor in factors:
+                await client.auth.admin.mfa.delete_factor({"user_id": user_id, "id": factor.id})
+        except AuthError as error:
+            raise UNREACHABLE from error

@@ -4,7 +4,7 @@ import { Address } from './address'
 
 /** Who or what stands at the other end of a movement: a member, a pair, an address, a reference. */
 export function MovementParty({ item }: { item: HistoryItem }) {
-  if (item.pair_number !== null && item.pair_names) {
+  if (item.transaction_type === 'pairing bonus' && item.pair_names) {
     return (
       <span>
         Pair {item.pair_number}: {pairNames(item.pair_names)}

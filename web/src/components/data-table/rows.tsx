@@ -1,0 +1,190 @@
+import { flexRender, type Cell, type Header, type Row, type Table } from '@tanstack/react-table'
+import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
+import { Fragment, type ReactNode } from 'react'
+import { cn } from '@/lib/cn'
+import type { Density } from './preferences'
+import type { TableController } from './table-state'
+
+function SortButton({
+  sort,
+  table,
+  children,
+}: {
+  sort: string
+  table: TableController
+  children: ReactNode
+}) {
+  const [column, direction] = table.state.sort.split('.')
+  const active = column === sort
+  const next = active && direction === 'asc' ? 'desc' : 'asc'
+  const Icon = !active ? ChevronsUpDown : direction === 'asc' ? ArrowUp : ArrowDown
+  return (
+    <button
+      type="button"
+      onClick={() => table.change({ sort: `${sort}.${next}` })}
+      className="group inline-flex min-h-6 items-center gap-1 rounded-mark text-left hover:text-foreground pointer-coarse:min-h-11"
+    >
+      {children}
+      <Icon
+        className={cn(
+          'size-3.5',
+          !active && 'opacity-0 group-hover:opacity-100 group-focus-visible:opacity-100',
+        )}
+        aria-hidden
+      />
+    </button>
+  )
+}
+
+function HeaderCell<T>({
+  header,
+  table,
+  first,
+}: {
+  header: Header<T, unknown>
+  table: TableController
+  first: boolean
+}) {
+  const meta = header.column.columnDef.meta
+  const [column, direction] = table.state.sort.split('.')
+  const sorted = meta?.sort !== undefined && meta.sort === column
+  const content = flexRender(header.column.columnDef.header, header.getContext())
+  return (
+    <th
+      scope="col"
+      aria-sort={sorted ? (direction === 'asc' ? 'ascending' : 'descending') : undefined}
+      className={cn(
+        'sticky top-0 z-10 h-10 border-b border-input bg-card px-[7px] text-left text-caption font-medium text-muted-foreground',
+        meta?.align === 'right' && 'text-right',
+        first && 'left-0 z-20 pl-3',
+      )}
+    >
+      {meta?.sort ? (
+        <SortButton sort={meta.sort} table={table}>
+          {content}
+        </SortButton>
+      ) : (
+        content
+      )}
+    </th>
+  )
+}
+
+function BodyCell<T>({ cell, first, noted }: { cell: Cell<T, unknown>; first: boolean; noted: boolean }) {
+  const meta = cell.column.columnDef.meta
+  return (
+    <td
+      className={cn(
+        'px-[7px] text-compact',
+        !noted && 'border-b',
+        meta?.align === 'right' && 'tabular text-right',
+        first && 'sticky left-0 bg-inherit pl-3 font-semibold',
+      )}
+    >
+      {flexRender(cell.column.columnDef.cell, cell.getContext())}
+    </td>
+  )
+}
+
+interface GridProps<T> {
+  view: Table<T>
+  table: TableController
+  caption: string
+  density: Density
+  rowNote?: (row: T) => ReactNode
+  selectedId?: string | null
+}
+
+/** Rows as a table: the header stays in sight, the first column too when the box scrolls sideways. */
+export function Grid<T>({ view, table, caption, density, rowNote, selectedId }: GridProps<T>) {
+  return (
+    <div className="overflow-x-auto border-t border-input bg-card">
+      <table className="w-full border-separate border-spacing-0">
+        <caption className="sr-only">{caption}</caption>
+        <thead>
+          {view.getHeaderGroups().map((group) => (
+            <tr key={group.id}>
+              {group.headers.map((header, index) => (
+                <HeaderCell key={header.id} header={header} table={table} first={index === 0} />
+              ))}
+            </tr>
+          ))}
+        </thead>
+        <tbody>
+          {view.getRowModel().rows.map((row) => {
+            const note = rowNote?.(row.original)
+            const cells = row.getVisibleCells()
+            const ground = row.id === selectedId ? 'bg-accent' : 'bg-card hover:bg-muted'
+            return (
+              <Fragment key={row.id}>
+                <tr className={cn(ground, density === 'compact' ? 'h-10' : 'h-14')} data-row={row.id}>
+                  {cells.map((cell, index) => (
+                    <BodyCell key={cell.id} cell={cell} first={index === 0} noted={Boolean(note)} />
+                  ))}
+                </tr>
+                {note ? (
+                  <tr className={row.id === selectedId ? 'bg-accent' : 'bg-card'}>
+                    <td
+                      colSpan={cells.length}
+                      className="h-[26px] border-b px-3 pb-1.5 text-caption text-warning"
+                    >
+                      {note}
+                    </td>
+                  </tr>
+                ) : null}
+              </Fragment>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function at<T>(row: Row<T>, place: string): Cell<T, unknown>[] {
+  return row.getVisibleCells().filter((cell) => (cell.column.columnDef.meta?.phone ?? 'value') === place)
+}
+
+function render<T>(cells: Cell<T, unknown>[]): ReactNode {
+  return cells.map((cell) => (
+    <Fragment key={cell.id}>{flexRender(cell.column.columnDef.cell, cell.getContext())}</Fragment>
+  ))
+}
+
+/** Rows as cards, for phones: title and amount, date and status, the other columns as pairs, actions below. */
+export function Cards<T>({ view, caption, rowNote }: Pick<GridProps<T>, 'view' | 'caption' | 'rowNote'>) {
+  return (
+    <ul aria-label={caption} className="-mx-4 border-t">
+      {view.getRowModel().rows.map((row) => {
+        const values = at(row, 'value')
+        const note = rowNote?.(row.original)
+        return (
+          <li key={row.id} data-row={row.id} className="flex flex-col gap-2 border-b bg-card px-4 py-4">
+            <div className="flex items-start justify-between gap-3">
+              <span className="min-w-0 font-semibold">{render(at(row, 'title'))}</span>
+              <span className="tabular shrink-0 font-semibold">{render(at(row, 'amount'))}</span>
+            </div>
+            <div className="flex items-center justify-between gap-3 text-muted-foreground empty:hidden">
+              <span className="tabular min-w-0">{render(at(row, 'date'))}</span>
+              <span className="shrink-0">{render(at(row, 'status'))}</span>
+            </div>
+            {values.length > 0 ? (
+              <dl className="flex flex-col gap-1">
+                {values.map((cell) => (
+                  <div key={cell.id} className="flex items-baseline justify-between gap-4">
+                    <dt className="text-muted-foreground">{cell.column.columnDef.meta?.label}</dt>
+                    <dd className="tabular min-w-0 text-right">
+                      {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+            ) : null}
+            {note ? <div className="text-compact text-warning">{note}</div> : null}
+            <div className="flex gap-2 empty:hidden">{render(at(row, 'actions'))}</div>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

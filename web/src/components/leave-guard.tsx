@@ -1,0 +1,37 @@
+import { useEffect } from 'react'
+import { useBlocker } from 'react-router'
+import { Button } from './ui/button'
+import { Dialog, DialogContent } from './ui/dialog'
+
+/** Asks before leaving a page with something typed and not sent. */
+export function LeaveGuard({ when }: { when: boolean }) {
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) => when && currentLocation.pathname !== nextLocation.pathname,
+  )
+  useEffect(() => {
+    if (!when) return
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [when])
+  if (blocker.state !== 'blocked') return null
+  return (
+    <Dialog open onOpenChange={(open) => !open && blocker.reset()}>
+      <DialogContent
+        title="Leave without saving?"
+        footer={
+          <>
+            <Button variant="outline" onClick={() => blocker.reset()}>
+              Stay
+            </Button>
+            <Button variant="destructive" onClick={() => blocker.proceed()}>
+              Leave
+            </Button>
+          </>
+        }
+      >
+        <p className="text-muted-foreground">What you typed on this page has not been sent.</p>
+      </DialogContent>
+    </Dialog>
+  )
+}

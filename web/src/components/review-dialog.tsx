@@ -1,0 +1,159 @@
+import { ArrowRight } from 'lucide-react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { errorText } from '@/lib/errors'
+import { ErrorLine } from './field'
+import { Notice } from './notice'
+import { Button } from './ui/button'
+import { Dialog, DialogContent } from './ui/dialog'
+
+export interface Fact {
+  label: string
+  value: ReactNode
+}
+
+/** What stands now and what will: "$100.00 → $350.00". */
+export function Change({ from, to }: { from: ReactNode; to: ReactNode }) {
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-2">
+      <span>{from}</span>
+      <ArrowRight className="size-4 text-muted-foreground" aria-label="then" />
+      <span className="font-semibold">{to}</span>
+    </span>
+  )
+}
+
+export function Facts({ facts }: { facts: Fact[] }) {
+  return (
+    <dl className="border-t">
+      {facts.map((fact) => (
+        <div key={fact.label} className="grid grid-cols-[minmax(84px,30%)_1fr] gap-3 border-b py-2.5">
+          <dt className="text-muted-foreground">{fact.label}</dt>
+          <dd className="min-w-0">{fact.value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+interface ReviewDialogProps {
+  open: boolean
+  onClose: () => void
+  title: string
+  facts: Fact[]
+  /** Flags, above the facts. */
+  flags?: ReactNode
+  /** Fields, such as a reason, below the facts. */
+  children?: ReactNode
+  warning: ReactNode
+  /** "Approve $250.00" */
+  confirmLabel: string
+  /** "Approving..." */
+  busyLabel: string
+  destructive?: boolean
+  /** Resolves when done; a rejection keeps the dialog open with the server's sentence. */
+  onConfirm: () => Promise<void>
+  /** Shown when the refusal came without a sentence. */
+  errorFallback: string
+  /** Already decided elsewhere: only Close is left. */
+  conflict?: ReactNode
+  onCloseAutoFocus?: (event: Event) => void
+}
+
+const slow = 10_000
+
+/** State of one confirmation: locked while sending, a word after ten seconds, open after a refusal. */
+function useConfirm(onConfirm: () => Promise<void>, fallback: string) {
+  const [sending, setSending] = useState(false)
+  const [late, setLate] = useState(false)
+  const [refusal, setRefusal] = useState<string | null>(null)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  async function send(): Promise<void> {
+    setSending(true)
+    setLate(false)
+    setRefusal(null)
+    timer.current = setTimeout(() => setLate(true), slow)
+    try {
+      await onConfirm()
+    } catch (error) {
+      setRefusal(errorText(error, fallback))
+    } finally {
+      clearTimeout(timer.current)
+      setSending(false)
+      setLate(false)
+    }
+  }
+
+  return { sending, late, refusal, send }
+}
+
+/** Every decision about money passes here: what will happen, to whom, and that it cannot be undone. */
+export function ReviewDialog(props: ReviewDialogProps) {
+  const { open, onClose, title, facts, flags, children, warning, confirmLabel, busyLabel, conflict } = props
+  const { sending, late, refusal, send } = useConfirm(props.onConfirm, props.errorFallback)
+  const cancel = useRef<HTMLButtonElement>(null)
+  const locked = sending && !late
+  return (
+    <Dialog open={open} onOpenChange={(next) => !next && !locked && onClose()}>
+      <DialogContent
+        title={title}
+        closable={!locked}
+        onCloseAutoFocus={props.onCloseAutoFocus}
+        onOpenAutoFocus={(event) => {
+          // Nothing that moves money is under the finger by itself.
+          event.preventDefault()
+          cancel.current?.focus()
+        }}
+        onEscapeKeyDown={(event) => locked && event.preventDefault()}
+        onInteractOutside={(event) => event.preventDefault()}
+        footer={
+          conflict ? (
+            <Button ref={cancel} variant="outline" onClick={onClose}>
+              Close
+            </Button>
+          ) : (
+            <>
+              <Button
+                ref={cancel}
+                variant="outline"
+                aria-disabled={locked}
+                onClick={() => !locked && onClose()}
+              >
+                Cancel
+              </Button>
+              <Button
+                variant={props.destructive ? 'destructive' : 'default'}
+                busy={locked && busyLabel}
+                onClick={() => void send()}
+              >
+                {late ? 'Try again' : confirmLabel}
+              </Button>
+            </>
+          )
+        }
+      >
+        {conflict ? (
+          <Notice tone="info" role="alert" className="mb-4">
+            {conflict}
+          </Notice>
+        ) : (
+          flags
+        )}
+        <Facts facts={facts} />
+        {conflict ? null : (
+          <>
+            {children}
+            <p className="mt-4">{warning}</p>
+            <div role="alert">
+              {late ? (
+                <p className="mt-3 text-warning">No answer yet. The same decision again never pays twice.</p>
+              ) : null}
+              {refusal ? <ErrorLine className="mt-3">{refusal}</ErrorLine> : null}
+            </div>
+          </>
+        )}
+      </DialogContent>
+    </Dialog>
+  )
+}

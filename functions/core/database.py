@@ -25,7 +25,7 @@ def make_pool(database_url: str, size: int, application_name: str) -> Pool:
         timeout=10,
         open=False,
         check=AsyncConnectionPool.check_connection,
-        kwargs={"row_factory": dict_row, "application_name": application_name, "autocommit": False},
+        kwargs={"row_factory": dict_row, "application_name": application_name},
     )
 
 

@@ -2,86 +2,18 @@
 
 import asyncio
 import logging
-from importlib import resources
-
-import psycopg
-from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import AlreadyEnqueued
-from psycopg.conninfo import make_conninfo
 
 from functions.core import logging as json_logs
-from functions.core.database import make_pool
-from functions.worker.health import serve_health
-from functions.worker.jobs import deliver_mail, timetable
-from functions.worker.post import Post
 from functions.worker.settings import WorkerSettings
-
-# procrastinate's tables lie in a schema of their own, which migration 0700 opens to this role.
-QUEUE_SCHEMA = "-c search_path=procrastinate"
-MAIL_CHANNEL = "outbox"
-log = logging.getLogger("worker")
-
-
-async def work(settings: WorkerSettings) -> None:
-    """Open what is needed, install the queue's tables when they are missing, and run until a signal."""
-    await install_queue(settings.database_url)
-    url = make_conninfo(settings.database_url, options=QUEUE_SCHEMA)
-    pool = make_pool(url, settings.database_pool_size, "worker")
-    app = App(connector=PsycopgConnector())
-    app.add_tasks_from(timetable, namespace="product")
-    # When one of them fails, the others are cancelled and the supervisor starts the process anew.
-    async with pool, app.open_async(pool), asyncio.TaskGroup() as together:
-        beside = [together.create_task(listen(settings.database_url))]
-        if settings.port:
-            beside.append(together.create_task(serve_health(settings.host, settings.port, pool)))
-        await app.run_worker_async(
-            concurrency=2,
-            delete_jobs="successful",
-            fetch_job_polling_interval=30,
-            abort_job_polling_interval=60,
-            shutdown_graceful_timeout=15,
-            additional_context={"post": Post(pool, settings)},
-        )
-        for task in beside:
-            task.cancel()
-
-
-async def install_queue(database_url: str) -> None:
-    """Create procrastinate's tables on the first start, in one transaction."""
-    connection = await psycopg.AsyncConnection.connect(database_url, options=QUEUE_SCHEMA)
-    async with connection:
-        await connection.execute("select pg_advisory_xact_lock(hashtext('procrastinate.install'))")
-        found = await connection.execute("select to_regclass('procrastinate.procrastinate_jobs') as jobs")
-        row = await found.fetchone()
-        if row is None or row[0] is None:
-            schema = resources.files("procrastinate.sql").joinpath("schema.sql").read_text(encoding="utf-8")
-            await connection.execute(schema.encode())
-
-
-async def listen(database_url: str) -> None:
-    """Ask for a delivery at once, and again whenever a transaction has written to the outbox."""
-    connection = await psycopg.AsyncConnection.connect(
-        database_url, autocommit=True, application_name="worker-mail"
-    )
-    async with connection:
-        await connection.execute(f"listen {MAIL_CHANNEL}")
-        await ask_for_delivery()
-        async for _ in connection.notifies():
-            await ask_for_delivery()
-
-
-async def ask_for_delivery() -> None:
-    """Put one delivery into the queue, unless one is waiting there already."""
-    try:
-        await deliver_mail.defer_async()
-    except AlreadyEnqueued:
-        log.debug("a delivery is waiting already")
+from functions.worker.work import work
 
 
 def main() -> None:
     """Run the worker."""
     settings = WorkerSettings()
     json_logs.configure(settings.log_level)
+    # The queue would write several lines for every job; what a job did is logged by the job.
+    logging.getLogger("procrastinate").setLevel(logging.WARNING)
     asyncio.run(work(settings))
 
 

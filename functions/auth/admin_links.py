@@ -1,0 +1,167 @@
+"""POST /invite and /admin/generate_link: the links of mails, on an administrator's behalf."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from functions.auth import audit, codes
+from functions.auth.addresses import checked_email
+from functions.auth.admin_users import TAKEN
+from functions.auth.answers import json_response
+from functions.auth.bearer import require_admin
+from functions.auth.bodies import read_fields
+from functions.auth.database import transaction
+from functions.auth.errors import AuthError, invalid
+from functions.auth.hooks import before_user_created
+from functions.auth.letters import send_link
+from functions.auth.passwords import hash_password, random_password
+from functions.auth.service import Service, address_of, audience_of
+from functions.auth.signup import check_password, new_user, save_user
+from functions.auth.users import User, email_taken, find_by_email, find_user, merged, update_user, user_json
+from functions.core.database import Connection
+
+_FIELDS = {
+    "type": "text",
+    "email": "text",
+    "new_email": "text",
+    "password": "text",
+    "data": "object",
+    "redirect_to": "text",
+}
+_TYPES = {"signup", "invite", "magiclink", "recovery", "email_change_current", "email_change_new"}
+
+
+async def invite(service: Service, request: Request) -> Response:
+    """Mail an invitation; who is invited again gets a new link."""
+    require_admin(service, request)
+    body = await read_fields(request, {"email": "text", "data": "object"})
+    email = checked_email(body["email"])
+    user = await _known_or_new(service, request, email, None, body["data"] or {})
+    async with transaction(service.pool) as connection:
+        user = await _saved(connection, user)
+        await _mark_invited(connection, user)
+        await send_link(service, connection, user, "invite", service.redirects.target(request))
+        await update_user(connection, user, invited_at=user["confirmation_sent_at"])
+    return json_response(user_json(user))
+
+
+async def generate_link(service: Service, request: Request) -> Response:
+    """A link and its code, as a mail of that type would hold them, without the mail."""
+    require_admin(service, request)
+    body = await read_fields(request, _FIELDS)
+    email, kind = checked_email(body["email"]), body["type"] or ""
+    if kind not in _TYPES:
+        raise invalid(f"Invalid email action link type requested: {kind}")
+    target = body["redirect_to"] or ""
+    if not service.redirects.is_valid(target):
+        target = service.redirects.target(request)
+    async with service.pool.connection() as connection:
+        known = await find_by_email(connection, email, audience_of(service, request))
+    if known is None and kind not in {"signup", "invite", "magiclink"}:
+        raise AuthError(404, "user_not_found", "User with this email not found")
+    if known is None and kind == "magiclink":
+        kind = "signup"
+    user = known
+    if kind in {"signup", "invite"}:
+        user = await _known_or_new(service, request, email, await _hash(service, kind, body, known), body["data"] or {})
+    assert user is not None
+    code = codes.new_code()
+    async with transaction(service.pool) as connection:
+        user = await _saved(connection, user)
+        link_hash = await _store(service, connection, user, kind, code, body)
+    answer = user_json(user) | {
+        "action_link": service.mailer.action_link(_link_type(kind), link_hash, target),
+        "email_otp": code,
+        "hashed_token": link_hash,
+        "verification_type": kind,
+        "redirect_to": target,
+    }
+    return json_response(answer)
+
+
+def _link_type(kind: str) -> str:
+    return "email_change" if kind.startswith("email_change") else kind
+
+
+async def _hash(service: Service, kind: str, body: dict[str, Any], known: User | None) -> str | None:
+    """The password of a user whom a sign-up link creates; an invited one sets it later."""
+    if known is not None or kind == "invite":
+        return None
+    if body["type"] == "magiclink":
+        return await hash_password(random_password())
+    if not body["password"]:
+        raise invalid("Signup requires a valid password")
+    check_password(service, body["password"])
+    return await hash_password(body["password"])
+
+
+async def _known_or_new(
+    service: Service, request: Request, email: str, password_hash: str | None, data: dict[str, Any]
+) -> User:
+    """The unconfirmed user with this address, or a new one whom the hook lets pass."""
+    aud = audience_of(service, request)
+    async with service.pool.connection() as connection:
+        known = await find_by_email(connection, email, aud)
+    if known is not None:
+        if known["email_confirmed_at"] is not None:
+            raise AuthError(422, "email_exists", TAKEN)
+        return known
+    user = new_user(service, aud, email, password_hash, data)
+    await before_user_created(service.pool, service.settings.hook_function, user, address_of(request))
+    return user
+
+
+async def _saved(connection: Connection, user: User) -> User:
+    """The user under a lock, stored now if new."""
+    if "created_at" in user:
+        locked = await find_user(connection, user["id"], lock=True)
+        if locked is None:
+            raise AuthError(404, "user_not_found", "User with this email not found")
+        return locked
+    claims = {"sub": str(user["id"]), "email": user["email"], "email_verified": False, "phone_verified": False}
+    return await save_user(connection, user, claims)
+
+
+async def _mark_invited(connection: Connection, user: User) -> None:
+    traits = {"user_id": str(user["id"]), "user_email": user["email"]}
+    await audit.record(connection, "user_invited", audit.ADMIN, traits)
+
+
+async def _store(
+    service: Service, connection: Connection, user: User, kind: str, code: str, body: dict[str, Any]
+) -> str:
+    """Store the secret that the link will name, and return its hash."""
+    if kind in {"email_change_current", "email_change_new"}:
+        return await _store_change(service, connection, user, kind, code, body)
+    token_hash = codes.hash_of(user["email"], code)
+    if kind in {"magiclink", "recovery"}:
+        await audit.record(connection, "user_recovery_requested", user)
+        await codes.store(connection, user, codes.RECOVERY, user["email"], token_hash)
+        return token_hash
+    if kind == "signup" and body["data"]:
+        await update_user(
+            connection, user, raw_user_meta_data=merged(user["raw_user_meta_data"], body["data"])
+        )
+    await codes.store(connection, user, codes.CONFIRMATION, user["email"], token_hash)
+    if kind == "invite":
+        await _mark_invited(connection, user)
+        await update_user(connection, user, invited_at=user["confirmation_sent_at"])
+    return token_hash
+
+
+async def _store_change(
+    service: Service, connection: Connection, user: User, kind: str, code: str, body: dict[str, Any]
+) -> str:
+    is_current = kind == "email_change_current"
+    if is_current and not service.settings.mailer_secure_email_change_enabled:
+        raise invalid("Enable secure email change to generate link for current email")
+    new_email = checked_email(body["new_email"])
+    if await email_taken(connection, new_email, user["aud"], user["id"]):
+        raise AuthError(422, "email_exists", TAKEN)
+    await update_user(connection, user, email_change=new_email, email_change_confirm_status=0)
+    secret = codes.CHANGE_CURRENT if is_current else codes.CHANGE_NEW
+    address = user["email"] if is_current else new_email
+    token_hash = codes.hash_of(address, code)
+    await codes.store(connection, user, secret, address, token_hash)
+    return token_hash

@@ -1,0 +1,61 @@
+"""The before-user-created hook: a SQL function that may refuse a new user."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from functions.auth.database import transaction
+from functions.auth.errors import AuthError
+from functions.auth.users import User
+from functions.core.database import Pool
+
+_NEVER = "0001-01-01T00:00:00Z"
+
+
+async def before_user_created(pool: Pool, function: tuple[str, str] | None, user: User, address: str) -> None:
+    """Ask the hook, in a transaction of its own (what it reserves stays), for at most 2 seconds.
+
+    Raises:
+        AuthError: the hook's own status and text; 500 when the function fails.
+    """
+    if function is None:
+        return
+    try:
+        async with transaction(pool) as connection:
+            await connection.execute("set local statement_timeout = '2s'")
+            query = sql.SQL("select {}.{}(%s) as answer").format(*map(sql.Identifier, function))
+            row = await (await connection.execute(query, [Jsonb(_event(user, address))])).fetchone()
+    except psycopg.Error as error:
+        message = f"Error running hook URI: pg-functions://postgres/{function[0]}/{function[1]}"
+        raise AuthError(500, "unexpected_failure", message) from error
+    refusal = ((row or {}).get("answer") or {}).get("error") or {}
+    if refusal.get("message"):
+        raise AuthError(int(refusal.get("http_code") or 500), "", str(refusal["message"]))
+
+
+def _event(user: User, address: str) -> dict[str, Any]:
+    return {
+        "user": {
+            "id": str(user["id"]),
+            "aud": user["aud"],
+            "role": "",
+            "email": user["email"],
+            "phone": "",
+            "app_metadata": user["raw_app_meta_data"],
+            "user_metadata": user["raw_user_meta_data"],
+            "identities": [],
+            "created_at": _NEVER,
+            "updated_at": _NEVER,
+            "is_anonymous": False,
+        },
+        "metadata": {
+            "name": "before-user-created",
+            "time": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+            "uuid": str(uuid.uuid4()),
+            "ip_address": address,
+        },
+    }

@@ -1,0 +1,93 @@
+"""What is mailed when: a fresh code is stored and sent in the caller's transaction."""
+
+import logging
+from typing import Any
+
+from functions.auth import codes
+from functions.auth.errors import AuthError
+from functions.auth.service import Service
+from functions.auth.users import User, update_user
+from functions.core.database import Connection
+
+log = logging.getLogger("auth.letters")
+
+# Type of the link: the mail's name, and which secret it carries.
+_LETTERS = {
+    "signup": ("confirmation", codes.CONFIRMATION),
+    "invite": ("invite", codes.CONFIRMATION),
+    "recovery": ("recovery", codes.RECOVERY),
+    "magiclink": ("magic_link", codes.RECOVERY),
+}
+
+
+async def send_link(
+    service: Service, connection: Connection, user: User, kind: str, target: str, pkce: bool = False
+) -> None:
+    """Mail a link of type signup, invite, recovery or magiclink; the previous one dies.
+
+    Raises:
+        AuthError: 429 too soon after the last of its kind (not for invitations), 500 when it cannot be sent.
+    """
+    mail, secret = _LETTERS[kind]
+    if kind != "invite":
+        codes.check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
+    code = codes.new_code()
+    token_hash = (codes.PKCE if pkce else "") + codes.hash_of(user["email"], code)
+    await codes.store(connection, user, secret, user["email"], token_hash)
+    await service.mailer.send(mail, user["email"], _values(service, user, kind, token_hash, code, target))
+
+
+async def send_email_change(
+    service: Service, connection: Connection, user: User, new_email: str, target: str, pkce: bool = False
+) -> None:
+    """Start a change of address: a mail with its own code to the new address, and one to the current one."""
+    codes.check_frequency(user["email_change_sent_at"], service.mailer.frequency)
+    prefix = codes.PKCE if pkce else ""
+    await codes.forget(connection, user["id"], codes.CHANGE_CURRENT)
+    await update_user(
+        connection, user, email_change=new_email, email_change_confirm_status=0, email_change_token_current=""
+    )
+    letters = [(codes.CHANGE_NEW, new_email)]
+    if service.settings.mailer_secure_email_change_enabled and user["email"]:
+        letters.append((codes.CHANGE_CURRENT, user["email"]))
+    for secret, address in letters:
+        code = codes.new_code()
+        token_hash = prefix + codes.hash_of(address, code)
+        await codes.store(connection, user, secret, address, token_hash)
+        values = _values(service, user, "email_change", token_hash, code, target)
+        await service.mailer.send(
+            "email_change", address, values | {"NewEmail": new_email, "SendingTo": address}
+        )
+
+
+async def send_reauthentication(service: Service, connection: Connection, user: User) -> None:
+    """Mail a code without a link."""
+    codes.check_frequency(user["reauthentication_sent_at"], service.mailer.frequency)
+    code = codes.new_code()
+    await codes.store(
+        connection, user, codes.REAUTHENTICATION, user["email"], codes.hash_of(user["email"], code)
+    )
+    values = {"Email": user["email"], "Token": code, "Data": user["raw_user_meta_data"]}
+    await service.mailer.send("reauthentication", user["email"], values)
+
+
+async def notify(service: Service, notice: str, to: str, user: User, **values: Any) -> None:
+    """Tell the owner that something changed. A mail that fails undoes nothing: the log has it."""
+    try:
+        given = {"Email": user["email"], "Data": user["raw_user_meta_data"], **values}
+        await service.mailer.send(f"{notice}_notification", to, given)
+    except AuthError:
+        log.warning("a notice was not sent", extra={"fields": {"notice": notice}})
+
+
+def _values(
+    service: Service, user: User, kind: str, token_hash: str, code: str, target: str
+) -> dict[str, Any]:
+    return {
+        "ConfirmationURL": service.mailer.action_link(kind, token_hash, target),
+        "Email": user["email"],
+        "Token": code,
+        "TokenHash": token_hash,
+        "Data": user["raw_user_meta_data"],
+        "RedirectTo": target,
+    }

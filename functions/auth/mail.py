@@ -1,0 +1,143 @@
+"""Mails: templates with `{{ .Name }}` placeholders and no logic, sent over SMTP."""
+
+import html
+import logging
+import re
+from datetime import timedelta
+from email.message import EmailMessage
+from email.utils import formataddr, formatdate, make_msgid
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urljoin, urlsplit
+
+import aiosmtplib
+import httpx
+
+from functions.auth.errors import AuthError
+from functions.auth.limits import Limits
+from functions.auth.settings import AuthSettings
+
+log = logging.getLogger("auth.mail")
+
+_PLACEHOLDER = re.compile(r"\{\{\s*\.([A-Za-z_][\w.]*)\s*\}\}")
+_LINK = '<p><a href="{{ .ConfirmationURL }}">%s</a></p><p>Code: {{ .Token }}</p>'
+_SUBJECTS = {
+    "confirmation": "Confirm your e-mail address",
+    "recovery": "Reset your password",
+    "invite": "You have been invited",
+    "email_change": "Confirm your new e-mail address",
+    "magic_link": "Your sign-in link",
+    "reauthentication": "{{ .Token }} is your confirmation code",
+    "password_changed_notification": "Your password was changed",
+    "email_changed_notification": "Your e-mail address was changed",
+    "mfa_factor_enrolled_notification": "A second factor was added",
+    "mfa_factor_unenrolled_notification": "A second factor was removed",
+    "sign_in_blocked_notification": "Sign-in to your account was paused",
+}
+# What is sent while no template is set, or the set one cannot be read.
+_BODIES = {
+    "confirmation": _LINK % "Confirm your e-mail address",
+    "recovery": _LINK % "Choose a new password",
+    "invite": _LINK % "Accept the invitation",
+    "email_change": _LINK % "Confirm the change to {{ .NewEmail }}",
+    "magic_link": _LINK % "Sign in",
+    "reauthentication": "<p>Your code: {{ .Token }}</p>",
+    "password_changed_notification": "<p>The password of {{ .Email }} was changed.</p>",
+    "email_changed_notification": "<p>The e-mail address was changed from {{ .OldEmail }} to {{ .Email }}.</p>",
+    "mfa_factor_enrolled_notification": "<p>A second factor was added to {{ .Email }}.</p>",
+    "mfa_factor_unenrolled_notification": "<p>A second factor was removed from {{ .Email }}.</p>",
+    "sign_in_blocked_notification": "<p>Too many failed sign-ins to {{ .Email }}: it is paused for a while.</p>",
+}
+
+
+def render(template: str, values: dict[str, Any], escape: bool = True) -> str:
+    """Fill the placeholders; a name without a value becomes empty. `{{ .Data.x }}` reads user_metadata."""
+
+    def fill(match: re.Match[str]) -> str:
+        value: Any = values
+        for name in match[1].split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        text = "" if value is None or isinstance(value, dict | list) else str(value)
+        return html.escape(text) if escape else " ".join(text.split())
+
+    return _PLACEHOLDER.sub(fill, template)
+
+
+class Mailer:
+    """Sends one mail at a time; without an SMTP host it sends nothing and says so in the log."""
+
+    def __init__(self, settings: AuthSettings, limits: Limits) -> None:
+        self._settings = settings
+        self._limits = limits
+        self._fetched: dict[str, str] = {}
+        self._paths = {
+            "invite": settings.urlpath_invite,
+            "recovery": settings.urlpath_recovery,
+            "email_change": settings.urlpath_email_change,
+        }
+
+    @property
+    def frequency(self) -> timedelta:
+        """Least time between two mails of one kind to one user."""
+        return self._settings.smtp_max_frequency
+
+    def action_link(self, kind: str, token_hash: str, target: str) -> str:
+        """The link of a mail: our public origin, the kind's path, the hash, where to go afterwards."""
+        path = self._paths.get(kind, self._settings.urlpath_confirmation)
+        base = urlsplit(urljoin(self._settings.api_external_url, path))
+        to = quote(target, safe="") if re.search("[&=#]", target) else target
+        return f"{base.scheme}://{base.netloc}{base.path}?token={token_hash}&type={kind}&redirect_to={to}"
+
+    async def send(self, mail: str, to: str, values: dict[str, Any]) -> None:
+        """Send one mail.
+
+        Raises:
+            AuthError: 429 when the server has sent too many, 500 when it cannot be delivered to SMTP.
+        """
+        self._limits.check_mail()
+        settings = self._settings
+        values = {"SiteURL": settings.site_url, **values}
+        message = EmailMessage()
+        message["From"] = formataddr((settings.smtp_sender_name, settings.smtp_admin_email or f"noreply@{settings.site_host}"))
+        message["To"] = to
+        message["Subject"] = render(settings.subjects.get(mail) or _SUBJECTS[mail], values, escape=False)
+        message["Date"] = formatdate()
+        message["Message-ID"] = make_msgid(domain=urlsplit(settings.site_url).hostname or "localhost")
+        message.set_content(render(await self._template(mail), values), subtype="html", cte="quoted-printable")
+        if not settings.smtp_host:
+            log.warning("no SMTP host is set: the mail was not sent", extra={"fields": {"mail": mail}})
+            return
+        try:
+            await aiosmtplib.send(
+                message,
+                hostname=settings.smtp_host,
+                port=settings.smtp_port,
+                username=settings.smtp_user or None,
+                password=settings.smtp_pass or None,
+                use_tls=settings.smtp_port == 465,
+                timeout=8,
+            )
+        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+            log.exception("a mail could not be sent", extra={"fields": {"mail": mail}})
+            raise AuthError(500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email") from error
+
+    async def _template(self, mail: str) -> str:
+        """The template that the settings name: a file, or an address that is fetched once."""
+        place = self._settings.templates.get(mail)
+        if not place:
+            return _BODIES[mail]
+        if place not in self._fetched:
+            try:
+                self._fetched[place] = await self._read(place)
+            except (OSError, httpx.HTTPError):
+                log.exception("a mail template could not be read", extra={"fields": {"mail": mail}})
+                return _BODIES[mail]
+        return self._fetched[place]
+
+    async def _read(self, place: str) -> str:
+        if place.startswith("file://"):
+            return Path(urlsplit(place).path).read_text()
+        if place.startswith(("http://", "https://")):
+            async with httpx.AsyncClient(timeout=5, follow_redirects=False) as client:
+                return (await client.get(place)).raise_for_status().text
+        return Path(place).read_text()

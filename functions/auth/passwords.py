@@ -1,0 +1,79 @@
+"""Passwords: rules, and hashing off the event loop so that a sign-in never holds up other requests."""
+
+import asyncio
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import bcrypt
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from functions.auth.errors import AuthError, invalid
+
+COST = 10
+_LONGEST = 72
+# bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
+_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="bcrypt")
+_DUMMY = bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(COST, b"2a"))
+
+
+def check_length(password: str) -> None:
+    """Refuse more than bcrypt reads: 72 bytes. Raises AuthError 400."""
+    if len(password.encode()) > _LONGEST:
+        raise invalid("Password cannot be longer than 72 characters")
+
+
+def check_strength(password: str, minimum: int, refuse_common: bool) -> None:
+    """Refuse a password that is too short (bytes) or among the most used ones.
+
+    Raises:
+        AuthError: 422 weak_password, or 400 over 72 bytes.
+    """
+    check_length(password)
+    if len(password.encode()) < minimum:
+        raise AuthError(
+            422, "weak_password", f"Password should be at least {minimum} characters.", reasons=["length"]
+        )
+    if refuse_common and password.lower() in _common():
+        message = "Password is known to be weak and easy to guess, please choose a different one."
+        raise AuthError(422, "weak_password", message, reasons=["pwned"])
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset((Path(__file__).parent / "common_passwords.txt").read_text().split())
+
+
+async def hash_password(password: str) -> str:
+    """A bcrypt hash of cost 10."""
+    loop = asyncio.get_running_loop()
+    hashed = await loop.run_in_executor(_POOL, lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(COST, b"2a")))
+    return hashed.decode()
+
+
+async def matches(password: str, hashed: str | None) -> bool:
+    """Whether the password belongs to the hash; without a hash as much time passes, and the answer is no."""
+    return await asyncio.get_running_loop().run_in_executor(_POOL, _matches, password, hashed)
+
+
+def _matches(password: str, hashed: str | None) -> bool:
+    secret = password.encode()[:_LONGEST]
+    if not hashed:
+        bcrypt.checkpw(secret, _DUMMY)
+        return False
+    if hashed.startswith("$argon2"):
+        try:
+            return PasswordHasher().verify(hashed, password)
+        except (Argon2Error, InvalidHashError):
+            return False
+    try:
+        return bcrypt.checkpw(secret, hashed.encode())
+    except ValueError:
+        return False
+
+
+def random_password() -> str:
+    """A password that nobody knows, for accounts made without one."""
+    return secrets.token_urlsafe(32)

@@ -1,0 +1,114 @@
+"""Where a person may be sent after a link: the site, loopback, or what the allow-list names."""
+
+import ipaddress
+import re
+from urllib.parse import SplitResult, parse_qsl, quote_plus, urlsplit, urlunsplit
+
+from starlette.requests import Request
+
+from functions.auth.errors import AuthError
+from functions.auth.settings import AuthSettings
+
+_ERRORS = {
+    400: "invalid_request",
+    401: "unauthorized_client",
+    403: "access_denied",
+    500: "server_error",
+    503: "temporarily_unavailable",
+}
+_LOOPBACK_NAMES = {"localhost", "127.0.0.1", "::1"}
+_UNSAFE = re.compile(r"[\x00-\x20\\\x7f]")
+
+
+class Redirects:
+    """The rules of one installation."""
+
+    def __init__(self, settings: AuthSettings) -> None:
+        self._site = settings.site_url
+        self._base = urlsplit(settings.site_url)
+        self._allowed = [_glob(pattern) for pattern in settings.uri_allow_list]
+
+    def target(self, request: Request) -> str:
+        """The first valid of: header `redirect_to`, query `redirect_to`, Referer; else the site."""
+        asked = request.headers.get("redirect_to") or request.query_params.get("redirect_to", "")
+        for url in (asked, request.headers.get("referer", "")):
+            if self.is_valid(url):
+                return url
+        return self._site
+
+    def is_valid(self, url: str) -> bool:
+        """Whether a person may be sent there."""
+        if not url or _UNSAFE.search(url):
+            return False
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            return False
+        if host == self._base.hostname and parts.scheme == self._base.scheme and "@" not in parts.netloc:
+            if port == self._base.port or host in _LOOPBACK_NAMES:
+                return True
+        return self._host_is_plain(parts.scheme, host) and self._is_listed(url, host)
+
+    def _host_is_plain(self, scheme: str, host: str) -> bool:
+        if re.fullmatch(r"[0-9]+", host):
+            return False
+        return scheme not in {"http", "https"} or ":" in host or bool(re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", host))
+
+    def _is_listed(self, url: str, host: str) -> bool:
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return any(pattern.fullmatch(url.partition("#")[0]) for pattern in self._allowed)
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """`*` and `?` stop at `.` and `/`, `**` does not; `[..]` and `{a,b}` as usual."""
+    out, depth, index = "", 0, 0
+    while index < len(pattern):
+        char = pattern[index]
+        if pattern.startswith("**", index):
+            out, index = out + ".*", index + 1
+        elif char == "*":
+            out += "[^./]*"
+        elif char == "?":
+            out += "[^./]"
+        elif char == "[" and "]" in pattern[index + 1 :]:
+            end = pattern.index("]", index + 1)
+            out += "[" + re.escape(pattern[index + 1 : end]).replace(r"\-", "-").replace(r"\!", "^", 1) + "]"
+            index = end
+        elif char == "{":
+            out, depth = out + "(?:", depth + 1
+        elif char == "}" and depth:
+            out, depth = out + ")", depth - 1
+        elif char == "," and depth:
+            out += "|"
+        else:
+            out += re.escape(char)
+        index += 1
+    return re.compile(out)
+
+
+def form(values: dict[str, str]) -> str:
+    """`a=1&b=2`, sorted by name and escaped as a form is."""
+    return "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in sorted(values.items()))
+
+
+def with_fragment(target: str, values: dict[str, str]) -> str:
+    """The target with values after `#`, and `sb`, by which clients know whose redirect this is."""
+    return urlunsplit(urlsplit(target)._replace(fragment="")) + "#" + form(values | {"sb": ""})
+
+
+def with_query(target: str, values: dict[str, str]) -> str:
+    """The target with values added to its query; its fragment goes."""
+    parts: SplitResult = urlsplit(target)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True)) | values
+    return urlunsplit(parts._replace(query=form(query), fragment=""))
+
+
+def error_values(error: AuthError) -> dict[str, str]:
+    """What a redirect says about a refusal."""
+    values = {"error_code": error.code or "unknown", "error_description": error.message}
+    if error.status in _ERRORS:
+        values["error"] = _ERRORS[error.status]
+    return values

@@ -1,0 +1,45 @@
+"""What every endpoint works with."""
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from functions.auth.keys import Keys
+from functions.auth.limits import Attempts, Limits
+from functions.auth.mail import Mailer
+from functions.auth.redirects import Redirects
+from functions.auth.settings import AuthSettings
+from functions.core.database import Pool
+
+
+@dataclass(frozen=True)
+class Service:
+    """The parts of one running process."""
+
+    settings: AuthSettings
+    pool: Pool
+    keys: Keys
+    limits: Limits
+    attempts: Attempts
+    redirects: Redirects
+    mailer: Mailer
+
+
+Endpoint = Callable[[Service, Request], Awaitable[Response]]
+
+
+def address_of(request: Request) -> str:
+    """The client's address: `X-Real-IP`, which only the gateway sets, else the peer's."""
+    given = request.headers.get("x-real-ip") or (request.client.host if request.client else "")
+    try:
+        return str(ipaddress.ip_address(given.strip()))
+    except ValueError:
+        return "127.0.0.1"
+
+
+def audience_of(service: Service, request: Request) -> str:
+    """The audience that a request is about: header X-JWT-AUD, else the configured one."""
+    return request.headers.get("x-jwt-aud") or service.settings.jwt_aud

@@ -1,0 +1,86 @@
+"""Sessions: started at sign-in, ended by deleting the row; the answer that clients keep."""
+
+import secrets
+import uuid
+from datetime import datetime
+from typing import Any
+
+from starlette.requests import Request
+
+from functions.auth.keys import amr_of
+from functions.auth.service import Service, address_of
+from functions.auth.users import NO_INSTANCE, User, user_json
+from functions.core.database import Connection
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+
+
+def new_refresh_token() -> str:
+    """Twelve characters, 60 random bits."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(12))
+
+
+async def start(
+    service: Service, connection: Connection, request: Request, user: User, method: str
+) -> dict[str, Any]:
+    """Sign a user in: a session, its method and its first refresh token. Returns the client's session."""
+    now = datetime.now(user["created_at"].tzinfo)
+    session = {"id": uuid.uuid4(), "aal": "aal1"}
+    token = new_refresh_token()
+    await connection.execute(
+        """
+        with session as (
+            insert into auth.sessions (id, user_id, created_at, updated_at, aal, user_agent, ip)
+            values (%(session)s, %(user)s, %(now)s, %(now)s, 'aal1', %(agent)s, %(address)s)),
+        amr as (
+            insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
+            values (gen_random_uuid(), %(session)s, %(now)s, %(now)s, %(method)s)),
+        token as (
+            insert into auth.refresh_tokens
+                (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
+            values (%(instance)s, %(token)s, %(user)s::text, false, %(now)s, %(now)s, %(session)s))
+        update auth.users set last_sign_in_at = %(now)s, updated_at = %(now)s where id = %(user)s
+        """,
+        {
+            "session": session["id"],
+            "user": user["id"],
+            "now": now,
+            "agent": request.headers.get("user-agent"),
+            "address": address_of(request),
+            "method": method,
+            "instance": NO_INSTANCE,
+            "token": token,
+        },
+    )
+    user.update(last_sign_in_at=now, updated_at=now)
+    return answer(service, user, session, [{"method": method, "updated_at": now}], token)
+
+
+def answer(
+    service: Service, user: User, session: dict[str, Any], amr: list[dict[str, Any]], refresh_token: str
+) -> dict[str, Any]:
+    """The session object: a fresh access token, the refresh token and the user."""
+    access_token, expires_at = service.keys.sign(user, session, amr_of(amr))
+    return {
+        "access_token": access_token,
+        "token_type": "bearer",
+        "expires_in": service.keys.lifetime,
+        "expires_at": expires_at,
+        "refresh_token": refresh_token,
+        "user": user_json(user),
+    }
+
+
+async def end_all(connection: Connection, user_id: uuid.UUID) -> None:
+    """Sign a user out everywhere."""
+    await connection.execute("delete from auth.sessions where user_id = %s", [user_id])
+
+
+async def end_one(connection: Connection, session_id: uuid.UUID) -> None:
+    """Sign one session out."""
+    await connection.execute("delete from auth.sessions where id = %s", [session_id])
+
+
+async def end_others(connection: Connection, user_id: uuid.UUID, session_id: uuid.UUID) -> None:
+    """Sign a user out everywhere but here."""
+    await connection.execute("delete from auth.sessions where user_id = %s and id <> %s", [user_id, session_id])

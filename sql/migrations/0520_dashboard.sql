@@ -24,6 +24,7 @@ declare
     v_package private.packages;
     v_sponsor jsonb;
     v_funded bigint;
+    v_paying bigint;
     v_volume_cents bigint;
 begin
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
@@ -35,6 +36,8 @@ begin
     select count(*) filter (where c.paid_cents > 0), coalesce(sum(c.package_cents), 0)
     into v_funded, v_volume_cents
     from private.positions as c where c.referrer_no = v_place.no;
+    select count(*) into v_paying
+    from public.bonuses as b where b.bonus_type = 'pairing' and b.subject_no = v_place.no and b.amount > 0;
     return pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'profile', pg_catalog.jsonb_build_object(
@@ -44,7 +47,9 @@ begin
             'display_name', v_member.display_name,
             'email', v_member.email,
             'trc20_wallet_address', v_member.trc20_wallet_address,
-            'wallet_checksum_ok', private.is_trc20_address(v_member.trc20_wallet_address),
+            'wallet_checksum_ok', case
+                when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+            end,
             'account_status', v_member.account_status,
             'account_verified', v_member.account_verified,
             'package_value', private.money(v_member.package_value),
@@ -69,7 +74,7 @@ begin
             'direct_referrals', v_place.children,
             'funded_referrals', v_funded,
             'active_pairs', v_place.children / 2,
-            'paying_pairs', v_totals.pairing_count,
+            'paying_pairs', v_paying,
             'package_rate', private.percent(coalesce(v_package.pairing_percent, 0)),
             'total_team_volume', private.money(v_volume_cents / 100.0)
         ),
@@ -84,7 +89,7 @@ begin
             select count(*) from public.notifications as n
             where n.user_id = v_member.user_id and n.read_at is null
         ),
-        'last_sync_at', private.last_sync_at()
+        'last_sync_at', (select s.ran_at from private.reconcile_state as s)
     );
 end
 $$;

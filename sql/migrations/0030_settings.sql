@@ -19,7 +19,8 @@ comment on table private.settings is 'Operator values. minimum and maximum bound
 create table private.packages (
     value public.usd primary key check (value between 1 and 10000000),
     label text not null unique,
-    pairing_percent numeric(5, 2) not null check (pairing_percent between 0 and 50)
+    pairing_percent numeric(5, 2) not null check (pairing_percent between 0 and 50),
+    value_cents integer generated always as ((value * 100)::integer) stored unique
 );
 alter table private.packages enable row level security;
 comment on table private.packages is 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half.';

@@ -27,8 +27,6 @@ create table public.withdrawals (
 alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
--- What a new request must leave alone.
-create index withdrawals_pending_idx on public.withdrawals (user_id) include (amount) where status = 'pending';
 create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
 comment on table public.withdrawals is 'Requests for payment. Pending rows reserve balance, approved ones that are not voided reduce it.';

@@ -46,6 +46,7 @@ grant select on public.bonuses to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
 
 create sequence private.postings as bigint;
+select pg_catalog.setval('private.postings', 1);
 comment on sequence private.postings is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
 
 create function private.bonuses_frozen() returns trigger

@@ -34,3 +34,12 @@ create policy select_own on public.bot_subscriptions for select to authenticated
 create policy select_all on public.bot_subscriptions for select to platform_admin using (true);
 grant select on public.bot_subscriptions to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. Schema edge has the functions.
+
+create function public.get_user_bot_subscriptions(p_user_id uuid) returns setof public.bot_subscriptions
+language sql stable security definer set search_path = '' as $$
+    select * from public.bot_subscriptions as s
+    where s.user_id = p_user_id and s.user_id = auth.uid() and s.status in ('active', 'suspended')
+    order by s.subscribed_at desc
+$$;
+comment on function public.get_user_bot_subscriptions(uuid) is 'The caller''s own running subscriptions; another member''s id answers no rows.';
+grant execute on function public.get_user_bot_subscriptions(uuid) to authenticated;

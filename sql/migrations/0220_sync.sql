@@ -1,0 +1,141 @@
+-- Audit and repair of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
+-- changes nothing when all is right. It never deletes: what is missing is inserted, what differs is set, what
+-- is no longer due goes to zero. One run at a time, at most one in ten seconds; who calls meanwhile waits for
+-- it or gets the last summary, and is never refused for calling often.
+
+create table private.reconcile_state (
+    only_row boolean primary key default true check (only_row),
+    postings bigint not null default -1,
+    ran_at timestamptz,
+    repaired bigint not null default 0
+);
+alter table private.reconcile_state enable row level security;
+comment on table private.reconcile_state is 'The last clean run: the posting number it saw. repaired counts rows that were ever found wrong.';
+insert into private.reconcile_state default values;
+
+create view private.wrong_bonuses as
+select
+    'referral'::public.bonus_type as bonus_type,
+    coalesce(d.subject_no, b.subject_no) as subject_no,
+    null::integer as pair_number,
+    d.user_no,
+    d.subject_no as source_no,
+    coalesce(d.volume_cents, 0)::bigint as volume_cents,
+    coalesce(d.rate, b.rate) as rate,
+    coalesce(d.cents, 0) as cents
+from private.due_referrals as d
+full join (select r.subject_no, r.amount, r.rate from public.bonuses as r where r.bonus_type = 'referral') as b
+    on d.subject_no = b.subject_no
+where (d.cents * 0.01, d.rate) is distinct from (b.amount::numeric, b.rate) and not (d.cents is null and b.amount = 0)
+union all
+select
+    'pairing'::public.bonus_type,
+    coalesce(d.subject_no, b.subject_no),
+    coalesce(d.pair_no, b.pair_number),
+    d.user_no,
+    case when d.left_no is not null then private.pair_source(d.left_no, d.right_no) end,
+    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.rate, b.rate),
+    coalesce(d.cents, 0)
+from private.due_pairings as d
+full join (select p.subject_no, p.pair_number, p.amount, p.rate from public.bonuses as p where p.bonus_type = 'pairing') as b
+    on d.subject_no = b.subject_no and d.pair_no = b.pair_number
+where (d.cents * 0.01, d.rate) is distinct from (b.amount::numeric, b.rate) and not (d.cents is null and b.amount = 0)
+union all
+select
+    'override'::public.bonus_type,
+    coalesce(d.subject_no, b.subject_no),
+    coalesce(d.pair_no, b.pair_number),
+    d.user_no,
+    d.subject_no,
+    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.rate, b.rate),
+    coalesce(d.cents, 0)
+from private.due_overrides as d
+full join (select o.subject_no, o.pair_number, o.amount, o.rate from public.bonuses as o where o.bonus_type = 'override') as b
+    on d.subject_no = b.subject_no and d.pair_no = b.pair_number
+where (d.cents * 0.01, d.rate) is distinct from (b.amount::numeric, b.rate) and not (d.cents is null and b.amount = 0);
+comment on view private.wrong_bonuses is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
+
+create function private.reconcile() returns integer
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_postings bigint;
+    v_wrong private.due_bonus[];
+    v_lowering text := pg_catalog.current_setting('app.lowering', true);
+begin
+    perform private.money_lock();
+    select q.last_value into v_postings from private.postings as q;
+    v_wrong := array(
+        select row(w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents)::private.due_bonus
+        from private.wrong_bonuses as w
+    );
+    if pg_catalog.cardinality(v_wrong) > 0 then
+        perform private.lock_members(array(
+            select p.user_id from pg_catalog.unnest(v_wrong) as w
+            inner join private.positions as s on w.subject_no = s.no
+            inner join private.positions as p on p.no in (s.no, s.referrer_no)
+        ));
+        perform pg_catalog.set_config('app.lowering', 'on', true);
+        perform private.write_bonuses(v_wrong, private.clock());
+        perform pg_catalog.set_config('app.lowering', coalesce(v_lowering, ''), true);
+        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_wrong)));
+        select q.last_value into v_postings from private.postings as q;
+    end if;
+    update private.reconcile_state as s set
+        postings = v_postings, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_wrong);
+    return pg_catalog.cardinality(v_wrong);
+end
+$$;
+comment on function private.reconcile() is 'Compares all bonuses with tree and packages and repairs what differs, audited; answers how many rows did. Errors: try_again.';
+
+create function private.reconcile_once() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_state private.reconcile_state;
+    v_postings bigint;
+begin
+    select q.last_value into v_postings from private.postings as q;
+    select * into v_state from private.reconcile_state;
+    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+        return;
+    end if;
+    -- Whoever comes second waits here for the run of the first, then finds it done.
+    perform pg_catalog.pg_advisory_xact_lock(44);
+    select q.last_value into v_postings from private.postings as q;
+    select * into v_state from private.reconcile_state;
+    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+        return;
+    end if;
+    perform private.reconcile();
+exception when lock_not_available or sqlstate 'PGRST' then
+    -- The run of another takes long: the last summary serves until it is done.
+    return;
+end
+$$;
+comment on function private.reconcile_once() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
+
+create function public.sync_bonuses() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if private.my_role() not in ('authenticated', 'platform_admin') then
+        perform private.refuse(401, 'not_authenticated', 'Not authenticated');
+    end if;
+    perform private.reconcile_once();
+    return pg_catalog.jsonb_build_object(
+        'success', true,
+        'summary', pg_catalog.jsonb_build_object(
+            'totalBonuses', private.counter('bonus_rows')::bigint, 'totalProfiles', private.counter('profiles')::bigint
+        )
+    );
+end
+$$;
+comment on function public.sync_bonuses() is 'Members and administrators: makes sure that all bonuses are right and answers how many rows there are. Errors: not_authenticated.';
+grant execute on function public.sync_bonuses() to authenticated, platform_admin;
+
+create function jobs.reconcile() returns integer
+language sql volatile security definer set search_path = '' as $$
+    select private.reconcile()
+$$;
+comment on function jobs.reconcile() is 'A full run; answers how many rows had to be repaired.';
+grant execute on function jobs.reconcile() to worker;

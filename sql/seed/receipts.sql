@@ -12,6 +12,7 @@ select
     exists (
         select from storage.objects as o
         where o.bucket_id = 'receipts' and o.name = m.user_id || '/' || (1767225600000 + d.no * 60000) || '.png'
+            and o.metadata is not null
     ) as is_stored
 from story_deposits as d
 inner join story_members as m on d.username = m.username

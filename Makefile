@@ -1,7 +1,6 @@
 # Every target is one command of the launcher; `python3 supabase/stack --help` says the same.
 PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
-export STATE DEMO STACK_PROFILE
 
 .DEFAULT_GOAL := help
 .PHONY: up down status logs test check generate bench backup restore help
@@ -17,6 +16,15 @@ status: ## What runs, and whether it is healthy
 
 logs: ## Follow the logs
 	@$(STACK) logs
+
+check: ## Every rule that a machine can judge, on a throw-away stack
+	@$(STACK) check
+
+test: ## Checks and every test on a throw-away stack, with one summary at the end
+	@$(STACK) test
+
+generate: ## Write the files that are made from the database
+	@$(STACK) generate
 
 help: ## This list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done

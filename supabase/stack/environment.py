@@ -151,7 +151,7 @@ def storage(settings: Settings, keys: Keys) -> dict[str, str]:
 
 
 def edge(settings: Settings, keys: Keys) -> dict[str, str]:
-    """functions/edge, and its bootstrap commands."""
+    """functions/edge."""
     return {
         **service("edge", "edge_functions", settings, keys),
         "PORT": str(settings.ports["edge"]),
@@ -162,6 +162,16 @@ def edge(settings: Settings, keys: Keys) -> dict[str, str]:
         "SUPABASE_ANON_KEY": keys.values["SUPABASE_ANON_KEY"],
         "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
         "STORAGE_INTERNAL_URL": f"http://{settings.address('storage')}",
+    }
+
+
+def bootstrap(settings: Settings, keys: Keys) -> dict[str, str]:
+    """functions/edge/bootstrap: writes as the database's owner what no request may write."""
+    return {
+        **base(),
+        "DATABASE_URL": keys.database_url("postgres"),
+        "SUPABASE_URL": settings.origin,
+        "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
     }
 
 

@@ -1,14 +1,13 @@
 """Brings the database up to date: what Supabase has, what the services make, what the product adds."""
 
 import hashlib
-import json
 import os
 from pathlib import Path
 
 import environment
 from keys import Keys
 from settings import ROOT, Settings
-from terminal import Stop, run, step
+from terminal import run, step
 from tools import PYTHON, SUPABASE
 
 BOOTSTRAP = ROOT / "supabase" / "bootstrap"
@@ -33,11 +32,8 @@ class Database:
                 self.execute_file(file)
             self._set_passwords(PASSWORDS_BEFORE)
         with step("Database: auth and storage"):
-            for name in (self._migrate_auth, self._migrate_storage):
-                try:
-                    name()
-                except Stop as error:
-                    print("!", error)
+            self._migrate_auth()
+            self._python("functions.storage", environment.storage(self.settings, self.keys), "migrate")
             for file in sorted((BOOTSTRAP / "after_services").glob("*.sql")):
                 self.execute_file(file)
         with step("Database: the product's migrations"):
@@ -60,7 +56,7 @@ class Database:
 
     def push(self) -> None:
         """The product's migrations, by the stock Supabase CLI as role postgres."""
-        command = [SUPABASE, "db", "push", "--db-url", self.keys.database_url("postgres"), "--include-all", "--yes"]
+        command = [SUPABASE, "db", "push", "--remote", self.keys.database_url("postgres"), "--include-all", "--yes"]
         run(command, self.log, cwd=ROOT, env=cli_environment())
 
     def execute_file(self, file: Path) -> None:
@@ -87,10 +83,7 @@ class Database:
         if binary := self.settings.options.get("AUTH_BIN"):
             run([binary, "migrate"], self.log, cwd=ROOT, env=values)
         else:
-            run([PYTHON, "-c", "import os;from functions.auth.migrate import migrate;migrate(os.environ['DATABASE_URL'])"], self.log, cwd=ROOT, env=values)
-
-    def _migrate_storage(self) -> None:
-        self._python("functions.storage", environment.storage(self.settings, self.keys), "migrate")
+            self._python("functions.auth", values, "migrate")
 
     def _python(self, module: str, env: dict[str, str], *arguments: str) -> str:
         return run([PYTHON, "-m", module, *arguments], self.log, cwd=ROOT, env=env)
@@ -98,7 +91,14 @@ class Database:
 
 def cli_environment() -> dict[str, str]:
     """The Supabase CLI asks nothing and reports nothing."""
-    return {**environment.base(), "SUPABASE_TELEMETRY_DISABLED": "1", "DO_NOT_TRACK": "1", "CI": "true", "NO_COLOR": "1"}
+    return {
+        **environment.base(),
+        "SUPABASE_TELEMETRY_DISABLED": "1",
+        "DO_NOT_TRACK": "1",
+        "CI": "true",
+        "NO_COLOR": "1",
+        "PGSSLMODE": "disable",
+    }
 
 
 def _digest() -> str:

@@ -97,10 +97,14 @@ def load() -> Settings:
         Stop: there is none.
     """
     state = state_folder()
-    path = state / "settings.json"
-    if not path.exists():
+    if not (state / "settings.json").exists():
         raise Stop(f"No stack in {state}. Start one with: make up")
-    return Settings(state=state, **json.loads(path.read_text()))
+    return read(state)
+
+
+def read(state: Path) -> Settings:
+    """The settings kept in a state folder."""
+    return Settings(state=state, **json.loads((state / "settings.json").read_text()))
 
 
 def load_or_create() -> Settings:

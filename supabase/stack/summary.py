@@ -1,6 +1,5 @@
 """What `up` leaves for people and for tools: the addresses, the demo's sign-ins, and the env file."""
 
-import json
 import os
 
 from keys import Keys
@@ -19,8 +18,9 @@ def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
     }
     if settings.own_mail:
         values["MAIL_URL"] = f"http://{settings.address('mail')}"
-    demo = settings.state / "keys" / "demo.json"
-    return values | (json.loads(demo.read_text()) if demo.exists() else {})
+    demo = settings.state / "keys" / "demo.env"
+    lines = demo.read_text().splitlines() if demo.exists() else []
+    return values | dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def write_env(settings: Settings, keys: Keys) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 TITLE_WIDTH = 46
 SLOW_SECONDS = 5
+SHOWN_LINES = 12
 
 
 class Stop(Exception):
@@ -58,7 +59,7 @@ def run(
     stdin: str | None = None,
     hint: str = "",
 ) -> str:
-    """Run a command to its end and return what it printed; everything also goes to the log.
+    """Run a command to its end and return its standard output; everything goes to the log.
 
     Raises:
         Stop: the command is missing or failed; the last lines of its output and the hint are in the text.
@@ -71,17 +72,16 @@ def run(
             env=dict(env) if env is not None else None,
             input=stdin if stdin is not None else "",
             text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             check=False,
         )
     except FileNotFoundError as error:
         raise Stop(f"{arguments[0]} was not found. {hint}".strip()) from error
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as file:
-        file.write(f"$ {' '.join(arguments)}\n{result.stdout}\n")
+        file.write(f"$ {' '.join(arguments)}\n{result.stdout}{result.stderr}\n")
     os.chmod(log, 0o600)
     if result.returncode:
-        tail = "\n    ".join(result.stdout.strip().splitlines()[-6:])
+        tail = "\n    ".join((result.stdout + result.stderr).strip().splitlines()[-SHOWN_LINES:])
         raise Stop(f"{Path(arguments[0]).name} failed:\n    {tail}\n  {hint or f'The full output is in {log}.'}")
     return result.stdout

@@ -1,0 +1,116 @@
+"""`make check`: every rule that a machine can judge, one line each."""
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import environment
+from generate import PRODUCT_SCHEMAS, Generator
+from keys import Keys
+from migrate import Database, cli_environment
+from settings import ROOT, Settings
+from terminal import TITLE_WIDTH, Stop
+from tools import SUPABASE, VENV
+
+PLPGSQL_CHECK = """
+select format('%s: %s', p.oid::regprocedure, c.message)
+from pg_catalog.pg_proc as p
+inner join pg_catalog.pg_language as l on l.oid = p.prolang and l.lanname = 'plpgsql'
+left join pg_catalog.pg_trigger as t on t.tgfoid = p.oid and not t.tgisinternal
+cross join lateral extensions.plpgsql_check_function_tb(
+    p.oid, coalesce(t.tgrelid, 0), other_warnings => true, extra_warnings => false, security_warnings => true
+) as c
+where p.pronamespace::regnamespace::text in ({schemas})
+    and (p.prorettype <> 'trigger'::regtype or t.oid is not null)
+    and c.level in ('error', 'warning', 'security')
+group by p.oid, c.message
+order by 1;
+"""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule: a title and what returns the complaint, empty when there is none."""
+
+    title: str
+    complaint: Callable[[], str]
+
+
+def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
+    """Every check, the quick ones first."""
+    keys = Keys(settings)
+    generator, database = Generator(settings, keys, postgres, log), Database(settings, keys, postgres, log)
+    owner = keys.database_url("postgres")
+    return [
+        Check("ruff", _tool("ruff", "check", ".")),
+        Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
+        Check("mypy", _tool("mypy")),
+        Check("import-linter", _tool("lint-imports")),
+        Check("vulture", _tool("vulture")),
+        Check("sqlfluff", _tool("sqlfluff", "lint", "--processes", "2", "sql", "supabase/bootstrap")),
+        Check("squawk", _tool("squawk", *map(str, sorted((ROOT / "sql" / "migrations").glob("*.sql"))))),
+        Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
+        Check("generated files", lambda: _drift(generator.files())),
+        Check("supabase db lint", _cli("db", "lint", f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error", url=owner)),
+        Check("supabase db advisors", _cli("db", "advisors", *ADVISORS, url=owner)),
+        Check("plpgsql_check", lambda: _plpgsql(database)),
+    ]
+
+
+ADVISORS = ("--type=all", "--level=warn", "--fail-on=error")
+
+
+def run_all(listed: Sequence[Check]) -> tuple[int, int]:
+    """Run checks, print a line for each and the complaint of those that fail; returns passed and failed."""
+    failed = 0
+    for check in listed:
+        started = time.monotonic()
+        print(f"  {check.title} ".ljust(TITLE_WIDTH, "."), end=" ", flush=True)
+        complaint = _complaint(check)
+        failed += bool(complaint)
+        print(f"{'FAILED' if complaint else 'ok'} {time.monotonic() - started:.1f} s", flush=True)
+        if complaint:
+            print("\n    " + complaint.strip().replace("\n", "\n    ") + "\n", flush=True)
+    return len(listed) - failed, failed
+
+
+def _complaint(check: Check) -> str:
+    try:
+        return check.complaint()
+    except Stop as refusal:
+        return str(refusal)
+
+
+def _tool(name: str, *arguments: str, fix: str = "") -> Callable[[], str]:
+    return _command(str(VENV / "bin" / name), *arguments, cwd=ROOT, fix=f".venv/bin/{fix}" if fix else "")
+
+
+def _cli(*arguments: str, url: str) -> Callable[[], str]:
+    return _command(str(SUPABASE), *arguments, f"--remote={url}", "--yes", cwd=ROOT, env=cli_environment())
+
+
+def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: str = "") -> Callable[[], str]:
+    """A check that a command exits with 0; its output is the complaint."""
+
+    def complaint() -> str:
+        result = subprocess.run(
+            command, cwd=cwd, env=env, text=True, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        if result.returncode == 0:
+            return ""
+        hint = f"\nTo mend it: {fix}" if fix else ""
+        return (result.stdout + result.stderr).strip() + hint or f"exit status {result.returncode}"
+
+    return complaint
+
+
+def _drift(files: dict[Path, str]) -> str:
+    stale = [str(path.relative_to(ROOT)) for path, text in files.items() if not path.exists() or path.read_text() != text]
+    return f"{' and '.join(stale)} no longer is what the migrations make.\nTo mend it: make generate" if stale else ""
+
+
+def _plpgsql(database: Database) -> str:
+    schemas = ", ".join(f"'{name}'" for name in PRODUCT_SCHEMAS)
+    return database.execute(PLPGSQL_CHECK.format(schemas=schemas))

@@ -1,0 +1,69 @@
+"""Starting and stopping one stack."""
+
+from pathlib import Path
+
+import cluster
+import health
+import services
+import settings as configuration
+import summary
+import web
+from keys import Keys
+from migrate import Database
+from settings import Settings
+from terminal import Stop, step
+
+
+def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
+    """Make what is missing and start what does not run; run again it changes nothing.
+
+    Raises:
+        Stop: a step failed; run again to go on from there.
+    """
+    keys = Keys(settings)
+    if not settings.cluster:
+        with step("Keys and cluster"):
+            _lay_foundation(settings, keys, postgres, log)
+    else:
+        _lay_foundation(settings, keys, postgres, log)
+    web.build(log)
+    supervisor, wanted = services.Supervisor(settings), services.describe(settings, keys)
+    database = Database(settings, keys, postgres, log)
+    if not supervisor.is_running():
+        require_ports(settings)
+    supervisor.configure(wanted, postgres)
+    with step("PostgreSQL"):
+        supervisor.start()
+        cluster.wait(settings, postgres)
+    database.prepare()
+    with step("Services"):
+        supervisor.run_services(wanted)
+        health.wait(settings, keys)
+    seed = configuration.ROOT / "functions" / "edge" / "bootstrap" / "demo.py"
+    if settings.demo and seed.exists() and not (settings.state / "keys" / "demo.env").exists():
+        database.seed_demo()
+    summary.write_env(settings, keys)
+
+
+def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
+    keys.make(log)
+    cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
+
+
+def take_down(settings: Settings) -> None:
+    """Stop everything, PostgreSQL last; the data stays."""
+    services.Supervisor(settings).stop()
+
+
+def require_ports(settings: Settings) -> None:
+    """Refuse to start beside somebody else's server.
+
+    Raises:
+        Stop: a port of this stack is taken.
+    """
+    for service, port in settings.ports.items():
+        if not configuration.is_free(port):
+            raise Stop(
+                f"Port {port}, which this stack uses for its {service}, is taken by another program.\n"
+                f"  Stop that one, or change the number in {settings.state / 'settings.json'}."
+            )

@@ -1,0 +1,137 @@
+"""`make test`: every suite against a throw-away stack, one table at the end."""
+
+import os
+import re
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import check
+from keys import Keys
+from settings import ROOT, Settings
+from terminal import Stop
+from tools import PYTHON, node_packages
+
+JS_TESTS = ROOT / "tests" / "api" / "js"
+BROWSER_TESTS = ROOT / "tests" / "e2e"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one suite came to."""
+
+    title: str
+    passed: int
+    failed: int
+    skipped: int
+    seconds: float
+
+
+class Suites:
+    """The suites of one test run, against one stack."""
+
+    def __init__(self, settings: Settings, postgres: Path, log: Path) -> None:
+        self.settings, self.postgres, self.log = settings, postgres, log
+        self.reports = settings.state / "reports"
+        self.reports.mkdir(exist_ok=True)
+        self.env = {**os.environ, "STACK_ENV": str(settings.state / "env"), "CI": "true"}
+        self.env.pop("STATE", None)
+
+    def run(self) -> list[Outcome]:
+        """Run all, the quick ones first; a failing suite does not stop the others."""
+        return [
+            self._timed("Checks", self._checks),
+            self._timed("Database (pgTAP)", self._pgtap),
+            self._timed("APIs (Python)", lambda: self._pytest("tests/api")),
+            self._timed("APIs (supabase-js)", self._node),
+            self._timed("Stack", lambda: self._pytest("tests/stack")),
+            self._timed("Browser (Playwright)", self._browser),
+        ]
+
+    def _timed(self, title: str, suite: Callable[[], tuple[int, int, int]]) -> Outcome:
+        print(f"\n== {title}", flush=True)
+        started = time.monotonic()
+        try:
+            passed, failed, skipped = suite()
+        except Stop as refusal:
+            print(f"  {refusal}", flush=True)
+            passed, failed, skipped = 0, 1, 0
+        return Outcome(title, passed, failed, skipped, time.monotonic() - started)
+
+    def _checks(self) -> tuple[int, int, int]:
+        return (*check.run_all(check.checks(self.settings, self.postgres, self.log)), 0)
+
+    def _pgtap(self) -> tuple[int, int, int]:
+        files = sorted((ROOT / "tests" / "db").glob("*.sql"))
+        password = Keys(self.settings).values["PASSWORD_supabase_admin"]
+        port = str(self.settings.ports["postgres"])
+        command = ["pg_prove", "-h", "127.0.0.1", "-p", port, "-U", "supabase_admin", "-d", "postgres", "--failures"]
+        env = self.env | {"PGPASSWORD": password, "PATH": f"{self.postgres}:{os.environ['PATH']}"}
+        code, output = _stream([*command, *map(str, files)], ROOT, env)
+        total = re.search(r"Tests=(\d+)", output)
+        failed = sum(int(count) for count in re.findall(r"Tests: \d+ Failed: (\d+)", output))
+        if code and not failed:
+            failed = 1
+        return max(int(total[1]) - failed, 0) if total else 0, failed, 0
+
+    def _pytest(self, folder: str) -> tuple[int, int, int]:
+        report = self.reports / f"{folder.replace('/', '-')}.xml"
+        command = [str(PYTHON), "-m", "pytest", "-q", folder, f"--junitxml={report}"]
+        code, _ = _stream(command, ROOT, self.env)
+        return _counts(report, code)
+
+    def _node(self) -> tuple[int, int, int]:
+        node_packages(JS_TESTS, "Client packages", self.log)
+        report = self.reports / "supabase-js.xml"
+        reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"]
+        reporters += ["--test-reporter=junit", f"--test-reporter-destination={report}"]
+        code, _ = _stream(["npm", "test", "--", *reporters], JS_TESTS, self.env)
+        return _counts(report, code)
+
+    def _browser(self) -> tuple[int, int, int]:
+        node_packages(BROWSER_TESTS, "Browser packages", self.log)
+        report = self.reports / "browser.xml"
+        env = self.env | {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report)}
+        code, _ = _stream(["npm", "test", "--", "--reporter=list,junit"], BROWSER_TESTS, env)
+        return _counts(report, code)
+
+
+def _stream(command: list[str], cwd: Path, env: dict[str, str]) -> tuple[int, str]:
+    """Run a command while showing what it prints; returns its exit status and the text."""
+    lines = []
+    with subprocess.Popen(
+        command, cwd=cwd, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        assert process.stdout
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return process.returncode, "".join(lines)
+
+
+def _counts(report: Path, code: int) -> tuple[int, int, int]:
+    """Passed, failed and skipped of a JUnit report; a suite that died counts as one failure."""
+    if not report.exists():
+        return 0, 1, 0
+    cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314
+    failed = sum(1 for case in cases if case.find("failure") is not None or case.find("error") is not None)
+    skipped = sum(1 for case in cases if case.find("skipped") is not None)
+    if code and not failed:
+        failed = 1
+        return max(len(cases) - skipped, 0), failed, skipped
+    return len(cases) - failed - skipped, failed, skipped
+
+
+def print_table(outcomes: list[Outcome]) -> bool:
+    """The one summary; returns whether everything passed and something ran."""
+    print(f"\n  {'suite':24}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>9}")
+    for outcome in outcomes:
+        print(f"  {outcome.title:24}{outcome.passed:8}{outcome.failed:8}{outcome.skipped:9}{outcome.seconds:7.0f} s")
+    passed, failed, skipped = (sum(getattr(o, name) for o in outcomes) for name in ("passed", "failed", "skipped"))
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return failed == 0 and all(outcome.passed for outcome in outcomes)
+
+

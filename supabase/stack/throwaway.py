@@ -1,0 +1,70 @@
+"""A stack for tests: a state folder and ports of its own beside whatever runs, gone afterwards."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import lifecycle
+import settings as configuration
+import tools
+from keys import Keys
+from migrate import Database
+from settings import ROOT, Settings
+from terminal import Stop, step
+
+PREFIX = ".stack-test-"
+
+
+@contextmanager
+def stack(log: Path) -> Iterator[tuple[Settings, Path]]:
+    """A healthy reference stack with the demo and pgTAP; yields its settings and PostgreSQL's programs.
+
+    It is removed when the block is left, also after a failure or an interruption.
+    """
+    _remove_leftovers()
+    postgres = tools.install(log, for_tests=True)
+    state = ROOT / f"{PREFIX}{os.getpid()}-{secrets.token_hex(2)}"
+    kept = {name: os.environ.get(name) for name in ("STATE", "DEMO", "STACK_PROFILE")}
+    os.environ |= {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": "reference"}
+    try:
+        settings = configuration.load_or_create()
+    finally:
+        for name, value in kept.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    try:
+        lifecycle.bring_up(settings, postgres, log)
+        # Superuser rights are for tests' set-up alone; what a test asserts runs as the role it names.
+        Database(settings, Keys(settings), postgres, log).execute(
+            "create extension if not exists pgtap with schema extensions;"
+            "grant execute on all functions in schema extensions to public;"
+        )
+        yield settings, postgres
+    finally:
+        with step("Removing the test stack"):
+            remove(settings)
+
+
+def remove(settings: Settings) -> None:
+    """Stop a stack and delete everything of it."""
+    lifecycle.take_down(settings)
+    if settings.cluster:
+        shutil.rmtree(settings.cluster, ignore_errors=True)
+    shutil.rmtree(settings.state, ignore_errors=True)
+    if settings.sockets != settings.state / "run":
+        shutil.rmtree(settings.sockets, ignore_errors=True)
+
+
+def _remove_leftovers() -> None:
+    """Stacks whose test run was killed."""
+    for state in ROOT.glob(f"{PREFIX}*"):
+        pid = int(state.name.removeprefix(PREFIX).split("-")[0])
+        if not Path(f"/proc/{pid}").exists():
+            with suppress(Stop, OSError):
+                remove(configuration.read(state))
+            shutil.rmtree(state, ignore_errors=True)

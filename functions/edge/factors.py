@@ -1,6 +1,7 @@
 """Removes a member's second factors through the auth service's admin API; any provider of it serves."""
 
 from functions.core.errors import Refusal
+
 UNREACHABLE = Refusal(503, "try_again", "The sign-in service does not answer. Try again.")
 
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from functions.edge.bootstrap.settings import BootstrapSettings
 from supabase import AuthApiError, Client, create_client
+
+from functions.edge.bootstrap.settings import BootstrapSettings
 
 
 class Accounts:

@@ -2,11 +2,12 @@
 
 import io
 from dataclasses import dataclass
+from functools import cache
 
 from PIL import Image, ImageDraw, ImageFont
 
-WIDTH, HEIGHT, MARGIN = 720, 980, 56
-PAPER, INK, MUTED, LINE, GREEN = "#ffffff", "#14201b", "#66706b", "#e3e7e4", "#12805c"
+WIDTH, HEIGHT, MARGIN = 480, 640, 36
+PAPER, INK, MUTED, LINE, GREEN = 255, 24, 112, 226, 88
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,15 @@ class Transfer:
 
 
 def draw(transfer: Transfer) -> bytes:
-    """The receipt as PNG bytes."""
-    image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    """The receipt as PNG bytes, in shades of grey: a hundred of them are drawn for one demo."""
+    image = Image.new("L", (WIDTH, HEIGHT), PAPER)
     canvas = ImageDraw.Draw(image)
-    canvas.ellipse((WIDTH / 2 - 44, 88, WIDTH / 2 + 44, 176), fill=GREEN)
-    canvas.line((WIDTH / 2 - 20, 133, WIDTH / 2 - 4, 150, WIDTH / 2 + 24, 114), fill=PAPER, width=8)
-    _centred(canvas, 206, "Withdrawal completed", 30, MUTED)
-    _centred(canvas, 258, f"{transfer.amount} USDT", 60, INK)
-    top = 392
+    middle = WIDTH / 2
+    canvas.ellipse((middle - 28, 52, middle + 28, 108), fill=GREEN)
+    canvas.line((middle - 13, 81, middle - 3, 91, middle + 15, 68), fill=PAPER, width=5)
+    _centred(canvas, 126, "Withdrawal completed", 20, MUTED)
+    _centred(canvas, 160, f"{transfer.amount} USDT", 38, INK)
+    top = 236
     rows = (
         ("Network", "TRON (TRC20)"),
         ("To", transfer.address),
@@ -38,24 +40,27 @@ def draw(transfer: Transfer) -> bytes:
     )
     for label, value in rows:
         top = _row(canvas, top, label, value)
-    _centred(canvas, HEIGHT - 72, "Sample receipt of a demo installation", 22, MUTED)
+    _centred(canvas, HEIGHT - 44, "Sample receipt of a demo installation", 14, MUTED)
     file = io.BytesIO()
-    image.save(file, "PNG", optimize=True)
+    image.save(file, "PNG")
     return file.getvalue()
 
 
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
 def _row(canvas: ImageDraw.ImageDraw, top: int, label: str, value: str) -> int:
-    canvas.line((MARGIN, top, WIDTH - MARGIN, top), fill=LINE, width=2)
-    canvas.text((MARGIN, top + 22), label, font=ImageFont.load_default(24), fill=MUTED)
+    canvas.line((MARGIN, top, WIDTH - MARGIN, top), fill=LINE, width=1)
+    canvas.text((MARGIN, top + 14), label, font=_font(16), fill=MUTED)
     lines = [value[start : start + 34] for start in range(0, len(value), 34)]
     for index, line in enumerate(lines):
-        font = ImageFont.load_default(24)
-        left = WIDTH - MARGIN - canvas.textlength(line, font=font)
-        canvas.text((left, top + 22 + 32 * index), line, font=font, fill=INK)
-    return top + 44 + 32 * len(lines)
+        left = WIDTH - MARGIN - canvas.textlength(line, font=_font(16))
+        canvas.text((left, top + 14 + 21 * index), line, font=_font(16), fill=INK)
+    return top + 28 + 21 * len(lines)
 
 
-def _centred(canvas: ImageDraw.ImageDraw, top: int, text: str, size: int, colour: str) -> None:
-    font = ImageFont.load_default(size)
-    left = (WIDTH - canvas.textlength(text, font=font)) / 2
-    canvas.text((left, top), text, font=font, fill=colour)
+def _centred(canvas: ImageDraw.ImageDraw, top: int, text: str, size: int, colour: int) -> None:
+    left = (WIDTH - canvas.textlength(text, font=_font(size))) / 2
+    canvas.text((left, top), text, font=_font(size), fill=colour)

@@ -36,6 +36,8 @@ export default tseslint.config(
       ...reactHooks.configs.recommended.rules,
       'import-x/no-restricted-paths': ['error', { zones }],
       'import-x/no-cycle': 'error',
+      // Speaks to the React Compiler, which this build does not use.
+      'react-hooks/incompatible-library': 'off',
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'no-console': ['error', { allow: ['error', 'warn'] }],
       '@typescript-eslint/consistent-type-imports': 'error',

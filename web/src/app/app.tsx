@@ -1,9 +1,9 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { RouterProvider } from 'react-router'
-import { TooltipProvider } from '@/components/ui/tooltip'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
+import { toasts, type Toast } from '@/lib/toast-queue'
 import { queryClient } from './query-client'
 import { router } from './router'
 
@@ -21,16 +21,25 @@ function useForgetfulCache(): void {
   }, [owner])
 }
 
+/** Fetched with the first message. */
+function Messages() {
+  const current = useStore<Toast | null>(toasts)
+  const [needed, setNeeded] = useState(false)
+  if (current && !needed) setNeeded(true)
+  if (!needed) return null
+  return (
+    <Suspense>
+      <Toaster />
+    </Suspense>
+  )
+}
+
 export function App() {
   useForgetfulCache()
   return (
     <QueryClientProvider client={queryClient}>
-      <TooltipProvider delayDuration={300}>
-        <RouterProvider router={router} />
-        <Suspense>
-          <Toaster />
-        </Suspense>
-      </TooltipProvider>
+      <RouterProvider router={router} />
+      <Messages />
     </QueryClientProvider>
   )
 }

@@ -57,7 +57,7 @@ function Links() {
   )
 }
 
-export function MemberHeader() {
+export default function MemberHeader() {
   return (
     <header data-print="no" className="sticky top-0 z-30 border-b bg-card">
       <div className="page-gutter mx-auto flex h-14 max-w-[1168px] items-center justify-between md:h-16">

@@ -24,7 +24,7 @@ function useNotice(): { text: string; offline?: boolean } | null {
 }
 
 /** One line about the state of the account, the most pressing one. */
-export function NoticeStrip() {
+export default function NoticeStrip() {
   const notice = useNotice()
   const Icon = notice?.offline ? WifiOff : TriangleAlert
   return (

@@ -4,7 +4,7 @@ import { Wordmark } from '@/components/wordmark'
 import { cn } from '@/lib/cn'
 import { paths } from '@/lib/paths'
 import { usePlatform } from '@/lib/platform'
-import type { NavigationLink } from './navigation-sheet'
+import type { NavigationLink } from './menu-button'
 
 const honest: NavigationLink[] = [
   { to: paths.payouts, label: 'Where payouts come from' },

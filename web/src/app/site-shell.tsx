@@ -1,14 +1,17 @@
+import { lazy, Suspense } from 'react'
 import { Outlet, ScrollRestoration, useLocation, useNavigation } from 'react-router'
 import { Ticker } from '@/features/landing/ticker'
 import { DemoBanner } from '@/features/operator/demo-banner'
 import { memberSession } from '@/lib/session'
 import { paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
-import { MemberHeader } from './member-header'
-import { NoticeStrip } from './notice-strip'
 import { SiteFooter } from './site-footer'
 import { SkipLink } from './skip-link'
 import { VisitorHeader } from './visitor-header'
+
+// A visitor's pages do not carry what only members see.
+const MemberHeader = lazy(() => import('./member-header'))
+const NoticeStrip = lazy(() => import('./notice-strip'))
 
 const alwaysVisitor: string[] = [paths.home, paths.signIn, paths.signUp]
 
@@ -32,8 +35,14 @@ export function SiteShell() {
       <SkipLink />
       <DemoBanner />
       {pathname === paths.home ? <Ticker /> : null}
-      {member ? <MemberHeader /> : <VisitorHeader />}
-      {member ? <NoticeStrip /> : null}
+      {member ? (
+        <Suspense fallback={<div className="h-14 border-b bg-card md:h-16" />}>
+          <MemberHeader />
+          <NoticeStrip />
+        </Suspense>
+      ) : (
+        <VisitorHeader />
+      )}
       <Progress />
       <main id="content" tabIndex={-1} className="grow">
         <Outlet />

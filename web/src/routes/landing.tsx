@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { LandingPage } from '@/features/landing/landing-page'
 
-export default function LandingPage() {
-  return <BeingBuilt title="Harborline" purpose="x" shows="x" />
-}
+export default LandingPage

@@ -1,8 +1,6 @@
 import { Tooltip as Primitive } from 'radix-ui'
 import type { ReactNode } from 'react'
 
-export const TooltipProvider = Primitive.Provider
-
 interface TooltipProps {
   content: ReactNode
   /** The control the words belong to; it must take focus. */
@@ -11,17 +9,19 @@ interface TooltipProps {
 
 export function Tooltip({ content, children }: TooltipProps) {
   return (
-    <Primitive.Root>
-      <Primitive.Trigger asChild>{children}</Primitive.Trigger>
-      <Primitive.Portal>
-        <Primitive.Content
-          sideOffset={6}
-          collisionPadding={16}
-          className="z-60 max-w-72 animate-popover-in rounded-badge border bg-popover px-2.5 py-1.5 text-caption shadow-popover"
-        >
-          {content}
-        </Primitive.Content>
-      </Primitive.Portal>
-    </Primitive.Root>
+    <Primitive.Provider delayDuration={300}>
+      <Primitive.Root>
+        <Primitive.Trigger asChild>{children}</Primitive.Trigger>
+        <Primitive.Portal>
+          <Primitive.Content
+            sideOffset={6}
+            collisionPadding={16}
+            className="z-60 max-w-72 animate-popover-in rounded-badge border bg-popover px-2.5 py-1.5 text-caption shadow-popover"
+          >
+            {content}
+          </Primitive.Content>
+        </Primitive.Portal>
+      </Primitive.Root>
+    </Primitive.Provider>
   )
 }

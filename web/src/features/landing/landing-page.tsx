@@ -1,0 +1,49 @@
+import { Link } from 'react-router'
+import { SplitBar } from '@/components/split-bar'
+import { paths } from '@/lib/paths'
+import { usePlatform } from '@/lib/platform'
+import { Hero } from './hero'
+import { BlockchainBank, Chapter, Closing, IncomeStreams, Industries, Offers } from './sections'
+
+/** The plan's published rates until the installation's own have loaded; they are the same by default. */
+const plan = { pairing: '50', referral: '5', override: '1' }
+
+function Split() {
+  const { data } = usePlatform()
+  const highest = data?.packages.at(-1)
+  const rates =
+    data && highest
+      ? { pairing: highest.rate, referral: data.rates.referral, override: data.rates.override }
+      : plan
+  return (
+    <Chapter
+      title="Where a $1,000.00 package goes"
+      text={
+        <>
+          <p>Bots do not fund bonuses. What bonuses do not take stays with the company.</p>
+          <Link to={paths.payouts} className="text-link mt-1 inline-flex items-center max-lg:min-h-11">
+            Where payouts come from
+          </Link>
+        </>
+      }
+    >
+      <SplitBar price="1000.00" rates={rates} />
+    </Chapter>
+  )
+}
+
+export function LandingPage() {
+  return (
+    <>
+      <Hero />
+      <div className="page-gutter mx-auto flex max-w-[1248px] flex-col gap-14 py-12 lg:gap-16 lg:py-20">
+        <Offers />
+        <IncomeStreams />
+        <Industries />
+        <BlockchainBank />
+        <Split />
+      </div>
+      <Closing />
+    </>
+  )
+}

@@ -11,8 +11,10 @@ export function MovementParty({ item }: { item: HistoryItem }) {
       </span>
     )
   }
-  if (item.source === 'withdrawal' && item.wallet_address) return <Address value={item.wallet_address} short />
-  if (item.source === 'deposit' && item.reference) return <Address value={item.reference} short what="reference" />
+  if (item.source === 'withdrawal' && item.wallet_address)
+    return <Address value={item.wallet_address} short />
+  if (item.source === 'deposit' && item.reference)
+    return <Address value={item.reference} short what="reference" />
   if (!item.counterparty) return null
   return (
     <span>

@@ -49,6 +49,10 @@ interface ReviewDialogProps {
   confirmLabel: string
   /** "Approving..." */
   busyLabel: string
+  /** The way out, where "Cancel" could be taken for the act itself. */
+  dismissLabel?: string
+  /** Said when no answer came within ten seconds. */
+  lateText?: string
   destructive?: boolean
   /** Resolves when done; a rejection keeps the dialog open with the server's sentence. */
   onConfirm: () => Promise<void>
@@ -91,6 +95,8 @@ function useConfirm(onConfirm: () => Promise<void>, fallback: string) {
 /** Every decision about money passes here: what will happen, to whom, and that it cannot be undone. */
 export function ReviewDialog(props: ReviewDialogProps) {
   const { open, onClose, title, facts, flags, children, warning, confirmLabel, busyLabel, conflict } = props
+  const { dismissLabel = 'Cancel', lateText = 'No answer yet. The same decision again never pays twice.' } =
+    props
   const { sending, late, refusal, send } = useConfirm(props.onConfirm, props.errorFallback)
   const cancel = useRef<HTMLButtonElement>(null)
   const locked = sending && !late
@@ -120,7 +126,7 @@ export function ReviewDialog(props: ReviewDialogProps) {
                 aria-disabled={locked}
                 onClick={() => !locked && onClose()}
               >
-                Cancel
+                {dismissLabel}
               </Button>
               <Button
                 variant={props.destructive ? 'destructive' : 'default'}
@@ -146,9 +152,7 @@ export function ReviewDialog(props: ReviewDialogProps) {
             {children}
             <p className="mt-4">{warning}</p>
             <div role="alert">
-              {late ? (
-                <p className="mt-3 text-warning">No answer yet. The same decision again never pays twice.</p>
-              ) : null}
+              {late ? <p className="mt-3 text-warning">{lateText}</p> : null}
               {refusal ? <ErrorLine className="mt-3">{refusal}</ErrorLine> : null}
             </div>
           </>

@@ -18,7 +18,7 @@ export interface PendingDeposit {
 export interface DepositOptions {
   verification: Verification
   package_value: Decimal
-  deposit_address: string
+  deposit_address: string | null
   /** True in demo mode: money sent there is lost. */
   deposit_address_sample: boolean
   choices: (Package & { kind: 'first' | 'upgrade' })[]

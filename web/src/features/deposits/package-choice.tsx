@@ -1,3 +1,4 @@
+import type { Ref } from 'react'
 import { Money } from '@/components/money'
 import { RadioGroup, RadioRow } from '@/components/ui/radio-group'
 import { formatPercent } from '@/lib/money'
@@ -13,19 +14,14 @@ interface PackageChoiceProps {
   describedBy: string | undefined
   invalid: boolean
   labelledBy: string
+  ref: Ref<HTMLDivElement>
 }
 
 /** The packages a member may pay for now, as rows; then, with a package, any other amount. */
-export function PackageChoice({
-  options,
-  value,
-  onChange,
-  describedBy,
-  invalid,
-  labelledBy,
-}: PackageChoiceProps) {
+export function PackageChoice({ options, value, onChange, describedBy, invalid, labelledBy, ref }: PackageChoiceProps) {
   return (
     <RadioGroup
+      ref={ref}
       value={value}
       onValueChange={onChange}
       aria-labelledby={labelledBy}

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type InfiniteData } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { unwrap } from '@/lib/errors'
 import { memberKey } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
@@ -71,8 +71,7 @@ export function useMarkRead() {
       queries.setQueryData(latestNotificationsQuery.queryKey, (page) => page && read(page, ids, at))
       queries.setQueryData(
         notificationsQuery.queryKey,
-        (data: InfiniteData<NotificationPage, string | null> | undefined) =>
-          data && { ...data, pages: data.pages.map((page) => read(page, ids, at)) },
+        (data) => data && { ...data, pages: data.pages.map((page) => read(page, ids, at)) },
       )
     },
     onSettled: () => queries.invalidateQueries({ queryKey: listKey }),

@@ -1,0 +1,105 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { useSearchParams } from 'react-router'
+import { ChartCard, type ChartRange } from '@/components/chart-card'
+import { Money } from '@/components/money'
+import { Region } from '@/components/region'
+import { Skeleton } from '@/components/ui/skeleton'
+import { barName, describePeriod } from '@/lib/chart-period'
+import { add, compare } from '@/lib/money'
+import { earningsQuery, type Earnings } from './api'
+
+const EarningsBars = lazy(() => import('./earnings-bars'))
+
+const ranges: ChartRange[] = ['30d', '90d', '12m', 'all']
+const chartHeight = 'h-60'
+
+/** The range stands in the address, so that a link opens the same chart. */
+function useRange(): [ChartRange, (range: ChartRange) => void] {
+  const [parameters, setParameters] = useSearchParams()
+  const given = parameters.get('range')
+  const range = ranges.find((known) => known === given) ?? '90d'
+  return [
+    range,
+    (next) =>
+      setParameters(
+        (before) => {
+          before.set('range', next)
+          return before
+        },
+        { preventScrollReset: true, replace: true },
+      ),
+  ]
+}
+
+/** What kind of bonus pays, and when: stacked bars, or the same numbers as a table. */
+export function EarningsCard() {
+  const [range, setRange] = useRange()
+  const query = useQuery({ ...earningsQuery(range), placeholderData: keepPreviousData })
+  return (
+    <Region query={query} errorText="Failed to load MLM data" loadingText="Loading earnings" skeleton={<CardSkeleton />}>
+      {(earnings) => <Card earnings={earnings} range={range} onRange={setRange} />}
+    </Region>
+  )
+}
+
+interface CardProps {
+  earnings: Earnings
+  range: ChartRange
+  onRange: (range: ChartRange) => void
+}
+
+function Card({ earnings, range, onRange }: CardProps) {
+  const { totals, points, bucket } = earnings
+  const empty = compare(totals.total, '0') === 0
+  return (
+    <ChartCard
+      title="Earnings by type"
+      className="h-full"
+      summary={
+        <>
+          {describePeriod(earnings)} Total <Money value={totals.total} className="font-semibold text-foreground" />
+        </>
+      }
+      series={[
+        { label: 'Pairing', colour: 'var(--chart-1)', value: <Money value={totals.pairing} /> },
+        { label: 'Referral', colour: 'var(--chart-2)', value: <Money value={totals.referral} /> },
+        { label: 'Override', colour: 'var(--chart-3)', value: <Money value={totals.override} /> },
+      ]}
+      range={range}
+      onRange={onRange}
+      table={{
+        head: [bucket === 'day' ? 'Day' : bucket === 'week' ? 'Week' : 'Month', 'Pairing', 'Referral', 'Override', 'Total'],
+        rows: points.map((point) => [
+          barName(point.start, bucket),
+          <Money key="pairing" value={point.pairing} />,
+          <Money key="referral" value={point.referral} />,
+          <Money key="override" value={point.override} />,
+          <Money key="total" value={add(point.pairing, point.referral, point.override)} />,
+        ]),
+      }}
+    >
+      <div className={`relative ${chartHeight}`}>
+        <Suspense fallback={<Skeleton className="size-full" />}>
+          <EarningsBars points={points} bucket={bucket} />
+        </Suspense>
+        {empty ? (
+          <p className="absolute inset-x-0 top-1/3 text-center text-muted-foreground">
+            Your first bonus will appear here.
+          </p>
+        ) : null}
+      </div>
+    </ChartCard>
+  )
+}
+
+function CardSkeleton() {
+  return (
+    <div className="card-box flex h-full flex-col gap-4">
+      <Skeleton className="h-5 w-44" />
+      <Skeleton className="w-64 max-w-full" />
+      <Skeleton className={`w-full ${chartHeight}`} />
+      <Skeleton className="w-28" />
+    </div>
+  )
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query'
+import { EllipsisVertical, RefreshCw } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useSearchParams } from 'react-router'
+import { PageBody } from '@/components/page-body'
+import { PageHead } from '@/components/page-head'
+import { Region } from '@/components/region'
+import { Button } from '@/components/ui/button'
+import { DropdownMenu, DropdownMenuContent, DropdownMenuItem, DropdownMenuTrigger } from '@/components/ui/dropdown-menu'
+import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
+import { formatTime } from '@/lib/dates'
+import { memberQuery } from '@/lib/member'
+import { platformQuery } from '@/lib/platform'
+import { AdvancedView, type AdvancedPanels } from './advanced-view'
+import { ClassicSkeleton, ClassicView } from './classic-view'
+import { CompactView } from './compact-view'
+import { useBackgroundRefresh, useLateBonuses, useRefreshButton } from './use-fresh-figures'
+
+const views = ['classic', 'advanced', 'compact'] as const
+type View = (typeof views)[number]
+
+interface DashboardPageProps {
+  earnings: ReactNode
+  panels: AdvancedPanels
+  tree: ReactNode
+}
+
+function useView(): [View, (view: string) => void] {
+  const [parameters, setParameters] = useSearchParams()
+  const given = parameters.get('view')
+  const view = views.find((known) => known === given) ?? 'classic'
+  return [view, (next) => setParameters(next === 'classic' ? {} : { view: next }, { preventScrollReset: true })]
+}
+
+/** Balance, team and earnings of the signed-in member. What other features draw comes in from the route. */
+export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
+  const [view, setView] = useView()
+  const member = useQuery({ ...memberQuery, meta: { errorToast: 'Failed to load dashboard data' } })
+  const platform = useQuery(platformQuery)
+  useBackgroundRefresh()
+  useLateBonuses(member)
+  return (
+    <PageBody>
+      <PageHead
+        title="Your Command Center"
+        purpose="Your balance, your team and what each has earned."
+        actions={
+          <RefreshActions syncedAt={member.data?.last_sync_at ?? null} advanced={view === 'advanced'}>
+            <ViewMenu view={view} onChange={setView} />
+          </RefreshActions>
+        }
+      />
+      <Tabs value={view} onValueChange={setView} className="mt-4">
+        <TabsList>
+          <TabsTrigger value="classic">Classic View</TabsTrigger>
+          <TabsTrigger value="advanced">Advanced Analytics</TabsTrigger>
+        </TabsList>
+        <TabsContent value={view}>
+          <Region query={member} errorText="Failed to load dashboard data" loadingText="Loading dashboard" skeleton={<ClassicSkeleton />}>
+            {(data) => (
+              <Region query={platform} errorText="Failed to load dashboard data" skeleton={<ClassicSkeleton />}>
+                {(settings) => {
+                  if (view === 'advanced') return <AdvancedView member={data} platform={settings} panels={panels} />
+                  if (view === 'compact') return <CompactView member={data} platform={settings} tree={tree} />
+                  return <ClassicView member={data} platform={settings} earnings={earnings} />
+                }}
+              </Region>
+            )}
+          </Region>
+        </TabsContent>
+      </Tabs>
+    </PageBody>
+  )
+}
+
+interface RefreshActionsProps {
+  syncedAt: string | null
+  advanced: boolean
+  children: ReactNode
+}
+
+function RefreshActions({ syncedAt, advanced, children }: RefreshActionsProps) {
+  const { refresh, busy } = useRefreshButton()
+  return (
+    <>
+      <span className="tabular mr-auto text-compact text-muted-foreground md:mr-0">
+        {syncedAt ? `Last sync ${formatTime(new Date(syncedAt))}` : 'Not synced yet'}
+        {advanced ? ', refreshes every 5 minutes' : ''}
+      </span>
+      <Button variant="outline" busy={busy && 'Syncing'} onClick={refresh}>
+        <RefreshCw aria-hidden />
+        Refresh
+      </Button>
+      {children}
+    </>
+  )
+}
+
+/** The earlier dashboard is one step further away. */
+function ViewMenu({ view, onChange }: { view: View; onChange: (view: View) => void }) {
+  return (
+    <DropdownMenu>
+      <DropdownMenuTrigger asChild>
+        <Button variant="outline" size="icon" aria-label="More views" title="More views">
+          <EllipsisVertical aria-hidden />
+        </Button>
+      </DropdownMenuTrigger>
+      <DropdownMenuContent align="end">
+        {view === 'compact' ? (
+          <DropdownMenuItem onSelect={() => onChange('classic')}>Classic View</DropdownMenuItem>
+        ) : (
+          <DropdownMenuItem onSelect={() => onChange('compact')}>Compact view</DropdownMenuItem>
+        )}
+      </DropdownMenuContent>
+    </DropdownMenu>
+  )
+}

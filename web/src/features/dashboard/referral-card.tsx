@@ -1,0 +1,62 @@
+import { Download, QrCode as QrIcon } from 'lucide-react'
+import { useId, useState } from 'react'
+import { CopyButton } from '@/components/copy-button'
+import { downloadQrCode, QrCode } from '@/components/qr-code'
+import { RiskLine } from '@/components/risk-line'
+import { Button } from '@/components/ui/button'
+import { Input } from '@/components/ui/input'
+import type { MemberProfile } from '@/lib/member'
+import { referralLink } from '@/lib/referral'
+import { toasts } from '@/lib/toast-queue'
+import { ShareButton } from './share-button'
+
+export function ReferralCard({ profile, title = 'Referral link' }: { profile: MemberProfile; title?: string }) {
+  const [shown, setShown] = useState(false)
+  const field = useId()
+  const link = referralLink(profile.id)
+
+  async function download() {
+    await downloadQrCode(link, `${profile.username ?? profile.id}.png`)
+    toasts.success('QR code downloaded!')
+  }
+
+  return (
+    <section aria-labelledby="referral-link" className="card-box flex flex-col">
+      <h2 id="referral-link" className="text-section">
+        {title}
+      </h2>
+      <p className="text-compact text-muted-foreground">Whoever joins with it becomes your direct referral, for good.</p>
+      <div className="mt-3 flex gap-2">
+        <label htmlFor={field} className="sr-only">
+          Your referral id
+        </label>
+        <Input
+          id={field}
+          readOnly
+          value={profile.id}
+          onFocus={(event) => event.target.select()}
+          className="font-mono text-[12px] tracking-tight sm:text-compact sm:tracking-normal md:text-compact"
+        />
+        <CopyButton
+          text={link}
+          what="referral link"
+          onCopied={() => toasts.success('Referral link copied to clipboard!')}
+          onFailed={() => toasts.error('Failed to copy link')}
+        />
+      </div>
+      <div className="mt-3 flex flex-wrap gap-2 *:grow sm:*:grow-0">
+        <Button variant="outline" aria-expanded={shown} onClick={() => setShown(!shown)}>
+          <QrIcon aria-hidden />
+          {shown ? 'Hide QR Code' : 'Show QR Code'}
+        </Button>
+        <Button variant="outline" onClick={() => void download()}>
+          <Download aria-hidden />
+          Download QR
+        </Button>
+        <ShareButton link={link} />
+      </div>
+      {shown ? <QrCode text={link} label="QR code of your referral link" className="mt-4" /> : null}
+      <RiskLine className="mt-auto pt-4 text-muted-foreground" />
+    </section>
+  )
+}

@@ -1,6 +1,7 @@
 """Brings the database up to date: what Supabase has, what the services make, what the product adds."""
 
 import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -56,7 +57,15 @@ class Database:
 
     def push(self) -> None:
         """The product's migrations, by the stock Supabase CLI as role postgres."""
-        command = [SUPABASE, "db", "push", "--remote", self.keys.database_url("postgres"), "--include-all", "--yes"]
+        command = [
+            SUPABASE,
+            "db",
+            "push",
+            "--remote",
+            self.keys.database_url("postgres"),
+            "--include-all",
+            "--yes",
+        ]
         run(command, self.log, cwd=ROOT, env=cli_environment())
 
     def execute_file(self, file: Path) -> None:
@@ -68,15 +77,31 @@ class Database:
         return self._psql([], stdin=sql)
 
     def _psql(self, arguments: list[str | Path], stdin: str = "") -> str:
-        password = {"PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"], "PGOPTIONS": "-c client_min_messages=warning"}
-        target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-U", "supabase_admin", "-d", "postgres"]
+        password = {
+            "PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"],
+            "PGOPTIONS": "-c client_min_messages=warning",
+        }
+        target = [
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(self.settings.ports["postgres"]),
+            "-U",
+            "supabase_admin",
+            "-d",
+            "postgres",
+        ]
         options = ["-X", "-q", "-A", "-t", "-1", "-v", "ON_ERROR_STOP=1"]
         command = [self.postgres / "psql", *target, *options, *arguments]
         return run(command, self.log, env={**environment.base(), **password}, stdin=stdin)
 
     def _set_passwords(self, roles: tuple[str, ...]) -> None:
         # Generated hexadecimal text: nothing to quote.
-        self.execute("".join(f"alter role {role} password '{self.keys.values[f'PASSWORD_{role}']}';\n" for role in roles))
+        self.execute(
+            "".join(
+                f"alter role {role} password '{self.keys.values[f'PASSWORD_{role}']}';\n" for role in roles
+            )
+        )
 
     def _migrate_auth(self) -> None:
         values = environment.auth(self.settings, self.keys)

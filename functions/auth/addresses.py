@@ -11,7 +11,7 @@ _FORM = re.compile(
 
 
 def checked_email(given: str | None) -> str:
-    """The address in lower case. Raises AuthError 400 when it is missing, over 255 bytes or has no valid form."""
+    """The address in lower case. Raises AuthError 400 when missing, over 255 bytes or of no valid form."""
     if not given:
         raise invalid("An email address is required")
     if len(given.encode()) > 255:

@@ -10,7 +10,7 @@ from functions.auth.addresses import checked_email
 from functions.auth.admin_users import TAKEN
 from functions.auth.answers import json_response
 from functions.auth.bearer import require_admin
-from functions.auth.bodies import read_fields
+from functions.auth.bodies import Fields, read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
 from functions.auth.hooks import before_user_created
@@ -21,7 +21,7 @@ from functions.auth.signup import check_password, new_user, save_user
 from functions.auth.users import User, email_taken, find_by_email, find_user, merged, update_user, user_json
 from functions.core.database import Connection
 
-_FIELDS = {
+_FIELDS: Fields = {
     "type": "text",
     "email": "text",
     "new_email": "text",
@@ -64,7 +64,9 @@ async def generate_link(service: Service, request: Request) -> Response:
         kind = "signup"
     user = known
     if kind in {"signup", "invite"}:
-        user = await _known_or_new(service, request, email, await _hash(service, kind, body, known), body["data"] or {})
+        user = await _known_or_new(
+            service, request, email, await _hash(service, kind, body, known), body["data"] or {}
+        )
     assert user is not None
     code = codes.new_code()
     async with transaction(service.pool) as connection:
@@ -119,7 +121,12 @@ async def _saved(connection: Connection, user: User) -> User:
         if locked is None:
             raise AuthError(404, "user_not_found", "User with this email not found")
         return locked
-    claims = {"sub": str(user["id"]), "email": user["email"], "email_verified": False, "phone_verified": False}
+    claims = {
+        "sub": str(user["id"]),
+        "email": user["email"],
+        "email_verified": False,
+        "phone_verified": False,
+    }
     return await save_user(connection, user, claims)
 
 

@@ -14,7 +14,7 @@ from functions.auth import audit, sessions
 from functions.auth.addresses import checked_email
 from functions.auth.answers import json_response
 from functions.auth.bearer import require_admin
-from functions.auth.bodies import read_bytes, read_fields
+from functions.auth.bodies import Fields, read_bytes, read_fields
 from functions.auth.confirmations import confirm, update_identity
 from functions.auth.database import transaction
 from functions.auth.durations import parse_duration
@@ -38,7 +38,7 @@ from functions.auth.users import (
 from functions.core.database import Connection
 
 TAKEN = "A user with this email address has already been registered"
-_FIELDS = {
+_FIELDS: Fields = {
     "id": "text",
     "aud": "text",
     "role": "text",
@@ -72,7 +72,9 @@ async def list_users(service: Service, request: Request) -> Response:
     direction = _direction(request.query_params.get("sort", ""))
     page, size = page_of(request)
     aud = audience_of(service, request)
-    wanted = request.query_params.get("filter", "").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    wanted = (
+        request.query_params.get("filter", "").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    )
     condition = (
         "u.instance_id = %(instance)s and u.aud = %(aud)s and (%(filter)s = '%%' or u.email like %(filter)s "
         "or u.raw_user_meta_data ->> 'full_name' ilike %(filter)s)"
@@ -85,7 +87,9 @@ async def list_users(service: Service, request: Request) -> Response:
         "skip": (page - 1) * size,
     }
     async with service.pool.connection() as connection:
-        counted = await connection.execute(f"select count(*) as n from auth.users u where {condition}", parameters)
+        counted = await connection.execute(
+            f"select count(*) as n from auth.users u where {condition}", parameters
+        )
         total = (await counted.fetchone() or {"n": 0})["n"]
         rows = await connection.execute(
             f"{SELECT_PLAIN} from auth.users u where {condition} "
@@ -102,7 +106,9 @@ def _direction(given: str) -> str:
     if name not in {"", "created_at"}:
         raise invalid(f"Bad Sort Parameters: bad field for sort '{name}'")
     if direction.lower() not in {"", "asc", "desc"}:
-        raise invalid(f"Bad Sort Parameters: bad direction for sort '{direction}', only 'asc' and 'desc' allowed")
+        raise invalid(
+            f"Bad Sort Parameters: bad direction for sort '{direction}', only 'asc' and 'desc' allowed"
+        )
     return "asc" if direction.lower() == "asc" else "desc"
 
 
@@ -284,7 +290,8 @@ async def _empty(connection: Connection, user: User) -> None:
         deleted_at=datetime.now(UTC),
     )
     await connection.execute(
-        "update auth.identities set provider_id = %s, identity_data = %s, updated_at = now() where user_id = %s",
+        "update auth.identities set provider_id = %s, identity_data = %s, updated_at = now() "
+        "where user_id = %s",
         [_hashed(user, str(user["id"])), Jsonb({}), user["id"]],
     )
 

@@ -10,8 +10,19 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from functions.auth import admin_audit, admin_factors, admin_links, admin_users, factors, public, recover, signup
-from functions.auth import token, user, verify
+from functions.auth import (
+    admin_audit,
+    admin_factors,
+    admin_links,
+    admin_users,
+    factors,
+    public,
+    recover,
+    signup,
+    token,
+    user,
+    verify,
+)
 from functions.auth.database import make_pool
 from functions.auth.errors import AuthError, error_response
 from functions.auth.keys import Keys
@@ -28,8 +39,14 @@ log = logging.getLogger("auth")
 _LONGEST_REQUEST = 10
 _METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
 _CORS_HEADERS = {
-    "accept", "authorization", "content-type", "x-client-ip", "x-client-info", "x-jwt-aud", "x-supabase-api-version",
-}  # fmt: skip
+    "accept",
+    "authorization",
+    "content-type",
+    "x-client-ip",
+    "x-client-info",
+    "x-jwt-aud",
+    "x-supabase-api-version",
+}
 
 ROUTES: dict[str, dict[str, Endpoint]] = {
     "/health": {"GET": public.health},
@@ -154,12 +171,14 @@ class App:
 
 
 def _fault(error: Exception) -> AuthError:
-    """What an unforeseen failure answers: a refusal that the product's SQL raised, or 500 without internals."""
+    """What an unforeseen failure answers: a refusal raised by the product's SQL, or 500 without internals."""
     refusal = refusal_of(error) if isinstance(error, psycopg.Error) and error.sqlstate == "PGRST" else None
     if refusal is not None:
         return AuthError(refusal.status, refusal.code, refusal.message)
     log.exception("a request failed", exc_info=error)
-    return AuthError(500, "unexpected_failure", "Unexpected failure, please check server logs for more information")
+    return AuthError(
+        500, "unexpected_failure", "Unexpected failure, please check server logs for more information"
+    )
 
 
 def _route(request: Request) -> dict[str, Endpoint] | None:

@@ -10,6 +10,7 @@ from functions.auth.errors import AuthError
 
 LIMIT = 1 << 20
 Kind = Literal["text", "flag", "object", "uuid"]
+Fields = dict[str, Kind]
 _TYPES: dict[str, type] = {"text": str, "flag": bool, "object": dict, "uuid": str}
 
 
@@ -32,7 +33,7 @@ async def read_bytes(request: Request) -> bytes:
     return b"".join(parts)
 
 
-async def read_fields(request: Request, fields: dict[str, Kind]) -> dict[str, Any]:
+async def read_fields(request: Request, *fields: Fields) -> dict[str, Any]:
     """The named fields of the body; a missing or null one is None.
 
     Raises:
@@ -49,7 +50,7 @@ async def read_fields(request: Request, fields: dict[str, Kind]) -> dict[str, An
         body = {}
     if not isinstance(body, dict):
         raise _bad_json("the body is not an object")
-    return {name: _field(name, body.get(name), kind) for name, kind in fields.items()}
+    return {name: _field(name, body.get(name), kind) for group in fields for name, kind in group.items()}
 
 
 def _field(name: str, value: Any, kind: Kind) -> Any:
@@ -61,7 +62,7 @@ def _field(name: str, value: Any, kind: Kind) -> Any:
         if not value:
             return None
         try:
-            return uuid.UUID(value)
+            return uuid.UUID(str(value))
         except ValueError as error:
             raise _bad_json(f"{name} is not a UUID") from error
     return value

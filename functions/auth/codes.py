@@ -8,6 +8,7 @@ import math
 import secrets
 import uuid
 from datetime import datetime, timedelta
+from typing import Any
 
 from functions.auth.errors import AuthError
 from functions.auth.users import User, update_user
@@ -25,6 +26,19 @@ SENT_AT = {
     REAUTHENTICATION: "reauthentication_sent_at",
     CHANGE_NEW: "email_change_sent_at",
     CHANGE_CURRENT: "email_change_sent_at",
+}
+
+# A user for whom every secret is void, as after a change of password.
+NO_SECRETS: dict[str, Any] = {
+    "confirmation_token": "",
+    "confirmation_sent_at": None,
+    "recovery_token": "",
+    "recovery_sent_at": None,
+    "email_change_token_new": "",
+    "email_change_token_current": "",
+    "email_change_sent_at": None,
+    "reauthentication_token": "",
+    "reauthentication_sent_at": None,
 }
 
 

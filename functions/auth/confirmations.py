@@ -28,6 +28,8 @@ async def confirm_signup(connection: Connection, user: User) -> None:
     """A sign-up or invitation is accepted: the e-mail identity is verified too."""
     await audit.record(connection, "user_signedup", user, {"provider": "email"})
     await confirm(connection, user)
+    if user["invited_at"] is not None and not user["encrypted_password"]:
+        await update_user(connection, user, **codes.NO_SECRETS)
     await update_identity(connection, user, {"email_verified": True}, only_email=user["email"])
 
 
@@ -77,7 +79,7 @@ async def confirm_change(service: Service, connection: Connection, user: User, s
 async def update_identity(
     connection: Connection, user: User, changes: dict[str, object], only_email: str | None = None
 ) -> None:
-    """Merge into the data of the user's e-mail identity, where it still holds `only_email` if that is given."""
+    """Merge into the data of the user's e-mail identity, if `only_email` is given where it holds that."""
     await connection.execute(
         """
         update auth.identities set identity_data = identity_data || %s, updated_at = now()

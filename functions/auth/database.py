@@ -1,4 +1,4 @@
-"""The service's connections: statements outside a transaction commit by themselves, which saves two round trips."""
+"""The service's connections: a statement outside a transaction commits by itself, saving two round trips."""
 
 import select
 from collections.abc import AsyncIterator

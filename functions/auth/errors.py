@@ -43,6 +43,11 @@ def uses_new_form(request: Request) -> bool:
         return False
 
 
+def version_header(request: Request) -> dict[str, str]:
+    """The version that a refusal answers in, for callers that asked for one."""
+    return {"x-supabase-api-version": API_VERSION} if uses_new_form(request) else {}
+
+
 def error_response(request: Request, error: AuthError) -> Response:
     """The refusal as JSON, with its code in `x-sb-error-code`."""
     new = uses_new_form(request)
@@ -54,11 +59,9 @@ def error_response(request: Request, error: AuthError) -> Response:
         body = {"code": error.status, "error_code": code, "msg": error.message}
         if error.status >= 500:
             body["error_id"] = str(uuid.uuid4())
-    headers = {}
+    headers = version_header(request)
     if error.reasons:
         body["weak_password"] = {"reasons": error.reasons}
     if error.code and not (new and error.reasons):
         headers["x-sb-error-code"] = error.code
-    if new:
-        headers["x-supabase-api-version"] = API_VERSION
     return json_response(body, error.status, headers)

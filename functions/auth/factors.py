@@ -70,7 +70,7 @@ def _check_type(service: Service, kind: str | None) -> None:
 
 
 async def _check_room(service: Service, connection: Connection, caller: Caller, name: str) -> None:
-    """Drop what was begun and left, then refuse a taken name, an eleventh factor, or aal1 beside a verified one."""
+    """Drop what was begun and left; refuse a taken name, an eleventh factor, aal1 beside a verified one."""
     user = caller.user
     gone = await connection.execute(
         """
@@ -102,7 +102,8 @@ async def own_factor(connection: Connection, request: Request, user: User) -> di
         raise invalid("factor_id must be an UUID", 404) from error
     factor = await (
         await connection.execute(
-            "select * from auth.mfa_factors where id = %s and user_id = %s for update", [factor_id, user["id"]]
+            "select * from auth.mfa_factors where id = %s and user_id = %s for update",
+            [factor_id, user["id"]],
         )
     ).fetchone()
     if factor is None:
@@ -119,7 +120,8 @@ async def challenge(service: Service, request: Request) -> Response:
         await read_bytes(request)
         challenge_id, address = uuid.uuid4(), address_of(request)
         await connection.execute(
-            "insert into auth.mfa_challenges (id, factor_id, created_at, ip_address) values (%s, %s, now(), %s)",
+            "insert into auth.mfa_challenges (id, factor_id, created_at, ip_address) "
+            "values (%s, %s, now(), %s)",
             [challenge_id, factor["id"], address],
         )
         await connection.execute(
@@ -166,9 +168,13 @@ async def verify(service: Service, request: Request) -> Response:
 
 
 async def _challenge_of(
-    service: Service, connection: Connection, request: Request, factor: dict[str, Any], given: uuid.UUID | None
+    service: Service,
+    connection: Connection,
+    request: Request,
+    factor: dict[str, Any],
+    given: uuid.UUID | None,
 ) -> dict[str, Any]:
-    """The open challenge of this factor. Raises AuthError 422 when unknown, used, from elsewhere or too old."""
+    """The open challenge of this factor. AuthError 422 when unknown, used, from elsewhere or too old."""
     query = "select * from auth.mfa_challenges where id = %s and factor_id = %s"
     found = await (await connection.execute(query, [given, factor["id"]])).fetchone()
     if found is None:
@@ -225,9 +231,7 @@ async def _step_up(
     await audit.record(connection, "token_revoked", user)
     token = sessions.new_refresh_token()
     # The refresh tokens from before the step-up go: GoTrue lets the last of them fetch the aal2 session.
-    await connection.execute(
-        "delete from auth.refresh_tokens where session_id = %s", [session["id"]]
-    )
+    await connection.execute("delete from auth.refresh_tokens where session_id = %s", [session["id"]])
     await connection.execute(
         """
         with challenge as (
@@ -248,7 +252,8 @@ async def _step_up(
         unverified as (
             delete from auth.mfa_factors
             where user_id = %(user)s and factor_type = 'totp' and status = 'unverified' and id <> %(factor)s)
-        update auth.sessions set aal = 'aal2', factor_id = %(factor)s, updated_at = now() where id = %(session)s
+        update auth.sessions set aal = 'aal2', factor_id = %(factor)s, updated_at = now()
+        where id = %(session)s
         """,
         {
             "step": str(step),
@@ -291,8 +296,8 @@ async def remove(connection: Connection, factor_id: uuid.UUID) -> None:
     await connection.execute(
         """
         with bound as (
-            update auth.sessions set aal = 'aal1', factor_id = null, updated_at = now() where factor_id = %(factor)s
-            returning id),
+            update auth.sessions set aal = 'aal1', factor_id = null, updated_at = now()
+            where factor_id = %(factor)s),
         amr as (
             delete from auth.mfa_amr_claims a using auth.sessions s
             where s.factor_id = %(factor)s and a.session_id = s.id and a.authentication_method = 'totp')

@@ -99,8 +99,10 @@ class Attempts:
                     insert into auth.attempts as a (kind, subject, failures, started_at)
                     values (%(kind)s, %(subject)s, 1, now())
                     on conflict (kind, subject) do update set
-                        failures = case when a.started_at > now() - %(window)s then a.failures + 1 else 1 end,
-                        started_at = case when a.started_at > now() - %(window)s then a.started_at else now() end
+                        failures = case when a.started_at > now() - %(window)s
+                            then a.failures + 1 else 1 end,
+                        started_at = case when a.started_at > now() - %(window)s
+                            then a.started_at else now() end
                     returning failures
                     """,
                     {"kind": kind, "subject": subject, "window": self._window},
@@ -126,10 +128,12 @@ class Attempts:
     async def clear(self, kind: str, subject: str) -> None:
         """Forget an account's guesses: the right one came, or its password was changed."""
         async with self._pool.connection() as connection:
-            await connection.execute("delete from auth.attempts where kind = %s and subject = %s", [kind, subject])
+            await connection.execute(
+                "delete from auth.attempts where kind = %s and subject = %s", [kind, subject]
+            )
 
     async def pretend_mail(self, what: str, email: str, least: timedelta) -> None:
-        """Limit requests for mail that nobody gets, like those that are sent: the answer tells no account apart.
+        """Limit requests for mail that nobody gets like those that are sent: no account is told apart.
 
         Raises:
             AuthError: 429 when the same was asked for less than `least` ago.
@@ -150,4 +154,6 @@ class Attempts:
     async def forget_old(self) -> None:
         """Delete what no window holds any more."""
         async with self._pool.connection() as connection:
-            await connection.execute("delete from auth.attempts where started_at < now() - %s", [self._window])
+            await connection.execute(
+                "delete from auth.attempts where started_at < now() - %s", [self._window]
+            )

@@ -1,5 +1,6 @@
 """Mails: templates with `{{ .Name }}` placeholders and no logic, sent over SMTP."""
 
+import asyncio
 import html
 import logging
 import re
@@ -43,10 +44,10 @@ _BODIES = {
     "magic_link": _LINK % "Sign in",
     "reauthentication": "<p>Your code: {{ .Token }}</p>",
     "password_changed_notification": "<p>The password of {{ .Email }} was changed.</p>",
-    "email_changed_notification": "<p>The e-mail address was changed from {{ .OldEmail }} to {{ .Email }}.</p>",
+    "email_changed_notification": "<p>Your address was changed from {{ .OldEmail }} to {{ .Email }}.</p>",
     "mfa_factor_enrolled_notification": "<p>A second factor was added to {{ .Email }}.</p>",
     "mfa_factor_unenrolled_notification": "<p>A second factor was removed from {{ .Email }}.</p>",
-    "sign_in_blocked_notification": "<p>Too many failed sign-ins to {{ .Email }}: it is paused for a while.</p>",
+    "sign_in_blocked_notification": "<p>Sign-in to {{ .Email }} is paused: too many failed attempts.</p>",
 }
 
 
@@ -98,12 +99,16 @@ class Mailer:
         settings = self._settings
         values = {"SiteURL": settings.site_url, **values}
         message = EmailMessage()
-        message["From"] = formataddr((settings.smtp_sender_name, settings.smtp_admin_email or f"noreply@{settings.site_host}"))
+        message["From"] = formataddr(
+            (settings.smtp_sender_name, settings.smtp_admin_email or f"noreply@{settings.site_host}")
+        )
         message["To"] = to
         message["Subject"] = render(settings.subjects.get(mail) or _SUBJECTS[mail], values, escape=False)
         message["Date"] = formatdate()
         message["Message-ID"] = make_msgid(domain=urlsplit(settings.site_url).hostname or "localhost")
-        message.set_content(render(await self._template(mail), values), subtype="html", cte="quoted-printable")
+        message.set_content(
+            render(await self._template(mail), values), subtype="html", cte="quoted-printable"
+        )
         if not settings.smtp_host:
             log.warning("no SMTP host is set: the mail was not sent", extra={"fields": {"mail": mail}})
             return
@@ -119,7 +124,9 @@ class Mailer:
             )
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
             log.exception("a mail could not be sent", extra={"fields": {"mail": mail}})
-            raise AuthError(500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email") from error
+            raise AuthError(
+                500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email"
+            ) from error
 
     async def _template(self, mail: str) -> str:
         """The template that the settings name: a file, or an address that is fetched once."""
@@ -135,9 +142,7 @@ class Mailer:
         return self._fetched[place]
 
     async def _read(self, place: str) -> str:
-        if place.startswith("file://"):
-            return Path(urlsplit(place).path).read_text()
         if place.startswith(("http://", "https://")):
             async with httpx.AsyncClient(timeout=5, follow_redirects=False) as client:
                 return (await client.get(place)).raise_for_status().text
-        return Path(place).read_text()
+        return await asyncio.to_thread(Path(place.removeprefix("file://")).read_text)

@@ -49,7 +49,9 @@ def _common() -> frozenset[str]:
 async def hash_password(password: str) -> str:
     """A bcrypt hash of cost 10."""
     loop = asyncio.get_running_loop()
-    hashed = await loop.run_in_executor(_POOL, lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(COST, b"2a")))
+    hashed = await loop.run_in_executor(
+        _POOL, lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(COST, b"2a"))
+    )
     return hashed.decode()
 
 

@@ -8,10 +8,11 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
+from functions.auth.bodies import Fields
 from functions.auth.errors import AuthError, invalid
 from functions.core.database import Connection
 
-FIELDS = {"code_challenge": "text", "code_challenge_method": "text"}
+FIELDS: Fields = {"code_challenge": "text", "code_challenge_method": "text"}
 _LIFETIME = timedelta(seconds=300)
 # Link type: the flow's provider_type and authentication_method (which becomes `amr`).
 METHODS = {
@@ -24,7 +25,7 @@ METHODS = {
 
 
 def wants_pkce(body: dict[str, Any]) -> bool:
-    """Whether the request carries a complete, well-formed pair. Raises AuthError 400 when half or malformed."""
+    """Whether the request carries a complete, well-formed pair. AuthError 400 when half or malformed."""
     challenge, method = body["code_challenge"] or "", body["code_challenge_method"] or ""
     if not challenge and not method:
         return False
@@ -33,9 +34,8 @@ def wants_pkce(body: dict[str, Any]) -> bool:
     if not 43 <= len(challenge) <= 128:
         raise invalid("code challenge has to be between 43 and 128 characters")
     if not re.fullmatch(r"[A-Za-z0-9._~-]+", challenge):
-        raise invalid(
-            "code challenge can only contain alphanumeric characters, hyphens, periods, underscores and tildes"
-        )
+        letters = "alphanumeric characters, hyphens, periods, underscores and tildes"
+        raise invalid(f"code challenge can only contain {letters}")
     if method.lower() not in {"s256", "plain"}:
         raise invalid(f'unsupported code_challenge method "{method}"')
     return True

@@ -11,10 +11,32 @@ from functions.auth.service import Service
 
 # The wire and schema of this GoTrue.
 VERSION = "v2.196.0"
-_PROVIDERS = (
-    "apple azure bitbucket discord facebook figma fly github gitlab google kakao keycloak linkedin linkedin_oidc "
-    "notion slack slack_oidc snapchat spotify twitch twitter workos x zoom"
-).split()
+_PROVIDERS = [
+    "apple",
+    "azure",
+    "bitbucket",
+    "discord",
+    "facebook",
+    "figma",
+    "fly",
+    "github",
+    "gitlab",
+    "google",
+    "kakao",
+    "keycloak",
+    "linkedin",
+    "linkedin_oidc",
+    "notion",
+    "slack",
+    "slack_oidc",
+    "snapchat",
+    "spotify",
+    "twitch",
+    "twitter",
+    "workos",
+    "x",
+    "zoom",
+]
 
 
 async def health(service: Service, request: Request) -> Response:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from functions.auth import audit, pkce
 from functions.auth.addresses import checked_email
 from functions.auth.answers import json_response
-from functions.auth.bodies import read_fields
+from functions.auth.bodies import Fields, read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
 from functions.auth.letters import send_email_change, send_link
@@ -21,14 +21,16 @@ from functions.auth.users import User, find_by_email
 async def recover(service: Service, request: Request) -> Response:
     """Mail a link to set a new password. The answer is the same for every valid address."""
     service.limits.check("recover", request)
-    body = await read_fields(request, {"email": "text"} | pkce.FIELDS)
+    body = await read_fields(request, {"email": "text"}, pkce.FIELDS)
     if not body["email"]:
         raise invalid("Password recovery requires an email")
     await _mail_known(service, request, checked_email(body["email"]), "recovery", body)
     return json_response({})
 
 
-async def _mail_known(service: Service, request: Request, email: str, kind: str, body: dict[str, Any]) -> bool:
+async def _mail_known(
+    service: Service, request: Request, email: str, kind: str, body: dict[str, Any]
+) -> bool:
     """Mail a recovery or magic link to an address that has an account; False when it has none."""
     wants_pkce = pkce.wants_pkce(body)
     async with transaction(service.pool) as connection:
@@ -46,7 +48,7 @@ async def _mail_known(service: Service, request: Request, email: str, kind: str,
 async def resend(service: Service, request: Request) -> Response:
     """Mail the sign-up link, or both links of a pending change of address, once more."""
     service.limits.check("resend", request)
-    body = await read_fields(request, {"type": "text", "email": "text", "phone": "text"} | pkce.FIELDS)
+    body = await read_fields(request, {"type": "text", "email": "text", "phone": "text"}, pkce.FIELDS)
     kind = body["type"]
     if kind not in {"signup", "email_change", "sms", "phone_change"}:
         raise invalid("Missing one of these types: signup, email_change, sms, phone_change")
@@ -81,8 +83,14 @@ def _is_pending(user: User, kind: str) -> bool:
 async def otp(service: Service, request: Request) -> Response:
     """Mail a sign-in link and code; an unknown address is registered first, unless create_user is false."""
     service.limits.check("otp", request)
-    fields = {"email": "text", "phone": "text", "channel": "text", "create_user": "flag", "data": "object"}
-    body = await read_fields(request, fields | pkce.FIELDS)
+    fields: Fields = {
+        "email": "text",
+        "phone": "text",
+        "channel": "text",
+        "create_user": "flag",
+        "data": "object",
+    }
+    body = await read_fields(request, fields, pkce.FIELDS)
     if body["email"] and body["phone"]:
         raise invalid("Only an email address or phone number should be provided")
     if body["email"] and body["channel"]:
@@ -102,7 +110,7 @@ async def otp(service: Service, request: Request) -> Response:
 async def magiclink(service: Service, request: Request) -> Response:
     """The older form of /otp."""
     service.limits.check("magiclink", request)
-    body = await read_fields(request, {"email": "text", "data": "object"} | pkce.FIELDS)
+    body = await read_fields(request, {"email": "text", "data": "object"}, pkce.FIELDS)
     if not body["email"]:
         raise invalid("Password recovery requires an email", 422)
     return await _magic_link(service, request, checked_email(body["email"]), body)

@@ -45,15 +45,21 @@ class Redirects:
             host, port = parts.hostname or "", parts.port
         except ValueError:
             return False
-        if host == self._base.hostname and parts.scheme == self._base.scheme and "@" not in parts.netloc:
-            if port == self._base.port or host in _LOOPBACK_NAMES:
-                return True
+        is_site = (
+            host == self._base.hostname and parts.scheme == self._base.scheme and "@" not in parts.netloc
+        )
+        if is_site and (port == self._base.port or host in _LOOPBACK_NAMES):
+            return True
         return self._host_is_plain(parts.scheme, host) and self._is_listed(url, host)
 
     def _host_is_plain(self, scheme: str, host: str) -> bool:
         if re.fullmatch(r"[0-9]+", host):
             return False
-        return scheme not in {"http", "https"} or ":" in host or bool(re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", host))
+        return (
+            scheme not in {"http", "https"}
+            or ":" in host
+            or bool(re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", host))
+        )
 
     def _is_listed(self, url: str, host: str) -> bool:
         try:

@@ -31,8 +31,8 @@ _SWAP = f"""
         from auth.sessions s
         join auth.refresh_tokens t on t.session_id = s.id
         join auth.users u on u.id = s.user_id
-        where t.token = %(token)s and t.revoked = false and (u.banned_until is null or u.banned_until <= now())
-            and s.not_after is null
+        where t.token = %(token)s and t.revoked = false and s.not_after is null
+            and (u.banned_until is null or u.banned_until <= now())
         for update of s, t),
     revoked as (
         update auth.refresh_tokens t set revoked = true, updated_at = now() from old where t.id = old.id),
@@ -47,7 +47,8 @@ _SWAP = f"""
     logged as (
         insert into auth.audit_log_entries (instance_id, id, payload, created_at, ip_address)
         select %(instance)s, gen_random_uuid(), json_build_object('action', action, 'actor_id', user_id,
-            'actor_username', coalesce(email, role, ''), 'actor_via_sso', false, 'log_type', 'token'), now(), ''
+            'actor_username', coalesce(email, role, ''), 'actor_via_sso', false, 'log_type', 'token'),
+            now(), ''
         from old, unnest(array['token_revoked', 'token_refreshed']) as action)
     {SELECT}, s.id as session_id, s.aal as session_aal, {_AMR} as session_amr
     from old join auth.users u on u.id = old.user_id join auth.sessions s on s.id = old.session_id
@@ -141,7 +142,10 @@ async def _issue(
     here it ends.
     """
     if user["revoked"]:
-        query = "select token, parent from auth.refresh_tokens where session_id = %s and not revoked order by id desc limit 1"
+        query = (
+            "select token, parent from auth.refresh_tokens where session_id = %s and not revoked "
+            "order by id desc limit 1"
+        )
         newest = await (await connection.execute(query, [user["session_id"]])).fetchone()
         if newest is not None and newest["parent"] == token:
             await audit.record(connection, "token_refreshed", user)
@@ -153,7 +157,8 @@ async def _issue(
     await connection.execute(
         """
         with revoked as (
-            update auth.refresh_tokens set revoked = true, updated_at = now() where id = %(id)s and not revoked),
+            update auth.refresh_tokens set revoked = true, updated_at = now()
+            where id = %(id)s and not revoked),
         child as (
             insert into auth.refresh_tokens
                 (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)

@@ -83,4 +83,6 @@ async def end_one(connection: Connection, session_id: uuid.UUID) -> None:
 
 async def end_others(connection: Connection, user_id: uuid.UUID, session_id: uuid.UUID) -> None:
     """Sign a user out everywhere but here."""
-    await connection.execute("delete from auth.sessions where user_id = %s and id <> %s", [user_id, session_id])
+    await connection.execute(
+        "delete from auth.sessions where user_id = %s and id <> %s", [user_id, session_id]
+    )

@@ -30,8 +30,7 @@ async def signup(service: Service, request: Request) -> Response:
     An address that is confirmed gets an answer that looks alike, with no identities and no mail.
     """
     body = await read_fields(
-        request,
-        {"email": "text", "phone": "text", "password": "text", "data": "object"} | pkce.FIELDS,
+        request, {"email": "text", "phone": "text", "password": "text", "data": "object"}, pkce.FIELDS
     )
     if not body["email"] and not body["phone"]:
         raise AuthError(422, "anonymous_provider_disabled", "Anonymous sign-ins are disabled")
@@ -68,7 +67,7 @@ def check_password(service: Service, password: str) -> None:
 async def register(
     service: Service, request: Request, email: str, password_hash: str, body: dict[str, Any]
 ) -> User | None:
-    """Make the user, or take the unconfirmed one as it is, and mail the link; None for a confirmed address."""
+    """Make the user, or take the unconfirmed one as it is, and mail the link; None when confirmed."""
     aud = audience_of(service, request)
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, aud)

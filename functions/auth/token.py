@@ -9,7 +9,7 @@ from functions.auth import audit, pkce, sessions
 from functions.auth.answers import json_response
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
-from functions.auth.errors import AuthError, invalid
+from functions.auth.errors import AuthError, invalid, version_header
 from functions.auth.letters import notify
 from functions.auth.limits import subject_of_address
 from functions.auth.passwords import check_strength, matches
@@ -51,10 +51,12 @@ async def _password(service: Service, request: Request) -> Response:
         raise AuthError(400, "user_banned", "User is banned")
     attempt = await service.attempts.take("password", subject)
     # An unknown address costs a hash as well.
-    if not await matches(password, user and user["encrypted_password"]) or user is None:
+    if not await matches(password, user["encrypted_password"] if user else None) or user is None:
         if user is not None:
             async with service.pool.connection() as connection:
-                await audit.record(connection, "login_failed", user, {"provider": "email"}, address_of(request))
+                await audit.record(
+                    connection, "login_failed", user, {"provider": "email"}, address_of(request)
+                )
             if service.attempts.is_last(attempt):
                 await notify(service, "sign_in_blocked", user["email"], user)
         raise AuthError(400, "invalid_credentials", "Invalid login credentials")
@@ -71,7 +73,9 @@ async def _password(service: Service, request: Request) -> Response:
 def _weakness(service: Service, password: str) -> dict[str, Any] | None:
     """What is wrong with a password that was accepted once; the sign-in succeeds all the same."""
     try:
-        check_strength(password, service.settings.password_min_length, service.settings.refuse_common_passwords)
+        check_strength(
+            password, service.settings.password_min_length, service.settings.refuse_common_passwords
+        )
     except AuthError as error:
         return {"message": error.message, "reasons": error.reasons}
     return None
@@ -97,7 +101,8 @@ async def _id_token(request: Request) -> Response:
     body = await read_fields(request, {"id_token": "text", "provider": "text", "issuer": "text"})
     if not body["id_token"]:
         # This one refusal has OAuth's form in every version.
-        return json_response({"error": "invalid request", "error_description": "id_token required"}, 400)
+        body = {"error": "invalid request", "error_description": "id_token required"}
+        return json_response(body, 400, version_header(request))
     issuers = {"google": "https://accounts.google.com", "apple": "https://appleid.apple.com"}
     issuer = body["issuer"] or issuers.get(body["provider"] or "", body["provider"] or "")
     raise AuthError(400, "provider_disabled", f'Provider (issuer "{issuer}") is not enabled')

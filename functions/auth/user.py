@@ -24,17 +24,6 @@ from functions.core.database import Connection
 # How long a session that began with a mailed link may set a password without the current one.
 _LINK_WINDOW = timedelta(hours=1)
 _LINK_METHODS = {"otp", "magiclink", "recovery", "invite", "email/signup"}
-_NO_TOKENS = {
-    "confirmation_token": "",
-    "confirmation_sent_at": None,
-    "recovery_token": "",
-    "recovery_sent_at": None,
-    "email_change_token_new": "",
-    "email_change_token_current": "",
-    "email_change_sent_at": None,
-    "reauthentication_token": "",
-    "reauthentication_sent_at": None,
-}
 
 
 async def get_user(service: Service, request: Request) -> Response:
@@ -85,8 +74,8 @@ async def put_user(service: Service, request: Request) -> Response:
             "nonce": "text",
             "data": "object",
             "app_metadata": "object",
-        }
-        | pkce.FIELDS,
+        },
+        pkce.FIELDS,
     )
     new_email, new_password = await _check(service, caller, body)
     async with transaction(service.pool) as connection:
@@ -155,9 +144,7 @@ def _check_nonce(service: Service, caller: Caller, nonce: str | None) -> None:
     if not nonce:
         raise AuthError(400, "reauthentication_needed", "Password update requires reauthentication")
     token_hash = codes.hash_of(caller.user["email"], nonce)
-    if not codes.code_fits(
-        caller.user, codes.REAUTHENTICATION, token_hash, service.settings.mailer_otp_exp
-    ):
+    if not codes.code_fits(caller.user, codes.REAUTHENTICATION, token_hash, service.settings.mailer_otp_exp):
         raise AuthError(422, "reauthentication_not_valid", "Nonce has expired or is invalid")
 
 
@@ -180,14 +167,13 @@ async def _check_current(service: Service, caller: Caller, current: str | None) 
 
 def _came_by_link(caller: Caller) -> bool:
     return any(
-        entry["method"] in _LINK_METHODS and _since(entry["updated_at"]) < _LINK_WINDOW for entry in caller.amr
+        entry["method"] in _LINK_METHODS and _since(entry["updated_at"]) < _LINK_WINDOW
+        for entry in caller.amr
     )
 
 
 def _signed_in_within(caller: Caller, window: timedelta) -> bool:
-    return any(
-        entry["method"] == "password" and _since(entry["updated_at"]) < window for entry in caller.amr
-    )
+    return any(entry["method"] == "password" and _since(entry["updated_at"]) < window for entry in caller.amr)
 
 
 def _since(unix: float) -> timedelta:
@@ -213,5 +199,5 @@ async def _set_password(service: Service, connection: Connection, caller: Caller
 
 async def change_password(connection: Connection, user: dict[str, Any], hashed: str) -> None:
     """Write the hash; codes and links that were mailed before are worth nothing any more."""
-    await update_user(connection, user, encrypted_password=hashed, **_NO_TOKENS)
+    await update_user(connection, user, encrypted_password=hashed, **codes.NO_SECRETS)
     await codes.forget(connection, user["id"])

@@ -28,12 +28,13 @@ _LISTS = f"""
         'email', i.email) order by i.created_at), '[]')
      from auth.identities i where i.user_id = u.id) as identities,
     (select json_agg(json_build_object(
-        'id', f.id, 'created_at', to_char(f.created_at, {_TIME}), 'updated_at', to_char(f.updated_at, {_TIME}),
+        'id', f.id, 'created_at', to_char(f.created_at, {_TIME}),
+        'updated_at', to_char(f.updated_at, {_TIME}),
         'status', f.status, 'friendly_name', nullif(f.friendly_name, ''), 'factor_type', f.factor_type,
         'phone', coalesce(f.phone, ''), 'last_challenged_at', to_char(f.last_challenged_at, {_TIME}))
         order by f.created_at)
      from auth.mfa_factors f where f.user_id = u.id) as factors"""
-# Every query of a user starts so. Times inside the lists rely on the connection's time zone, UTC (database.py).
+# Every query of a user starts so. Times in the lists rely on the time zone of database.py: UTC.
 SELECT = f"select {_COLUMNS},{_LISTS}"
 SELECT_PLAIN = f"select {_COLUMNS}, null::json as identities, null::json as factors"
 

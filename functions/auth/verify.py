@@ -9,7 +9,7 @@ from functions.auth import codes, pkce, sessions
 from functions.auth.addresses import checked_email
 from functions.auth.answers import json_response, see_other
 from functions.auth.bodies import read_fields
-from functions.auth.confirmations import confirm_change, confirm_signup, confirm_recovery
+from functions.auth.confirmations import confirm_change, confirm_recovery, confirm_signup
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
 from functions.auth.redirects import error_values, with_fragment, with_query
@@ -85,7 +85,7 @@ async def verify_post(service: Service, request: Request) -> Response:
 
 
 def _checked(body: dict[str, Any]) -> str | None:
-    """The address to which the code belongs, or None for a hash. Raises AuthError for any other combination."""
+    """The address to which the code belongs, or None for a hash. AuthError for any other combination."""
     if not body["type"]:
         raise invalid("Verify requires a verification type")
     if bool(body["token"]) == bool(body["token_hash"]):
@@ -108,7 +108,10 @@ async def _by_link(
     """User (locked), kind and secret of a hash that is still good."""
     if kind not in _SECRETS:
         raise invalid("Invalid email verification type")
-    query = "select user_id, token_type from auth.one_time_tokens where token_hash = %s and token_type::text = any(%s)"
+    query = (
+        "select user_id, token_type from auth.one_time_tokens "
+        "where token_hash = %s and token_type::text = any(%s)"
+    )
     found = await (await connection.execute(query, [token_hash, _SECRETS[kind]])).fetchone()
     user = await find_user(connection, found["user_id"], lock=True) if found else None
     # Looked up again under the lock: of two clicks at once only one finds it.
@@ -164,9 +167,7 @@ async def _changing(connection: Connection, email: str, aud: str) -> User | None
     return await (await connection.execute(query, [NO_INSTANCE, aud, email, email])).fetchone()
 
 
-async def _locked(
-    service: Service, connection: Connection, user: User, secret: str, token_hash: str
-) -> User:
+async def _locked(service: Service, connection: Connection, user: User, secret: str, token_hash: str) -> User:
     """The same user under a lock, if the code is still good: of two uses at once only one passes."""
     locked = await find_user(connection, user["id"], lock=True)
     if locked is None or not codes.code_fits(locked, secret, token_hash, service.settings.mailer_otp_exp):
@@ -185,9 +186,7 @@ async def _confirm(service: Service, connection: Connection, user: User, kind: s
     return True
 
 
-async def _sign_in(
-    service: Service, connection: Connection, request: Request, user: User
-) -> dict[str, Any]:
+async def _sign_in(service: Service, connection: Connection, request: Request, user: User) -> dict[str, Any]:
     fresh = await find_user(connection, user["id"])
     if fresh is None:
         raise _expired_link()

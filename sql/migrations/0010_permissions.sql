@@ -29,7 +29,9 @@ comment on role edge_functions is 'Login of functions/edge. May become the calle
 comment on role worker is 'Login of functions/worker. May call schema jobs; owns nothing.';
 
 grant platform_admin to authenticator;
-grant anon, authenticated, platform_admin to edge_functions;
+grant anon to edge_functions;
+grant authenticated to edge_functions;
+grant platform_admin to edge_functions;
 grant platform_admin to supabase_storage_admin;
 
 -- Schemas. private: tables and rules, no API role has USAGE, so nothing there can be named from outside.

@@ -17,7 +17,7 @@ create type public.subscription_status as enum ('active', 'suspended', 'cancelle
 create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_admin');
 
 create function private.refuse(p_status integer, p_code text, p_message text, p_details text default null) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql volatile set search_path = '' as $$
 begin
     raise sqlstate 'PGRST' using
         message = pg_catalog.json_build_object('code', p_code, 'message', p_message, 'details', p_details, 'hint', null)::text,

@@ -76,7 +76,7 @@ comment on function private.is_demo() is 'Whether the installation is in demo mo
 create function private.clock() returns timestamptz
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_told timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '');
+    v_told timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '')::timestamptz;
 begin
     if v_told is not null and private.is_demo() then
         return v_told;
@@ -92,7 +92,7 @@ language plpgsql immutable set search_path = '' as $$
 declare
     c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
     v_number numeric := 0;
-    v_bytes bytea := '';
+    v_bytes bytea := ''::bytea;
     v_digit integer;
 begin
     if p_address is null or p_address !~ '\AT[1-9A-HJ-NP-Za-km-z]{33}\Z' then

@@ -130,7 +130,8 @@ comment on function private.my_depth() is 'Depth of the caller in the tree; a ro
 create function private.is_below(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
 language plpgsql stable security definer cost 1000 set search_path = '' as $$
 declare
-    v_next uuid := p_referrer;
+    v_next uuid;
+    v_referrer uuid := p_referrer;
     v_jump uuid := p_jump;
     v_depth integer := p_depth;
     v_jump_depth integer;
@@ -139,19 +140,18 @@ begin
         return false;
     end if;
     -- From a row, take its jump unless that lands above the ancestor; else go one step up.
-    loop
+    while v_depth > p_ancestor_depth loop
         select j.depth into v_jump_depth from private.profiles as j where j.id = v_jump;
         if v_jump_depth >= p_ancestor_depth then
             v_next := v_jump;
             v_depth := v_jump_depth;
         else
+            v_next := v_referrer;
             v_depth := v_depth - 1;
         end if;
-        if v_depth <= p_ancestor_depth then
-            return v_next is not distinct from p_ancestor;
-        end if;
-        select p.referrer_id, p.jump into v_next, v_jump from private.profiles as p where p.id = v_next;
+        select p.referrer_id, p.jump into v_referrer, v_jump from private.profiles as p where p.id = v_next;
     end loop;
+    return v_next is not distinct from p_ancestor;
 end
 $$;
 comment on function private.is_below(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';

@@ -60,7 +60,7 @@ begin
     if not found then
         return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
     end if;
-    return '{}';
+    return '{}'::jsonb;
 end
 $$;
 comment on function hooks.before_user_created(jsonb) is
@@ -152,36 +152,54 @@ end
 $$;
 comment on function private.user_email_changed() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
 
-create function private.user_secured() returns trigger
-language plpgsql volatile security definer set search_path = '' as $$
-declare
-    v_user uuid := case tg_table_name when 'users' then new.id else coalesce(old.user_id, new.user_id) end;
-    v_reason text := case tg_table_name when 'users' then 'password' else 'factor' end;
+create function private.tell_security(p_user_id uuid, p_kind text, p_title text, p_hold text) returns void
+language plpgsql volatile set search_path = '' as $$
 begin
-    if not exists (select 1 from private.profiles as p where p.user_id = v_user and p.closed_at is null) then
-        return null;
+    if not exists (select 1 from private.profiles as p where p.user_id = p_user_id and p.closed_at is null) then
+        return;
     end if;
-    if tg_op = 'UPDATE' and tg_table_name = 'mfa_factors' then
-        perform private.tell(
-            v_user, 'factor_added', 'Two-step sign-in is on', 'An authenticator was added to your account. If this was not you, contact support.',
-            null, '/settings'
-        );
-        return null;
+    if p_hold is not null then
+        perform private.hold(p_user_id, p_hold);
     end if;
-    perform private.hold(v_user, v_reason);
     perform private.tell(
-        v_user, v_reason || '_changed',
-        case v_reason when 'password' then 'Your password was changed' else 'An authenticator was removed' end,
-        'Withdrawals can be requested at once and are approved 24 hours from now at the earliest. If this was not you, contact support.',
-        null, '/settings'
+        p_user_id, p_kind, p_title, pg_catalog.concat_ws(
+            ' ', case when p_hold is not null then 'Withdrawals can be requested at once and are approved 24 hours from now at the earliest.' end,
+            'If this was not you, contact support.'
+        ), null, '/settings'
     );
-    return null;
 exception when others then
-    raise log 'no notice for %: % %', v_user, sqlstate, sqlerrm;
+    -- Never fail what the auth service is doing.
+    raise log 'no notice for %: % %', p_user_id, sqlstate, sqlerrm;
+end
+$$;
+comment on function private.tell_security(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
+
+create function private.user_password_changed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.tell_security(new.id, 'password_changed', 'Your password was changed', 'password');
     return null;
 end
 $$;
-comment on function private.user_secured() is 'Notice, and for a password or a removed factor a hold of 24 hours.';
+comment on function private.user_password_changed() is 'After a change of password.';
+
+create function private.factor_added() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.tell_security(new.user_id, 'factor_added', 'An authenticator was added to your account', null);
+    return null;
+end
+$$;
+comment on function private.factor_added() is 'After a second factor was verified.';
+
+create function private.factor_removed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.tell_security(old.user_id, 'factor_removed', 'An authenticator was removed from your account', 'factor');
+    return null;
+end
+$$;
+comment on function private.factor_removed() is 'After a verified second factor was removed.';
 
 create trigger harborline_confirmed_insert after insert on auth.users
 for each row when (new.email_confirmed_at is not null) execute function private.user_confirmed();
@@ -191,11 +209,11 @@ create trigger harborline_email after update of email on auth.users
 for each row when (old.email is distinct from new.email) execute function private.user_email_changed();
 create trigger harborline_password after update of encrypted_password on auth.users
 for each row when (coalesce(old.encrypted_password, '') <> '' and old.encrypted_password is distinct from new.encrypted_password)
-execute function private.user_secured();
+execute function private.user_password_changed();
 create trigger harborline_factor_verified after update of status on auth.mfa_factors
-for each row when (old.status <> 'verified' and new.status = 'verified') execute function private.user_secured();
+for each row when (old.status <> 'verified' and new.status = 'verified') execute function private.factor_added();
 create trigger harborline_factor_removed after delete on auth.mfa_factors
-for each row when (old.status = 'verified') execute function private.user_secured();
+for each row when (old.status = 'verified') execute function private.factor_removed();
 
 create function private.create_root_member(p_user_id uuid, p_username text, p_display_name text) returns uuid
 language plpgsql volatile set search_path = '' as $$

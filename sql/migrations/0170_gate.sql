@@ -93,7 +93,7 @@ $$;
 comment on function private.check_administrator(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
 
 grant execute on function gate.check_request() to anon, authenticated, platform_admin, service_role;
-alter role authenticator set pgrst.db_pre_request = 'gate.check_request';
+do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'gate.check_request'$set$; end $$;
 notify pgrst, 'reload config';
 
 create function public.get_my_account_status() returns jsonb

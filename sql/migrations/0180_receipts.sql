@@ -48,7 +48,7 @@ $$;
 comment on function private.receipt_guard() is 'Name, owner and amount of receipts; a stored one stays as it is.';
 
 create function private.refuse_storage(p_message text) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql volatile set search_path = '' as $$
 begin
     raise insufficient_privilege using message = p_message;
 end

@@ -22,7 +22,7 @@ begin
     if p_action is null or p_action not in ('approve', 'reject') then
         perform private.refuse(400, 'invalid_action', 'The action must be approve or reject.');
     end if;
-    return case p_action when 'approve' then 'approved' else 'rejected' end;
+    return case p_action when 'approve' then 'approved'::public.request_status else 'rejected'::public.request_status end;
 end
 $$;
 comment on function private.checked_action(text) is 'approve or reject. Errors: invalid_action.';
@@ -37,7 +37,7 @@ create function private.refuse_decided(p_row jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_status text := p_row ->> 'status';
-    v_decided_at timestamptz := p_row ->> 'decided_at';
+    v_decided_at timestamptz := (p_row ->> 'decided_at')::timestamptz;
     v_decider text;
     v_verb text;
 begin

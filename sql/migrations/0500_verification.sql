@@ -101,20 +101,3 @@ begin
 end
 $$;
 comment on function private.reading_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
-
-create function private.reading_admin() returns private.admin_users
-language plpgsql stable security definer set search_path = '' as $$
-declare
-    v_admin private.admin_users;
-begin
-    if current_setting('role', true) = 'platform_admin' then
-        select a.* into v_admin from private.admin_users as a where a.id = auth.uid() and a.is_active;
-    end if;
-    if v_admin.id is null then
-        perform private.refuse(403, 'not_authenticated', 'Not authenticated');
-    end if;
-    return v_admin;
-end
-$$;
-comment on function private.reading_admin() is
-'The administrator who calls, with the role as it is now and never as a token says. Errors: not_authenticated.';

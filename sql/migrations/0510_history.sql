@@ -2,11 +2,6 @@
 -- stands for (corrections). Newest first, one keyset page at a time: each source gives at most a page from its
 -- own (user, time) index, so the cost does not grow with the member's history. Days are UTC days.
 
--- Journal rows that are no bonus are few per member; without this index the corrections of a member with
--- many thousand bonuses would be looked for among all of them.
-create index transactions_requests_idx on public.transactions (user_id, created_at desc, id desc)
-where transaction_type <> 'bonus';
-
 create function private.history(
     p_user_id uuid,
     p_type text,
@@ -62,16 +57,14 @@ begin
         union all
         (
             select t.created_at, t.id, 'transaction'
-            from public.transactions as t
+            from private.corrections as c
+            inner join public.transactions as t on c.id = t.reference_id
             where
-                t.user_id = p_user_id
-                and t.transaction_type <> 'bonus'
+                c.user_id = p_user_id
                 and (t.created_at, t.id) < (p_before_at, p_before_id)
                 and t.created_at >= p_from and t.created_at < p_to
                 and (p_type is null or p_type = 'correction')
                 and (p_status is null or p_status = t.status::text)
-                and not exists (select from public.deposits as d where d.id = t.reference_id)
-                and not exists (select from public.withdrawals as w where w.id = t.reference_id)
             order by t.created_at desc, t.id desc
             limit p_limit
         )

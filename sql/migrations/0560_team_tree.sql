@@ -27,8 +27,8 @@ declare
     v_member private.profiles;
     v_root private.profiles;
 begin
-    if current_setting('role', true) = 'platform_admin' then
-        perform private.reading_admin();
+    if private.my_role() = 'platform_admin' then
+        perform private.require_admin();
         select p.* into v_root from private.profiles as p where p.id = p_root;
     else
         v_member := private.reading_member();

@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-if sys.version_info < (3, 11):
+if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0])
 
 import check
 import generate
 import health
 import lifecycle
-import services
 import settings as configuration
 import suites
 import summary
@@ -22,6 +21,7 @@ import throwaway
 import tools
 from keys import Keys
 from settings import ROOT
+from supervisor import Supervisor
 from terminal import Stop, step
 
 TEST_LOG = ROOT / ".stack-test.log"
@@ -50,7 +50,7 @@ def down() -> int:
 def status() -> int:
     """Print each service's state and health."""
     settings = configuration.load()
-    keys, supervisor = Keys(settings), services.Supervisor(settings)
+    keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
         raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
     asked = health.questions(settings, keys)
@@ -58,7 +58,8 @@ def status() -> int:
     for name, process in supervisor.states().items():
         answer = health.answers(*asked[name]) if name in asked else process["statename"] == "RUNNING"
         well = well and answer
-        print(f"  {name:10} {process['statename']!s:9} {'healthy' if answer else 'NOT HEALTHY':12} {process['description']}")
+        verdict = "healthy" if answer else "NOT HEALTHY"
+        print(f"  {name:10} {process['statename']!s:9} {verdict:12} {process['description']}")
     summary.show(settings, keys)
     return 0 if well else 1
 
@@ -66,7 +67,7 @@ def status() -> int:
 def logs() -> int:
     """Follow every log."""
     folder = configuration.load().state / "logs"
-    os.execvp("tail", ["tail", "-n", "20", "-F", *map(str, sorted(folder.glob("*.log")))])
+    os.execvp("tail", ["tail", "-n", "20", "-F", *map(str, sorted(folder.glob("*.log")))])  # noqa: S606
 
 
 def run_checks() -> int:

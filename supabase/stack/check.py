@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import environment
 from generate import PRODUCT_SCHEMAS, Generator
 from keys import Keys
 from migrate import Database, cli_environment
@@ -53,12 +52,16 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
         Check("squawk", _tool("squawk", *map(str, sorted((ROOT / "sql" / "migrations").glob("*.sql"))))),
         Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
         Check("generated files", lambda: _drift(generator.files())),
-        Check("supabase db lint", _cli("db", "lint", f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error", url=owner)),
+        Check(
+            "supabase db lint",
+            _cli("db", "lint", f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error", url=owner),
+        ),
         Check("supabase db advisors", _cli("db", "advisors", *ADVISORS, url=owner)),
         Check("plpgsql_check", lambda: _plpgsql(database)),
     ]
 
 
+LINT = (f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error")
 ADVISORS = ("--type=all", "--level=warn", "--fail-on=error")
 
 
@@ -107,8 +110,16 @@ def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: s
 
 
 def _drift(files: dict[Path, str]) -> str:
-    stale = [str(path.relative_to(ROOT)) for path, text in files.items() if not path.exists() or path.read_text() != text]
-    return f"{' and '.join(stale)} no longer is what the migrations make.\nTo mend it: make generate" if stale else ""
+    stale = [
+        str(path.relative_to(ROOT))
+        for path, text in files.items()
+        if not path.exists() or path.read_text() != text
+    ]
+    return (
+        f"{' and '.join(stale)} no longer is what the migrations make.\nTo mend it: make generate"
+        if stale
+        else ""
+    )
 
 
 def _plpgsql(database: Database) -> str:

@@ -12,6 +12,11 @@ from settings import Settings
 from terminal import Stop, run
 
 # How much of the budget of 60 connections each service may take is in environment.py.
+HOST_RULES = """\
+# The password is always asked.
+host all all 127.0.0.1/32 scram-sha-256
+host replication supabase_admin 127.0.0.1/32 scram-sha-256
+"""
 CONFIGURATION = """\
 # Written by the launcher at every start.
 listen_addresses = '127.0.0.1'
@@ -59,7 +64,11 @@ def system_user() -> str | None:
 
 def as_user(command: list[str | Path], user: str | None) -> list[str | Path]:
     """The command, run by another user when there is one."""
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--", *command] if user else command
+    return (
+        ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--", *command]
+        if user
+        else command
+    )
 
 
 def place(settings: Settings) -> Path:
@@ -122,7 +131,7 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
         secret.unlink()
     with (draft / "postgresql.conf").open("a") as file:
         file.write("include 'harborline.conf'\n")
-    (draft / "pg_hba.conf").write_text("# The password is always asked.\nhost all all 127.0.0.1/32 scram-sha-256\n")
+    (draft / "pg_hba.conf").write_text(HOST_RULES)
     draft.rename(folder)
 
 
@@ -130,20 +139,24 @@ def _require_disk(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(folder).free // 2**20
     if free < 1024:
-        raise Stop(f"Only {free} MB are free in {folder}; 1 GB is needed. Make room or set STATE to another disk.")
+        raise Stop(
+            f"Only {free} MB are free in {folder}; 1 GB is needed. Make room or set STATE to another disk."
+        )
 
 
 def _require_version(folder: Path, postgres: Path) -> None:
     made_by = (folder / "PG_VERSION").read_text().strip()
     if f"PostgreSQL) {made_by}." not in _version(postgres):
         raise Stop(
-            f"The cluster in {folder} was made by PostgreSQL {made_by}, but the one found is {_version(postgres)}.\n"
+            f"The cluster in {folder} was made by PostgreSQL {made_by}; found is {_version(postgres)}.\n"
             f"  Name the bin folder of PostgreSQL {made_by} in PG_BIN."
         )
 
 
 def _version(postgres: Path) -> str:
-    return subprocess.run([postgres / "postgres", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [postgres / "postgres", "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def command(settings: Settings, postgres: Path) -> str:
@@ -163,7 +176,14 @@ def wait(settings: Settings, postgres: Path, seconds: int = 60) -> None:
         Stop: it did not in time.
     """
     deadline = time.monotonic() + seconds
-    ask = [postgres / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(settings.ports["postgres"])]
+    ask: list[str | Path] = [
+        postgres / "pg_isready",
+        "-q",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(settings.ports["postgres"]),
+    ]
     while subprocess.run(ask, check=False).returncode != 0:
         if time.monotonic() > deadline:
             raise Stop(f"PostgreSQL did not start. See {settings.state / 'logs' / 'postgres.log'}")

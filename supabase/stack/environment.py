@@ -27,8 +27,10 @@ NOTICES = {
 
 def base() -> dict[str, str]:
     """What every process gets: no more of the caller's environment than it needs."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SSL_CERT_FILE") if name in os.environ}
-    return {**kept, "TZ": "UTC", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    kept = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SSL_CERT_FILE") if name in os.environ
+    }
+    return {**kept, "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
 
 
 def service(name: str, role: str, settings: Settings, keys: Keys) -> dict[str, str]:
@@ -168,10 +170,8 @@ def edge(settings: Settings, keys: Keys) -> dict[str, str]:
 def bootstrap(settings: Settings, keys: Keys) -> dict[str, str]:
     """functions/edge/bootstrap: writes as the database's owner what no request may write."""
     return {
-        **base(),
+        **edge(settings, keys),
         "DATABASE_URL": keys.database_url("postgres"),
-        "SUPABASE_URL": settings.origin,
-        "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
     }
 
 

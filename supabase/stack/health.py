@@ -21,7 +21,9 @@ def questions(settings: Settings, keys: Keys) -> dict[str, tuple[str, dict[str, 
         inside["mail"] = f"http://{settings.address('mail')}/healthz"
     key = {"apikey": keys.values["SUPABASE_ANON_KEY"]}
     # With a domain the certificate comes from outside and may take a while: the door is asked without it.
-    door = {} if settings.options.get("SITE_DOMAIN") else {"gateway": (f"{settings.origin}/auth/v1/health", key)}
+    door = (
+        {} if settings.options.get("SITE_DOMAIN") else {"gateway": (f"{settings.origin}/auth/v1/health", key)}
+    )
     return {name: (url, {}) for name, url in inside.items()} | door
 
 

@@ -11,6 +11,7 @@ import web
 from keys import Keys
 from migrate import Database
 from settings import Settings
+from supervisor import Supervisor
 from terminal import Stop, step
 
 
@@ -27,7 +28,7 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
     else:
         _lay_foundation(settings, keys, postgres, log)
     web.build(log)
-    supervisor, wanted = services.Supervisor(settings), services.describe(settings, keys)
+    supervisor, wanted = Supervisor(settings), services.describe(settings, keys)
     database = Database(settings, keys, postgres, log)
     if not supervisor.is_running():
         require_ports(settings)
@@ -39,10 +40,11 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
     with step("Services"):
         supervisor.run_services(wanted)
         health.wait(settings, keys)
+    summary.write_env(settings, keys)
     seed = configuration.ROOT / "functions" / "edge" / "bootstrap" / "demo.py"
     if settings.demo and seed.exists() and not (settings.state / "keys" / "demo.env").exists():
         database.seed_demo()
-    summary.write_env(settings, keys)
+        summary.write_env(settings, keys)
 
 
 def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
@@ -52,7 +54,7 @@ def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -
 
 def take_down(settings: Settings) -> None:
     """Stop everything, PostgreSQL last; the data stays."""
-    services.Supervisor(settings).stop()
+    Supervisor(settings).stop()
 
 
 def require_ports(settings: Settings) -> None:

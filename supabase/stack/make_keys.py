@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from joserfc import jwt
-from joserfc.jwk import ECKey, OctKey, RSAKey
+from joserfc.jwk import ECKey, KeyParameters, OctKey, RSAKey
 
 TEN_YEARS = 10 * 365 * 24 * 3600
 DATABASE_ROLES = (
@@ -29,7 +29,7 @@ DATABASE_ROLES = (
 
 def private_key(algorithm: str) -> dict[str, Any]:
     """A fresh signing key as a private JWK."""
-    options = {"use": "sig", "alg": algorithm, "kid": secrets.token_hex(8)}
+    options: KeyParameters = {"use": "sig", "alg": algorithm, "kid": secrets.token_hex(8)}
     key = RSAKey.generate_key(2048, options) if algorithm == "RS256" else ECKey.generate_key("P-256", options)
     return dict(key.as_dict(private=True))
 

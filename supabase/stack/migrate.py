@@ -1,7 +1,6 @@
 """Brings the database up to date: what Supabase has, what the services make, what the product adds."""
 
 import hashlib
-import json
 import os
 from pathlib import Path
 
@@ -45,19 +44,16 @@ class Database:
     def seed_demo(self) -> None:
         """Seed the demo network once; it needs the services."""
         with step("Demo network"):
-            # The seed writes what no request may write, so it runs as the owner.
-            owner = {"DATABASE_URL": self.keys.database_url("postgres")}
-            env = {**environment.edge(self.settings, self.keys), **owner}
+            env = environment.bootstrap(self.settings, self.keys)
             answer = self._python("functions.edge.bootstrap", env, "demo")
         # KEY=value lines with the demo's sign-ins; the seed is not run again once they are kept.
-        path = self.settings.state / "keys" / "demo.json"
+        path = self.settings.state / "keys" / "demo.env"
         path.touch(mode=0o600)
-        sign_ins = dict(line.split("=", 1) for line in answer.splitlines() if "=" in line)
-        path.write_text(json.dumps(sign_ins, indent=2))
+        path.write_text(answer)
 
     def push(self) -> None:
         """The product's migrations, by the stock Supabase CLI as role postgres."""
-        command = [
+        command: list[str | Path] = [
             SUPABASE,
             "db",
             "push",
@@ -81,18 +77,9 @@ class Database:
             "PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"],
             "PGOPTIONS": "-c client_min_messages=warning",
         }
-        target = [
-            "-h",
-            "127.0.0.1",
-            "-p",
-            str(self.settings.ports["postgres"]),
-            "-U",
-            "supabase_admin",
-            "-d",
-            "postgres",
-        ]
+        target = f"--dbname=postgresql://supabase_admin@{self.settings.address('postgres')}/postgres"
         options = ["-X", "-q", "-A", "-t", "-1", "-v", "ON_ERROR_STOP=1"]
-        command = [self.postgres / "psql", *target, *options, *arguments]
+        command = [self.postgres / "psql", target, *options, *arguments]
         return run(command, self.log, env={**environment.base(), **password}, stdin=stdin)
 
     def _set_passwords(self, roles: tuple[str, ...]) -> None:

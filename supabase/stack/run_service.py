@@ -1,4 +1,4 @@
-"""Becomes one service: `run_service.py SPECIFICATION.json`, so that no secret stands in the supervisor's file."""
+"""Becomes one service: `run_service.py SPECIFICATION.json`. No secret stands in the supervisor's file."""
 
 import json
 import os

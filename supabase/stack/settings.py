@@ -120,7 +120,9 @@ def load_or_create() -> Settings:
     try:
         state.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Stop(f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another.") from error
+        raise Stop(
+            f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another."
+        ) from error
     for service in SERVICES_WITH_PORTS:
         if service not in settings.ports:
             settings.ports[service] = _choose_port(service, settings)
@@ -141,7 +143,7 @@ def _take_environment(settings: Settings, first: bool) -> None:
             f"  For another one use a new folder: STATE=.stack-new DEMO={demo} make up"
         )
     if not first and profile not in (None, settings.profile):
-        raise Stop(f"The stack in {settings.state} keeps its profile, {settings.profile}. Use a new STATE folder.")
+        raise Stop(f"{settings.state} keeps its profile, {settings.profile}. Use a new STATE folder.")
     settings.demo, settings.profile = wanted, profile or settings.profile
     if settings.reference and not settings.demo:
         raise Stop("STACK_PROFILE=reference switches rate limits off and is only for DEMO=1.")

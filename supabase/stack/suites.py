@@ -67,8 +67,8 @@ class Suites:
     def _pgtap(self) -> tuple[int, int, int]:
         files = sorted((ROOT / "tests" / "db").glob("*.sql"))
         password = Keys(self.settings).values["PASSWORD_supabase_admin"]
-        port = str(self.settings.ports["postgres"])
-        command = ["pg_prove", "-h", "127.0.0.1", "-p", port, "-U", "supabase_admin", "-d", "postgres", "--failures"]
+        target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", "postgres"]
+        command = ["pg_prove", *target, "-U", "supabase_admin", "--failures"]
         env = self.env | {"PGPASSWORD": password, "PATH": f"{self.postgres}:{os.environ['PATH']}"}
         code, output = _stream([*command, *map(str, files)], ROOT, env)
         total = re.search(r"Tests=(\d+)", output)
@@ -103,7 +103,13 @@ def _stream(command: list[str], cwd: Path, env: dict[str, str]) -> tuple[int, st
     """Run a command while showing what it prints; returns its exit status and the text."""
     lines = []
     with subprocess.Popen(
-        command, cwd=cwd, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        cwd=cwd,
+        env=env,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     ) as process:
         assert process.stdout
         for line in process.stdout:
@@ -129,9 +135,10 @@ def print_table(outcomes: list[Outcome]) -> bool:
     """The one summary; returns whether everything passed and something ran."""
     print(f"\n  {'suite':24}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>9}")
     for outcome in outcomes:
-        print(f"  {outcome.title:24}{outcome.passed:8}{outcome.failed:8}{outcome.skipped:9}{outcome.seconds:7.0f} s")
-    passed, failed, skipped = (sum(getattr(o, name) for o in outcomes) for name in ("passed", "failed", "skipped"))
+        counts = f"{outcome.passed:8}{outcome.failed:8}{outcome.skipped:9}"
+        print(f"  {outcome.title:24}{counts}{outcome.seconds:7.0f} s")
+    passed, failed, skipped = (
+        sum(getattr(o, name) for o in outcomes) for name in ("passed", "failed", "skipped")
+    )
     print(f"\n{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return failed == 0 and all(outcome.passed for outcome in outcomes)
-
-

@@ -83,5 +83,7 @@ def run(
     os.chmod(log, 0o600)
     if result.returncode:
         tail = "\n    ".join((result.stdout + result.stderr).strip().splitlines()[-SHOWN_LINES:])
-        raise Stop(f"{Path(arguments[0]).name} failed:\n    {tail}\n  {hint or f'The full output is in {log}.'}")
+        raise Stop(
+            f"{Path(arguments[0]).name} failed:\n    {tail}\n  {hint or f'The full output is in {log}.'}"
+        )
     return result.stdout

@@ -74,7 +74,9 @@ def _postgres(log: Path, for_tests: bool) -> Path:
         _apt(packages, log)
     found = find_postgres(wanted)
     if not found:
-        raise Stop(f"PostgreSQL >= {MINIMUM_POSTGRES} with {', '.join(wanted)} was not found after installing it.")
+        raise Stop(
+            f"PostgreSQL >= {MINIMUM_POSTGRES} with {', '.join(wanted)} was not found after installing it."
+        )
     return found
 
 
@@ -102,8 +104,8 @@ def _is_suitable(folder: Path, extensions: tuple[str, ...]) -> bool:
 def _packaged_version(log: Path) -> int:
     if not shutil.which("apt-get"):
         raise Stop(
-            f"PostgreSQL {MINIMUM_POSTGRES} or newer with plpgsql_check and pgTAP is needed, and this system has no "
-            "apt. Install it and name its bin folder in PG_BIN."
+            f"PostgreSQL {MINIMUM_POSTGRES} or newer with plpgsql_check and pgTAP is needed, "
+            "and this system has no apt. Install it and name its bin folder in PG_BIN."
         )
     search = ["apt-cache", "search", "--names-only", r"^postgresql-[0-9]+-plpgsql-check$"]
     found = run(search, log)
@@ -117,7 +119,10 @@ def _packaged_version(log: Path) -> int:
 def _apt(packages: list[str], log: Path) -> None:
     command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if os.geteuid() != 0:
-        raise Stop(f"Some system packages are missing. Type this, then run the command again:\n  sudo {' '.join(command)}")
+        raise Stop(
+            "Some system packages are missing. Type this, then run the command again:\n"
+            f"  sudo {' '.join(command)}"
+        )
     # Debian's package starts a cluster of its own on install; ours is the only one wanted.
     switch = any(name.startswith("postgresql") for name in packages)
     if switch:
@@ -145,7 +150,16 @@ def _python_environment(log: Path) -> None:
             _make_uv(log)
         if not PYTHON.exists():
             run([UV, "venv", "--python", sys.executable, VENV], log)
-        sync = [UV, "pip", "sync", "--require-hashes", "--compile-bytecode", "--python", PYTHON, lock]
+        sync: list[str | Path] = [
+            UV,
+            "pip",
+            "sync",
+            "--require-hashes",
+            "--compile-bytecode",
+            "--python",
+            PYTHON,
+            lock,
+        ]
         run(sync, log, cwd=ROOT, hint="Is PyPI reachable? Run the command again to go on.")
         stamp.write_text(digest)
 
@@ -164,7 +178,7 @@ def _make_uv(log: Path) -> None:
 def node_packages(folder: Path, title: str, log: Path) -> None:
     """Install what a folder's lock file names, unless it was installed last.
 
-    Not `npm ci`: it refuses a lock file that was made where the binaries of other platforms were not to be had.
+    Not `npm ci`: it refuses a lock file that was made where other platforms' binaries were not to be had.
     """
     digest = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
     stamp = folder / "node_modules" / ".lock-digest"

@@ -1,0 +1,204 @@
+"""supervisord: keeps a stack's processes running, restarts what dies, rotates the logs."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import xmlrpc.client
+from pathlib import Path
+from typing import Any
+
+import cluster
+from services import Service
+from settings import ROOT, Settings
+from terminal import Stop
+from tools import VENV
+
+SUPERVISOR = """\
+[supervisord]
+pidfile = {run}/supervisord.pid
+logfile = {logs}/supervisord.log
+logfile_maxbytes = 5MB
+logfile_backups = 2
+childlogdir = {logs}
+loglevel = warn
+{as_root}
+[unix_http_server]
+file = {sockets}/control.sock
+chmod = 0600
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
+
+[program:postgres]
+command = {postgres}
+user = {owner}
+directory = /
+priority = 1
+autostart = true
+autorestart = true
+stopsignal = INT
+stopwaitsecs = 60
+{log}
+
+[group:services]
+programs = {names}
+priority = 10
+"""
+PROGRAM = """
+[program:{name}]
+command = {python} {runner} {specification}
+directory = {root}
+autostart = false
+autorestart = true
+startsecs = 0
+stopwaitsecs = 15
+stopasgroup = true
+killasgroup = true
+{log}
+"""
+LOG = """redirect_stderr = true
+stdout_logfile = {logs}/{name}.log
+stdout_logfile_maxbytes = 10MB
+stdout_logfile_backups = 3"""
+
+
+class Supervisor:
+    """supervisord of one stack, spoken to through its socket."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.configuration = settings.state / "supervisord.conf"
+        transport = _SocketTransport(settings.sockets / "control.sock")
+        self.rpc: Any = xmlrpc.client.ServerProxy("http://localhost/RPC2", transport=transport)
+
+    def configure(self, services: list[Service], postgres: Path) -> None:
+        """Write the supervisor's configuration and each service's command and environment (0600)."""
+        settings, logs = self.settings, self.settings.state / "logs"
+        specifications = settings.state / "services"
+        for folder in (logs, specifications, settings.state / "run", settings.sockets):
+            folder.mkdir(parents=True, exist_ok=True)
+        specifications.chmod(0o700)
+        settings.sockets.chmod(0o755 if settings.sockets == settings.state / "run" else 0o700)
+        text = SUPERVISOR.format(
+            run=settings.state / "run",
+            sockets=settings.sockets,
+            logs=logs,
+            as_root="user = root\n" if os.geteuid() == 0 else "",
+            postgres=cluster.command(settings, postgres),
+            owner=cluster.owner(),
+            names=",".join(service.name for service in services),
+            log=LOG.format(logs=logs, name="postgres"),
+        )
+        for service in services:
+            path = specifications / f"{service.name}.json"
+            path.touch(mode=0o600)
+            path.write_text(json.dumps({"command": service.command, "env": service.env}, indent=2))
+            text += PROGRAM.format(
+                name=service.name,
+                python=sys.executable,
+                runner=ROOT / "supabase" / "stack" / "run_service.py",
+                specification=path,
+                root=ROOT,
+                log=LOG.format(logs=logs, name=service.name),
+            )
+        self.configuration.write_text(text)
+
+    def is_running(self) -> bool:
+        """Whether the supervisor answers."""
+        try:
+            self.rpc.supervisor.getState()
+        except (OSError, http.client.HTTPException):
+            return False
+        return True
+
+    def start(self) -> None:
+        """Start the supervisor with PostgreSQL, or make a running one read its configuration again."""
+        if not self.is_running():
+            command = [str(VENV / "bin" / "supervisord"), "--configuration", str(self.configuration)]
+            result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+            if result.returncode:
+                raise Stop(f"supervisord did not start: {result.stderr.strip()}")
+            self._wait_for_answer()
+            return
+        added, changed, removed = self.rpc.supervisor.reloadConfig()[0]
+        for group in (*changed, *removed):
+            self.rpc.supervisor.stopProcessGroup(group)
+            self.rpc.supervisor.removeProcessGroup(group)
+        for group in (*changed, *added):
+            self.rpc.supervisor.addProcessGroup(group)
+
+    def _wait_for_answer(self) -> None:
+        deadline = time.monotonic() + 15
+        while not self.is_running():
+            if time.monotonic() > deadline:
+                log = self.settings.state / "logs" / "supervisord.log"
+                raise Stop(f"supervisord does not answer. See {log}")
+            time.sleep(0.05)
+
+    def states(self) -> dict[str, dict[str, object]]:
+        """What the supervisor knows of each process, by name."""
+        listed = self.rpc.supervisor.getAllProcessInfo()
+        return {entry["name"]: entry for entry in listed}
+
+    def run_services(self, services: list[Service]) -> None:
+        """Start what does not run, and restart what no longer is what it should be."""
+        stamps = self.settings.state / "run" / "fingerprints.json"
+        known = json.loads(stamps.read_text()) if stamps.exists() else {}
+        states = self.states()
+        for service in services:
+            name, running = f"services:{service.name}", states[service.name]["statename"] == "RUNNING"
+            fingerprint = service.fingerprint()
+            if running and known.get(service.name) == fingerprint:
+                continue
+            if states[service.name]["statename"] not in ("STOPPED", "EXITED", "FATAL"):
+                self.rpc.supervisor.stopProcess(name)
+            self.rpc.supervisor.startProcess(name)
+            known[service.name] = fingerprint
+        stamps.write_text(json.dumps(known))
+
+    def stop(self) -> None:
+        """Stop the services, then PostgreSQL, then the supervisor; return when all are gone."""
+        if not self.is_running():
+            return
+        pid = int((self.settings.state / "run" / "supervisord.pid").read_text())
+        self.rpc.supervisor.shutdown()
+        deadline = time.monotonic() + 90
+        while _exists(pid):
+            if time.monotonic() > deadline:
+                raise Stop(f"The supervisor (process {pid}) did not stop within 90 s.")
+            time.sleep(0.1)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class _SocketTransport(xmlrpc.client.Transport):
+    """XML-RPC over a UNIX socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    def make_connection(self, host: object) -> http.client.HTTPConnection:
+        """A fresh connection: the supervisor closes them after each answer."""
+        return _SocketConnection(self.path)
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=90)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self.path))

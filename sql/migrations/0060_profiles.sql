@@ -176,29 +176,27 @@ create policy select_all on private.totals for select to platform_admin using (t
 grant select on private.profiles to authenticated, platform_admin, service_role;
 grant select on private.totals to authenticated, platform_admin, service_role;
 
+-- A plain view of one table: with a join, an insert would be a fault (55000) instead of a refusal (42501).
 create view public.profiles with (security_invoker) as
 select
     p.id,
     p.user_id,
     p.username,
     p.display_name,
-    case when m.in_full then p.email end as email,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.email end as email,
     p.referrer_id,
     p.package_value,
-    case when m.in_full then p.package_approved end as package_approved,
-    case when m.in_full then p.cash_in_amount end as cash_in_amount,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.package_approved end as package_approved,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.cash_in_amount end as cash_in_amount,
     case
-        when m.in_full then (select t.available_balance from private.totals as t where t.user_id = p.user_id)
+        when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then (select t.available_balance from private.totals as t where t.user_id = p.user_id)
     end as available_balance,
-    case when m.in_full then p.trc20_wallet_address end as trc20_wallet_address,
-    case when m.in_full then p.account_verified end as account_verified,
-    case when m.in_full then p.account_status end as account_status,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.trc20_wallet_address end as trc20_wallet_address,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_verified end as account_verified,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_status end as account_status,
     case when (select current_user in ('platform_admin', 'service_role')) then p.admin_notes end as admin_notes,
     p.created_at
-from private.profiles as p
-cross join lateral (
-    select p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role')) as in_full
-) as m;
+from private.profiles as p;
 comment on view public.profiles is 'Members as the caller may see them: oneself in full; sponsor and downline without what is private; administrators everyone.';
 grant select on public.profiles to authenticated, platform_admin, service_role;
 grant update (username, display_name, email, trc20_wallet_address) on public.profiles to authenticated;

@@ -159,7 +159,25 @@ $$;
 grant execute on all functions in schema actors to public;
 set local search_path = actors, public, extensions;
 
--- Elin Dahl decides about money, Sam answers members, Olga owns the installation.
-select administrator('elin', 'finance_admin');
-select administrator('sam', 'support_admin');
-select administrator('olga', 'super_admin');
+-- Elin decides about money, Sam answers members, Olga owns the installation. Their answers are no test output.
+do $$
+begin
+    perform actors.administrator('elin', 'finance_admin');
+    perform actors.administrator('sam', 'support_admin');
+    perform actors.administrator('olga', 'super_admin');
+end
+$$;
+
+-- Ymir is the root; below: Freya; her children Ask, Embla, Buri; Loke is a stranger with a root of his own.
+create function actors.family() returns void language plpgsql as $$
+begin
+    perform actors.join_as('ymir');
+    perform actors.join_as('freya', 'ymir');
+    perform actors.join_as('ask', 'freya');
+    perform actors.join_as('embla', 'freya');
+    perform actors.join_as('buri', 'freya');
+    perform actors.join_as('loke');
+    perform actors.complete(n) from unnest(array['ymir', 'freya', 'ask', 'embla', 'buri', 'loke']) as n;
+end
+$$;
+grant execute on function actors.family() to public;

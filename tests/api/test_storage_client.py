@@ -1,0 +1,87 @@
+"""The stock Python client's storage calls, end to end."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from storage3.exceptions import StorageApiError
+from supabase import Client, create_client
+
+from tests.api.conftest import Owner
+from tests.support.files import png
+from tests.support.people import Member
+from tests.support.stack import Stack
+from tests.support.vault import Vault, open_vault
+
+
+@pytest.fixture(scope="module")
+def vault(stack: Stack, owner: Owner) -> Iterator[Vault]:
+    with open_vault(stack, owner) as vault:
+        yield vault
+
+
+@pytest.fixture(scope="module")
+def service(stack: Stack) -> Client:
+    return create_client(stack.url, stack.service_key)
+
+
+@pytest.fixture
+def client(stack: Stack, member: Member) -> Client:
+    client = create_client(stack.url, stack.anon_key)
+    client.auth.sign_in_with_password({"email": member.email, "password": member.password})
+    return client
+
+
+def test_a_members_files(client: Client, vault: Vault, member: Member) -> None:
+    files, content = client.storage.from_(vault.bucket), png()
+    path = f"{member.user_id}/a b.png"
+    made = files.upload(path, content, {"content-type": "image/png", "cache-control": "60"})
+    assert made.path == path
+    assert files.download(path) == content
+    assert files.exists(path)
+    assert not files.exists(f"{member.user_id}/none.png")
+    assert files.info(path)["size"] == len(content)
+    assert [row["name"] for row in files.list(member.user_id)] == ["a b.png"]
+    url = files.create_signed_url(path, 60)["signedURL"]
+    assert httpx.get(url, timeout=20).content == content
+    batch = files.create_signed_urls([path, "none"], 60)
+    assert [bool(row["error"]) for row in batch] == [False, True]
+    public = files.get_public_url(path)
+    assert httpx.get(public, timeout=20).status_code == 400
+    assert [row["name"] for row in files.remove([path])] == [path]
+
+
+def test_a_signed_upload(client: Client, vault: Vault, member: Member) -> None:
+    files, content, path = client.storage.from_(vault.bucket), png(), f"{member.user_id}/signed.png"
+    made = files.create_signed_upload_url(path)
+    files.upload_to_signed_url(path, made["token"], content, {"content-type": "image/png"})
+    assert files.download(path) == content
+
+
+def test_refusals_carry_code_and_message(client: Client, vault: Vault) -> None:
+    with pytest.raises(StorageApiError) as refused:
+        client.storage.from_(vault.bucket).upload("somewhere/else.png", png())
+    assert refused.value.message == "new row violates row-level security policy"
+    with pytest.raises(StorageApiError) as missing:
+        client.storage.from_(vault.bucket).download("none")
+    assert missing.value.code == "NoSuchKey"
+
+
+def test_buckets_copies_and_moves_of_the_service_key(service: Client, vault: Vault) -> None:
+    name = f"{vault.bucket}-more"
+    service.storage.create_bucket(name, options={"public": True, "file_size_limit": 1000})
+    assert service.storage.get_bucket(name).public
+    assert name in [bucket.name for bucket in service.storage.list_buckets()]
+    files = service.storage.from_(name)
+    files.upload("a.txt", b"one")
+    files.copy("a.txt", "b.txt")
+    files.move("b.txt", "c/d.txt")
+    files.update("a.txt", b"two")
+    assert files.download("a.txt") == b"two"
+    assert httpx.get(files.get_public_url("c/d.txt"), timeout=20).content == b"one"
+    service.storage.update_bucket(name, {"public": False})
+    assert httpx.get(files.get_public_url("c/d.txt"), timeout=20).status_code == 400
+    with pytest.raises(StorageApiError):
+        service.storage.delete_bucket(name)
+    service.storage.empty_bucket(name)
+    service.storage.delete_bucket(name)

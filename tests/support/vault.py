@@ -1,0 +1,71 @@
+"""A private bucket of a test run: members may read, add and remove in their own folder, never replace."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import psycopg
+from psycopg import sql
+
+from tests.support.people import Caller
+from tests.support.stack import Stack
+
+RECEIPT_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf"]
+LIMIT = 5 * 1024 * 1024
+_VERBS = {"select": "using", "delete": "using", "insert": "with check"}
+
+
+class Vault:
+    """One bucket, and the requests that tests make in it."""
+
+    def __init__(self, stack: Stack, bucket: str) -> None:
+        self.stack = stack
+        self.bucket = bucket
+        self.service = Caller(stack, stack.service_key)
+
+    def put(
+        self, caller: Caller, path: str, content: Any, kind: str = "image/png", **headers: str
+    ) -> httpx.Response:
+        """Upload the file itself as the body."""
+        named = {"content-type": kind} | {name.replace("_", "-"): value for name, value in headers.items()}
+        return caller.http.post(f"/storage/v1/object/{self.bucket}/{path}", content=content, headers=named)
+
+    def get(self, caller: Caller, path: str, **headers: str) -> httpx.Response:
+        """Download."""
+        return caller.http.get(f"/storage/v1/object/{self.bucket}/{path}", headers=headers)
+
+    def names(self) -> list[str]:
+        """Every object in the bucket, as the service key sees it."""
+        answer = self.service.http.post(f"/storage/v1/object/list-v2/{self.bucket}", json={})
+        return [row["name"] for row in answer.raise_for_status().json()["objects"]]
+
+    def call(self, caller: Caller, verb: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        """Any other request of the storage API."""
+        content = None if body is None else json.dumps(body)
+        named = {"content-type": "application/json"} | headers if content else headers
+        return caller.http.request(verb, f"/storage/v1{path}", content=content, headers=named)
+
+
+@contextmanager
+def open_vault(stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits: Any) -> Iterator[Vault]:
+    """Make the bucket and its policies; both are gone afterwards."""
+    vault = Vault(stack, f"test-{secrets.token_hex(5)}")
+    asked = {"name": vault.bucket, "public": False, **limits}
+    vault.call(vault.service, "POST", "/bucket", asked).raise_for_status()
+    condition = sql.SQL(
+        "(bucket_id = {} and (storage.foldername(name))[1] = (select auth.uid())::text)"
+    ).format(vault.bucket)
+    policies = {verb: sql.Identifier(f"{vault.bucket} {verb}") for verb in _VERBS}
+    for verb, clause in _VERBS.items():
+        statement = "create policy {} on storage.objects for " + verb + " to authenticated " + clause + " {}"
+        owner.execute(sql.SQL(statement).format(policies[verb], condition))
+    try:
+        yield vault
+    finally:
+        for name in policies.values():
+            owner.execute(sql.SQL("drop policy {} on storage.objects").format(name))
+        vault.call(vault.service, "POST", f"/bucket/{vault.bucket}/empty", {}).raise_for_status()
+        vault.call(vault.service, "DELETE", f"/bucket/{vault.bucket}", {}).raise_for_status()

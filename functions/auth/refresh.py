@@ -97,6 +97,7 @@ async def _refresh(service: Service, request: Request, token: str) -> dict[str, 
         if user is not None:
             return _answer(service, user, child)
     async with transaction(service.pool) as connection:
+        await connection.execute("set local lock_timeout = '5s'")
         user = await (await connection.execute(_LOCKED, [token])).fetchone()
         refusal = _refusal(service, user)
         if refusal is not None:

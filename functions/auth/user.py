@@ -1,6 +1,6 @@
 """GET and PUT /user, sign-out, and the code that confirms a sensitive change."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from starlette.requests import Request
@@ -125,44 +125,51 @@ async def _check(service: Service, caller: Caller, body: dict[str, Any]) -> tupl
                 raise AuthError(422, "email_exists", message)
     if password is None:
         return new_email, None
-    _check_nonce(service, caller, body["nonce"])
     if user["encrypted_password"]:
-        await _check_current(service, caller, body["current_password"])
+        await _check_proof(service, caller, body["current_password"], body["nonce"])
         if await matches(password, user["encrypted_password"]):
             message = "New password should be different from the old password."
             raise AuthError(422, "same_password", message)
     return new_email, await hash_password(password)
 
 
-def _check_nonce(service: Service, caller: Caller, nonce: str | None) -> None:
-    """Where the setting asks for it, a session over a day old needs the code from /reauthenticate."""
-    session = caller.session
-    if not service.settings.require_reauthentication:
+async def _check_proof(service: Service, caller: Caller, current: str | None, nonce: str | None) -> None:
+    """A stolen session must not be enough to take the account.
+
+    Proof is the current password, the code from /reauthenticate where the settings ask for it, a mailed link
+    or a password sign-in a short while ago. Raises AuthError 400 or 422 without any.
+    """
+    settings = service.settings
+    wants_password = settings.require_current_password or bool(settings.password_change_window)
+    if current and wants_password:
+        await service.attempts.take("password", subject_of_address(caller.user["email"]))
+        if not await matches(current, caller.user["encrypted_password"]):
+            raise AuthError(400, "current_password_invalid", "The current password is not right.")
         return
-    if session is not None and _age(session["created_at"]) < timedelta(hours=24):
+    if settings.require_reauthentication and (nonce or _is_old(caller)):
+        await _check_nonce(service, caller, nonce)
         return
+    if not wants_password or _came_by_link(caller):
+        return
+    if settings.require_current_password or not _signed_in_within(caller, settings.password_change_window):
+        message = "Current password required when setting new password."
+        raise AuthError(400, "current_password_required", message)
+
+
+async def _check_nonce(service: Service, caller: Caller, nonce: str | None) -> None:
     if not nonce:
         raise AuthError(400, "reauthentication_needed", "Password update requires reauthentication")
+    limit = service.settings.code_attempts
+    tries = await service.attempts.count("code", str(caller.user["id"]), limit)
     token_hash = codes.hash_of(caller.user["email"], nonce)
-    if not codes.code_fits(caller.user, codes.REAUTHENTICATION, token_hash, service.settings.mailer_otp_exp):
+    lifetime = service.settings.mailer_otp_exp
+    if tries > limit or not codes.code_fits(caller.user, codes.REAUTHENTICATION, token_hash, lifetime):
         raise AuthError(422, "reauthentication_not_valid", "Nonce has expired or is invalid")
 
 
-async def _check_current(service: Service, caller: Caller, current: str | None) -> None:
-    """A stolen session must not be enough: the current password is asked for unless the sign-in is fresh."""
-    settings = service.settings
-    window = settings.password_change_window
-    if not (settings.require_current_password or window) or _came_by_link(caller):
-        return
-    if not current:
-        if window and not settings.require_current_password and _signed_in_within(caller, window):
-            return
-        message = "Current password required when setting new password."
-        raise AuthError(400, "current_password_required", message)
-    subject = subject_of_address(caller.user["email"])
-    await service.attempts.take("password", subject)
-    if not await matches(current, caller.user["encrypted_password"]):
-        raise AuthError(400, "current_password_invalid", "The current password is not right.")
+def _is_old(caller: Caller) -> bool:
+    session = caller.session
+    return session is None or datetime.now(UTC) - session["created_at"] > timedelta(hours=24)
 
 
 def _came_by_link(caller: Caller) -> bool:
@@ -177,11 +184,7 @@ def _signed_in_within(caller: Caller, window: timedelta) -> bool:
 
 
 def _since(unix: float) -> timedelta:
-    return timedelta(seconds=datetime.now().timestamp() - float(unix))
-
-
-def _age(moment: datetime) -> timedelta:
-    return datetime.now(moment.tzinfo) - moment
+    return timedelta(seconds=datetime.now(UTC).timestamp() - float(unix))
 
 
 async def _set_password(service: Service, connection: Connection, caller: Caller, hashed: str) -> None:

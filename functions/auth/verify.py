@@ -149,9 +149,8 @@ async def _by_code(
             raise AuthError(403, "user_banned", "User is banned")
         limit = service.settings.code_attempts
         tries = await service.attempts.count("code", str(user["id"]), limit)
-        secrets = _SECRETS.get(kind, [])
-        if not limit or tries <= limit:
-            for secret in secrets:
+        if tries <= limit:
+            for secret in _SECRETS.get(kind, []):
                 if codes.code_fits(user, secret, token_hash, service.settings.mailer_otp_exp):
                     await service.attempts.clear("code", str(user["id"]))
                     return user, _exact(kind, secret), secret

@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminDeposits } from '@/features/deposits/admin-deposits'
 
 export default function AdminDepositsPage() {
-  return (
-    <BeingBuilt
-      title="Deposits Management"
-      purpose="Requests waiting for a decision, oldest first."
-      shows="It will list the deposit requests."
-    />
-  )
+  return <AdminDeposits />
 }

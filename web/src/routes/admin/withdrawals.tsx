@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminWithdrawals } from '@/features/withdrawals/admin-withdrawals'
 
 export default function AdminWithdrawalsPage() {
-  return (
-    <BeingBuilt
-      title="Withdrawals Management"
-      purpose="Requests waiting for a decision, oldest first."
-      shows="It will list the withdrawal requests."
-    />
-  )
+  return <AdminWithdrawals />
 }

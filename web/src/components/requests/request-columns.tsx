@@ -1,0 +1,134 @@
+import type { ColumnDef } from '@tanstack/react-table'
+import { Ellipsis } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Money } from '@/components/money'
+import { StatusBadge } from '@/components/status-badge'
+import { Timestamp } from '@/components/timestamp'
+import { Button } from '@/components/ui/button'
+import {
+  DropdownMenu,
+  DropdownMenuContent,
+  DropdownMenuItem,
+  DropdownMenuTrigger,
+} from '@/components/ui/dropdown-menu'
+import { Tooltip } from '@/components/ui/tooltip'
+import { zoneName } from '@/lib/dates'
+import type { DecisionAction, MoneyRequest, RequestActs } from './request'
+
+const words: Record<DecisionAction, string> = { approve: 'Approve', reject: 'Reject' }
+
+interface RequestColumnsProps<Row extends MoneyRequest> {
+  noun: 'deposit' | 'withdrawal'
+  acts: RequestActs<Row>
+  /** Why this row cannot be approved, though the role may decide. */
+  blocked?: (row: Row) => string | null
+  /** More entries of the row's menu. */
+  menu?: (row: Row) => ReactNode
+}
+
+function DecisionButton<Row extends MoneyRequest>(
+  props: RequestColumnsProps<Row> & { row: Row; action: DecisionAction },
+) {
+  const { noun, acts, row, action, blocked } = props
+  const reason = acts.forbidden ?? (action === 'approve' ? (blocked?.(row) ?? null) : null)
+  const button = (
+    <Button
+      variant="outline"
+      size="row"
+      className="max-md:grow"
+      data-decision={action === 'approve' ? '' : undefined}
+      aria-disabled={reason !== null}
+      aria-label={`${words[action]} the ${noun} of ${row.username}`}
+      aria-description={reason ?? undefined}
+      onClick={() => reason === null && acts.onDecide(row, action)}
+    >
+      {words[action]}
+    </Button>
+  )
+  return reason === null ? button : <Tooltip content={reason}>{button}</Tooltip>
+}
+
+function Actions<Row extends MoneyRequest>(props: RequestColumnsProps<Row> & { row: Row }) {
+  const { noun, acts, row, menu } = props
+  return (
+    <div className="flex w-full items-center justify-end gap-1.5">
+      {row.status === 'pending' ? (
+        <>
+          <DecisionButton {...props} action="approve" />
+          <DecisionButton {...props} action="reject" />
+        </>
+      ) : (
+        <Button variant="link" size="row" className="max-md:grow" onClick={() => acts.onDetails(row)}>
+          Details
+        </Button>
+      )}
+      <DropdownMenu>
+        <DropdownMenuTrigger asChild>
+          <Button variant="ghost" size="row" aria-label={`More about the ${noun} of ${row.username}`}>
+            <Ellipsis aria-hidden />
+          </Button>
+        </DropdownMenuTrigger>
+        <DropdownMenuContent>
+          <DropdownMenuItem onSelect={() => acts.onDetails(row)}>Details</DropdownMenuItem>
+          {menu?.(row)}
+        </DropdownMenuContent>
+      </DropdownMenu>
+    </div>
+  )
+}
+
+/** The columns that both lists have; each list puts its own between the first three and the rest. */
+export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsProps<Row>) {
+  const first: ColumnDef<Row>[] = [
+    {
+      id: 'user',
+      header: 'User',
+      meta: { label: 'User', sort: 'username', phone: 'title', fixed: true },
+      enableHiding: false,
+      cell: ({ row: { original } }) => (
+        <button
+          type="button"
+          title={original.username}
+          onClick={() => props.acts.onDetails(original)}
+          className="max-w-[24ch] truncate rounded-mark font-semibold text-primary hover:underline"
+        >
+          {original.username}
+        </button>
+      ),
+    },
+    {
+      id: 'amount',
+      header: 'Amount',
+      meta: { label: 'Amount', align: 'right', sort: 'amount', phone: 'amount' },
+      cell: ({ row: { original } }) => <Money value={original.amount} className="font-semibold" />,
+    },
+    {
+      id: 'available_balance',
+      header: 'Available Balance',
+      meta: { label: 'Available Balance', align: 'right', phone: 'hidden' },
+      cell: ({ row: { original } }) => <Money value={original.available_balance} />,
+    },
+  ]
+  const last: ColumnDef<Row>[] = [
+    {
+      id: 'status',
+      header: 'Status',
+      meta: { label: 'Status', phone: 'status' },
+      cell: ({ row: { original } }) => <StatusBadge status={original.status} />,
+    },
+    {
+      id: 'created_at',
+      header: `Date, ${zoneName(new Date())}`,
+      meta: { label: 'Date', sort: 'created_at', phone: 'date' },
+      cell: ({ row: { original } }) => <Timestamp value={original.created_at} exact />,
+    },
+    {
+      id: 'actions',
+      header: () => <span className="block text-right">Actions</span>,
+      meta: { label: 'Actions', phone: 'actions', align: 'right', fixed: true },
+      enableHiding: false,
+      cell: ({ row: { original } }) => <Actions {...props} row={original} />,
+    },
+  ]
+  return { first, last }
+}

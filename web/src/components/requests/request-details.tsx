@@ -1,0 +1,93 @@
+import type { ReactNode } from 'react'
+import { Address } from '@/components/address'
+import { Money } from '@/components/money'
+import { Facts, type Fact } from '@/components/review-dialog'
+import { StatusBadge } from '@/components/status-badge'
+import { Timestamp } from '@/components/timestamp'
+import { Button } from '@/components/ui/button'
+import { Sheet, SheetContent } from '@/components/ui/sheet'
+import { RequestFlags } from './decision-dialog'
+import type { MoneyRequest, RequestActs } from './request'
+
+interface RequestDetailsProps<Row extends MoneyRequest> {
+  noun: 'deposit' | 'withdrawal'
+  row: Row
+  acts: RequestActs<Row>
+  /** What only this kind of request has, between the amount and the status. */
+  facts: Fact[]
+  memberFacts?: Fact[]
+  /** Why it cannot be approved. */
+  blocked?: string | null
+  buttons?: ReactNode
+  onClose: () => void
+}
+
+/** One request beside what is known of its member. */
+export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsProps<Row>) {
+  const { noun, row, acts, facts, memberFacts = [], blocked, buttons, onClose } = props
+  const pending = row.status === 'pending' && acts.forbidden === null
+  const decided: Fact[] = row.decided_at
+    ? [
+        { label: 'Decided', value: <Timestamp value={row.decided_at} exact /> },
+        { label: 'Decided by', value: row.decided_by_name ?? 'The member' },
+      ]
+    : []
+  return (
+    <Sheet open onOpenChange={(open) => !open && onClose()}>
+      <SheetContent
+        side="right"
+        title={`${noun === 'deposit' ? 'Deposit' : 'Withdrawal'} of ${row.username}`}
+        footer={
+          <>
+            {buttons}
+            {pending ? (
+              <>
+                <Button variant="outline" onClick={() => acts.onDecide(row, 'reject')}>
+                  Reject
+                </Button>
+                <Button
+                  variant="outline"
+                  aria-disabled={Boolean(blocked)}
+                  onClick={() => !blocked && acts.onDecide(row, 'approve')}
+                >
+                  Approve
+                </Button>
+              </>
+            ) : null}
+          </>
+        }
+      >
+        <div className="mb-4 text-compact empty:hidden">
+          <RequestFlags flags={row.flags} />
+        </div>
+        <h3 className="mb-2 text-section">Request</h3>
+        <Facts
+          facts={[
+            { label: 'User', value: row.username },
+            { label: 'Amount', value: <Money value={row.amount} className="font-semibold" /> },
+            ...facts,
+            { label: 'Status', value: <StatusBadge status={row.status} /> },
+            { label: 'Date', value: <Timestamp value={row.created_at} exact /> },
+            ...decided,
+            { label: 'Admin notes', value: row.admin_notes ?? 'None' },
+          ]}
+        />
+        <h3 className="mt-6 mb-2 text-section">Member</h3>
+        <Facts
+          facts={[
+            { label: 'Display name', value: row.display_name ?? 'None' },
+            { label: 'Email', value: row.email ?? 'N/A' },
+            {
+              label: 'Wallet',
+              value: row.trc20_wallet_address ? <Address value={row.trc20_wallet_address} copy /> : 'Not set',
+            },
+            { label: 'Package', value: <Money value={row.package_value} /> },
+            { label: 'Cash-in', value: <Money value={row.cash_in_amount} /> },
+            { label: 'Available', value: <Money value={row.available_balance} /> },
+            ...memberFacts,
+          ]}
+        />
+      </SheetContent>
+    </Sheet>
+  )
+}

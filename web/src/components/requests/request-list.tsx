@@ -1,0 +1,124 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { ColumnDef } from '@tanstack/react-table'
+import { RefreshCw } from 'lucide-react'
+import { useMemo, useState, type ReactNode } from 'react'
+import { DataTable } from '@/components/data-table/data-table'
+import { useTableState } from '@/components/data-table/table-state'
+import { EmptyState } from '@/components/empty-state'
+import { PageHead } from '@/components/page-head'
+import type { Fact } from '@/components/review-dialog'
+import { Button } from '@/components/ui/button'
+import { adminKey } from '@/lib/admin-overview'
+import { formatTime } from '@/lib/dates'
+import { useMoneyForbidden } from '@/lib/use-admin-role'
+import { DecisionDialog, RequestFlags } from './decision-dialog'
+import type { DecisionAction, ListRequest, MoneyRequest, RequestActs, RequestPage } from './request'
+import { StatusCounts } from './status-counts'
+import { useDecisions } from './use-decisions'
+
+interface RequestListProps<Row extends MoneyRequest> {
+  noun: 'deposit' | 'withdrawal'
+  title: string
+  load: (request: ListRequest) => Promise<RequestPage<Row>>
+  columnsOf: (acts: RequestActs<Row>) => ColumnDef<Row>[]
+  /** What the decision dialog repeats. */
+  factsOf: (row: Row) => Fact[]
+  noteOf?: (row: Row, action: DecisionAction) => ReactNode
+  decide: (row: Row, action: DecisionAction, reason: string) => Promise<void>
+  details: (row: Row, acts: RequestActs<Row>, onClose: () => void) => ReactNode
+}
+
+/** A list of requests for money: what waits, oldest first, and every decision that was made. */
+export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
+  const { noun, title, load, columnsOf, factsOf, noteOf, decide, details } = props
+  const table = useTableState({ sort: 'created_at.asc', filters: { status: 'pending' } })
+  const { page, pageSize, search, sort, filters } = table.state
+  const request: ListRequest = { page, pageSize, search, sort, status: filters.status ?? 'pending' }
+  const query = useQuery({
+    queryKey: [adminKey, noun, request],
+    queryFn: () => load(request),
+    placeholderData: keepPreviousData,
+    meta: { realm: 'administrator' },
+  })
+  const forbidden = useMoneyForbidden()
+  const rows = query.data?.items
+  const { open, start, close, markDecided, focusNext } = useDecisions<Row>(rows ?? [])
+  const [detailsId, setDetailsId] = useState<string | null>(null)
+  const shown = rows?.find((row) => row.id === detailsId)
+  const nouns = `${noun}s`
+
+  const acts = useMemo<RequestActs<Row>>(
+    () => ({ forbidden, onDetails: (row) => setDetailsId(row.id), onDecide: start }),
+    // `start` only sets state of this page.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [forbidden],
+  )
+  const columns = useMemo(() => columnsOf(acts), [columnsOf, acts])
+
+  return (
+    <>
+      <PageHead
+        title={title}
+        purpose={
+          table.state.filters.status === 'pending'
+            ? 'Requests waiting for a decision, oldest first.'
+            : `Every ${noun} request and its decision.`
+        }
+        actions={
+          <>
+            {query.dataUpdatedAt > 0 ? (
+              <span className="tabular text-compact text-muted-foreground">
+                Updated {formatTime(new Date(query.dataUpdatedAt))}
+              </span>
+            ) : null}
+            <Button
+              variant="outline"
+              size="compact"
+              busy={query.isRefetching && 'Refreshing...'}
+              onClick={() => void query.refetch()}
+            >
+              <RefreshCw aria-hidden />
+              Refresh
+            </Button>
+          </>
+        }
+      />
+      <div className="my-4">
+        <StatusCounts counts={query.data?.counts} table={table} />
+      </div>
+      <DataTable
+        name={nouns}
+        noun={nouns}
+        caption={title}
+        columns={columns}
+        query={query}
+        table={table}
+        rowId={(row) => row.id}
+        searchLabel={`Search ${nouns}`}
+        errorText={`Failed to load ${nouns}`}
+        loadingText={`Loading ${nouns}...`}
+        empty={
+          <EmptyState drawing="mooring" title={`No ${nouns} found`} text="Requests of members appear here." />
+        }
+        emptyFilteredTitle={`No ${nouns} found`}
+        rowNote={(row) => (row.flags.length > 0 ? <RequestFlags flags={row.flags} /> : null)}
+        selectedId={open?.row.id ?? detailsId}
+      />
+      {shown ? details(shown, acts, () => setDetailsId(null)) : null}
+      {open ? (
+        <DecisionDialog
+          noun={noun}
+          action={open.action}
+          amount={open.row.amount}
+          facts={factsOf(open.row)}
+          flags={open.row.flags}
+          note={noteOf?.(open.row, open.action)}
+          decide={(reason) => decide(open.row, open.action, reason)}
+          onClose={close}
+          onDecided={markDecided}
+          onCloseAutoFocus={focusNext}
+        />
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,54 @@
+import type { TablePage } from '@/components/data-table/types'
+import type { Decimal } from '@/lib/money'
+
+export type DecisionAction = 'approve' | 'reject'
+
+/** What stands out about a request. */
+export interface RequestFlag {
+  kind: string
+  text: string
+}
+
+export interface RequestCounts {
+  pending: number
+  approved: number
+  rejected: number
+}
+
+/** What deposit and withdrawal requests have in common for an administrator. Money is decimal text. */
+export interface MoneyRequest {
+  id: string
+  user_id: string
+  amount: Decimal
+  status: 'pending' | 'approved' | 'rejected'
+  admin_notes: string | null
+  created_at: string
+  decided_at: string | null
+  decided_by_name: string | null
+  username: string
+  display_name: string | null
+  email: string | null
+  available_balance: Decimal
+  cash_in_amount: Decimal
+  package_value: Decimal
+  trc20_wallet_address: string | null
+  flags: RequestFlag[]
+}
+
+export type RequestPage<Row extends MoneyRequest> = TablePage<Row> & { counts: RequestCounts }
+
+/** What can be done to a row; `forbidden` says why this role may not decide. */
+export interface RequestActs<Row extends MoneyRequest> {
+  forbidden: string | null
+  onDetails: (row: Row) => void
+  onDecide: (row: Row, action: DecisionAction) => void
+}
+
+/** What a list is asked for, as the functions take it. */
+export interface ListRequest extends Record<string, unknown> {
+  page: number
+  pageSize: number
+  search: string
+  sort: string
+  status: string
+}

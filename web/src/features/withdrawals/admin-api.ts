@@ -1,0 +1,22 @@
+import type { DecisionAction, ListRequest, MoneyRequest, RequestPage } from '@/components/requests/request'
+import type { Decimal } from '@/lib/money'
+import { administratorClient, callFunction } from '@/lib/supabase'
+
+/** A withdrawal request with what an administrator weighs. Money is decimal text. */
+export interface AdminWithdrawal extends MoneyRequest {
+  /** Frozen when the request was made; the member's present one may differ. */
+  wallet_address: string
+  available_after: Decimal
+  due_at: string | null
+  payout_reference: string | null
+}
+
+export async function listWithdrawals(request: ListRequest): Promise<RequestPage<AdminWithdrawal>> {
+  return callFunction(await administratorClient(), 'admin-list-withdrawals', request)
+}
+
+/** Decides once; asked again by the same administrator it answers the first result. */
+export async function decideWithdrawal(id: string, action: DecisionAction, reason: string): Promise<void> {
+  const body = { withdrawalId: id, action, reason }
+  await callFunction(await administratorClient(), 'admin-approve-withdrawal', body)
+}

@@ -1,0 +1,105 @@
+import type { ColumnDef } from '@tanstack/react-table'
+import { Address } from '@/components/address'
+import { Money } from '@/components/money'
+import type { RequestActs } from '@/components/requests/request'
+import { requestColumns } from '@/components/requests/request-columns'
+import { RequestDetails } from '@/components/requests/request-details'
+import { RequestList } from '@/components/requests/request-list'
+import { Change, type Fact } from '@/components/review-dialog'
+import { compare } from '@/lib/money'
+import { decideWithdrawal, listWithdrawals, type AdminWithdrawal } from './admin-api'
+
+/** The balance does not cover it: the approval would be refused. */
+function blockedText(row: AdminWithdrawal): string | null {
+  const uncovered = row.status === 'pending' && compare(row.available_balance, row.amount) < 0
+  return uncovered ? 'Insufficient available balance' : null
+}
+
+function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawal>[] {
+  const { first, last } = requestColumns<AdminWithdrawal>({ noun: 'withdrawal', acts, blocked: blockedText })
+  return [
+    ...first,
+    {
+      id: 'user_balance',
+      header: 'User Balance',
+      meta: { label: 'User Balance', align: 'right', phone: 'hidden' },
+      cell: ({ row: { original } }) => (
+        <span title="Cash-in: the member's approved deposits">
+          Package: <Money value={original.cash_in_amount} />
+        </span>
+      ),
+    },
+    {
+      id: 'wallet',
+      header: 'Wallet Address',
+      meta: { label: 'Wallet Address', phone: 'hidden' },
+      cell: ({ row: { original } }) => (
+        <span className="flex flex-col">
+          <Address value={original.wallet_address} short />
+          {blockedText(original) ? (
+            <span className="text-caption text-destructive">Insufficient available balance</span>
+          ) : null}
+        </span>
+      ),
+    },
+    ...last,
+  ]
+}
+
+function factsOf(row: AdminWithdrawal): Fact[] {
+  return [
+    {
+      label: 'Member',
+      value: (
+        <>
+          <span className="font-semibold">{row.display_name}</span> {row.username}
+        </>
+      ),
+    },
+    { label: 'Amount', value: <Money value={row.amount} className="font-semibold" /> },
+    { label: 'Address', value: <Address value={row.wallet_address} copy /> },
+    {
+      label: 'Available',
+      value: (
+        <Change from={<Money value={row.available_balance} />} to={<Money value={row.available_after} />} />
+      ),
+    },
+  ]
+}
+
+/** Withdrawals Management. */
+export function AdminWithdrawals() {
+  return (
+    <RequestList
+      noun="withdrawal"
+      title="Withdrawals Management"
+      load={listWithdrawals}
+      columnsOf={columnsOf}
+      factsOf={factsOf}
+      noteOf={(_row, action) =>
+        action === 'approve' ? 'Approving records the payout; it does not send USDT.' : undefined
+      }
+      decide={(row, action, reason) => decideWithdrawal(row.id, action, reason)}
+      details={(row, acts, onClose) => (
+        <RequestDetails
+          noun="withdrawal"
+          row={row}
+          acts={acts}
+          blocked={blockedText(row)}
+          facts={[
+            { label: 'Pay to', value: <Address value={row.wallet_address} copy /> },
+            ...(row.payout_reference
+              ? [
+                  {
+                    label: 'Payout',
+                    value: <span className="font-mono text-compact">{row.payout_reference}</span>,
+                  },
+                ]
+              : []),
+          ]}
+          onClose={onClose}
+        />
+      )}
+    />
+  )
+}

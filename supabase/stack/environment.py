@@ -20,8 +20,9 @@ MAILS = {
 NOTICES = {
     "PASSWORD_CHANGED": ("password_changed", "Your password was changed"),
     "EMAIL_CHANGED": ("email_changed", "Your e-mail address was changed"),
-    "MFA_FACTOR_ENROLLED": ("mfa_factor_enrolled", "Two-step sign-in was switched on"),
-    "MFA_FACTOR_UNENROLLED": ("mfa_factor_unenrolled", "Two-step sign-in was switched off"),
+    "MFA_FACTOR_ENROLLED": ("mfa_factor_enrolled", "An authenticator was added"),
+    "MFA_FACTOR_UNENROLLED": ("mfa_factor_unenrolled", "An authenticator was removed"),
+    "SIGN_IN_BLOCKED": ("sign_in_blocked", "Sign-in was paused"),
 }
 
 
@@ -125,7 +126,14 @@ def _mail_texts(settings: Settings) -> dict[str, str]:
 def _limits(settings: Settings) -> dict[str, str]:
     """None in the reference profile: without the header GoTrue counts no addresses."""
     if settings.reference:
-        return {"GOTRUE_SMTP_MAX_FREQUENCY": "1s", "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000000"}
+        return {
+            "GOTRUE_SMTP_MAX_FREQUENCY": "1s",
+            "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000000",
+            "HARBORLINE_AUTH_FAILURE_LIMIT": "0",
+            "HARBORLINE_AUTH_PASSWORD_CHANGE_WINDOW": "0",
+            "HARBORLINE_AUTH_REFUSE_COMMON_PASSWORDS": "false",
+            "HARBORLINE_AUTH_REFUSE_USED_TOTP": "false",
+        }
     return {
         "GOTRUE_SMTP_MAX_FREQUENCY": "60s",
         "GOTRUE_RATE_LIMIT_EMAIL_SENT": "300",

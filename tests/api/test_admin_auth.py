@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyotp
@@ -57,6 +58,24 @@ def test_the_eleventh_guess_is_refused_even_when_right(people: People, visitor: 
     last = login(visitor, email)
     assert last.status_code == 429
     assert last.json()["code"] == "too_many_attempts"
+
+
+def test_an_address_that_guesses_many_accounts_is_refused(people: People, visitor: Caller) -> None:
+    def guess(number: int) -> int:
+        # The gateway overwrites what a client says about its address.
+        forged = {"x-real-ip": f"10.0.0.{number}", "x-forwarded-for": f"10.0.0.{number}"}
+        body = {"action": "login", "email": f"nobody-{number}@example.com", "password": "x"}
+        return visitor.http.post("/functions/v1/admin-auth", json=body, headers=forged).status_code
+
+    statuses = [guess(number) for number in range(24)]
+    assert statuses == [401] * 20 + [429] * 4
+
+
+def test_parallel_guesses_are_counted_one_by_one(people: People, visitor: Caller) -> None:
+    email = people.account("finance_admin")
+    with ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(lambda n: login(visitor, email, f"wrong-{n}").status_code, range(16)))
+    assert sorted(statuses) == [401] * 10 + [429] * 6
 
 
 def test_failures_are_kept_where_restarts_do_not_forget_them(

@@ -148,8 +148,8 @@ begin
         at := 'infinity';
         id := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
     elsif p_cursor ~ '\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then
-        at := pg_catalog.split_part(p_cursor, '_', 1);
-        id := pg_catalog.split_part(p_cursor, '_', 2);
+        at := pg_catalog.split_part(p_cursor, '_', 1)::timestamptz;
+        id := pg_catalog.split_part(p_cursor, '_', 2)::uuid;
     else
         perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
     end if;

@@ -76,7 +76,7 @@ declare
     v_ids uuid[];
 begin
     if v_rows <= 0 then
-        return '{}';
+        return '{}'::uuid[];
     end if;
     if v_offset <= p_total / 2 then
         execute pg_catalog.format('select array(select r.id %s order by %s offset %s limit %s)', p_from, p_order, v_offset, v_rows)
@@ -91,3 +91,28 @@ end
 $$;
 comment on function private.page_of(text, text, text, private.list_request, bigint) is
 'Ids of one page, in order. p_from is a from clause over r written in these migrations (never input); $1 is the search pattern, $2 the status, $3 the type.';
+
+create function private.found_page(
+    p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
+    out ids uuid[], out total bigint, out more boolean
+)
+language plpgsql stable set search_path = '' as $$
+declare
+    v_found uuid[];
+begin
+    execute pg_catalog.format('select array(select r.id %s limit 10001)', p_from)
+    into v_found using (p_request).pattern, (p_request).status, (p_request).kind;
+    total := pg_catalog.cardinality(v_found)::bigint;
+    if total > 10000 then
+        more := true;
+        total := 10000::bigint;
+        ids := private.page_of(p_walk, p_order, p_reversed, p_request, total);
+        return;
+    end if;
+    execute pg_catalog.format(
+        'select array(select r.id from %s as r where r.id = any($1) order by %s offset $2 limit $3)', p_table, p_order
+    ) into ids using v_found, ((p_request).page - 1)::bigint * (p_request).page_size, (p_request).page_size;
+end
+$$;
+comment on function private.found_page(text, text, text, text, text, private.list_request) is
+'One page of what a search finds, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests row by row in the order of the list; both are written in these migrations (never input).';

@@ -225,7 +225,7 @@ begin
         )
         $query$, p_table, p_text_column
     ) into v_found using (p_request).pattern, (p_request).status;
-    total := pg_catalog.cardinality(v_found);
+    total := pg_catalog.cardinality(v_found)::bigint;
     if total > 10000 then
         more := true;
         total := 10000;

@@ -1,0 +1,155 @@
+-- The journal as administrators read it. Its totals come from kept figures: deposits and withdrawals are counted
+-- by status already; the bonus rows are counted here, with each statement that posts some.
+
+insert into private.counters (name, value)
+select 'bonus_transactions', count(*) from public.transactions as t where t.transaction_type = 'bonus'
+union all
+select 'bonus_volume', coalesce(sum(abs(t.amount)), 0) from public.transactions as t where t.transaction_type = 'bonus';
+
+create function private.transactions_counted() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    insert into private.counter_deltas (name, delta)
+    select c.name, c.delta
+    from (
+        select count(*) as rows, sum(pg_catalog.abs(n.amount)) as volume from added as n where n.transaction_type = 'bonus'
+    ) as s
+    cross join lateral (values ('bonus_transactions', s.rows), ('bonus_volume', s.volume)) as c (name, delta)
+    where c.delta <> 0;
+    return null;
+end
+$$;
+comment on function private.transactions_counted() is 'Counts new bonus rows of the journal and their absolute amounts.';
+create trigger _500_counted after insert on public.transactions
+referencing new table as added for each statement execute function private.transactions_counted();
+
+create function private.transaction_counts() returns table (transaction_type text, status text, rows bigint)
+language sql stable set search_path = '' as $$
+    select c.transaction_type, c.status, c.rows::bigint
+    from (
+        values
+        ('deposit', 'pending', private.counter('pending_deposits')),
+        ('deposit', 'failed', private.counter('deposits_rejected_count')),
+        ('deposit', 'completed', private.counter('deposits_approved_count') + (
+            select count(*) from private.corrections as v where v.kind = 'void_deposit' and v.confirmed_by is not null
+        )),
+        ('withdrawal', 'pending', private.counter('pending_withdrawals')),
+        ('withdrawal', 'failed', private.counter('withdrawals_rejected_count')),
+        ('withdrawal', 'completed', private.counter('withdrawals_approved_count') + (
+            select count(*) from private.corrections as v where v.kind = 'void_withdrawal' and v.confirmed_by is not null
+        )),
+        ('bonus', 'completed', private.counter('bonus_transactions'))
+    ) as c (transaction_type, status, rows)
+$$;
+comment on function private.transaction_counts() is 'Rows of the journal by type and status. A voided request has one row more, the one that takes it back.';
+
+create function private.completed_volume() returns numeric
+language sql stable set search_path = '' as $$
+    select private.counter('deposits_approved') + private.counter('withdrawals_approved') + private.counter('bonus_volume')
+        -- What was voided is in the journal twice, there and back, and in the kept figures not at all.
+        + 2 * coalesce((
+            select sum(pg_catalog.abs(t.amount))
+            from private.corrections as v inner join public.transactions as t on v.id = t.reference_id
+            where v.confirmed_by is not null
+        ), 0)
+$$;
+comment on function private.completed_volume() is
+'Sum of the absolute amounts of completed journal rows.';
+
+create function private.id_range(p_search text, out first uuid, out last uuid)
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_digits text := pg_catalog.replace(pg_catalog.lower(pg_catalog.btrim(p_search)), '-', '');
+begin
+    if v_digits ~ '\A[0-9a-f]{4,32}\Z' then
+        first := pg_catalog.rpad(v_digits, 32, '0')::uuid;
+        last := pg_catalog.rpad(v_digits, 32, 'f')::uuid;
+    end if;
+end
+$$;
+comment on function private.id_range(text) is 'The ids that begin with what was typed, from four digits on; null when it is no beginning of an id.';
+
+create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_request private.list_request := private.read_filters(p_filters, array['created_at']);
+    v_from constant text := 'from public.transactions as r where ($2 is null or r.status::text = $2) and ($3 is null or r.transaction_type::text = $3)';
+    v_order text := 'r.created_at, r.id';
+    v_reversed text := 'r.created_at desc, r.id desc';
+    v_range record;
+    v_page record;
+    v_items jsonb;
+    v_cards record;
+begin
+    perform private.require_admin();
+    if v_request.status not in ('completed', 'pending', 'failed') or v_request.kind not in ('deposit', 'withdrawal', 'bonus') then
+        perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
+    end if;
+    if v_request.descending then
+        select v_reversed, v_order into v_order, v_reversed;
+    end if;
+    select
+        coalesce(sum(c.rows), 0) as rows,
+        coalesce(sum(c.rows) filter (where c.status = 'completed'), 0) as completed,
+        coalesce(sum(c.rows) filter (
+            where (v_request.status is null or c.status = v_request.status)
+                and (v_request.kind is null or c.transaction_type = v_request.kind)
+        ), 0)::bigint as filtered
+    into v_cards
+    from private.transaction_counts() as c;
+    if v_request.pattern is null then
+        select private.page_of(v_from, v_order, v_reversed, v_request, v_cards.filtered) as ids, v_cards.filtered as total, null::boolean as more
+        into v_page;
+    else
+        select * into v_range from private.id_range(p_filters ->> 'search');
+        v_page := private.found_page(
+            'public.transactions',
+            v_from || pg_catalog.format(
+                $query$ and r.id in (
+                    select t.id from private.profiles as p inner join public.transactions as t on p.user_id = t.user_id
+                    where private.searchable(p.username, p.display_name, p.email) like $1
+                    union all
+                    select t.id from public.transactions as t where t.reference_id between %L and %L
+                )$query$, v_range.first, v_range.last
+            ),
+            v_from || pg_catalog.format(
+                $query$ and (
+                    exists (
+                        select from private.profiles as p
+                        where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
+                    )
+                    or r.reference_id between %L and %L
+                )$query$, v_range.first, v_range.last
+            ),
+            v_order, v_reversed, v_request
+        );
+    end if;
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object(
+            'id', t.id,
+            'user_id', t.user_id,
+            'username', p.username,
+            'email', p.email,
+            'amount', private.money(t.amount),
+            'transaction_type', t.transaction_type,
+            'status', t.status,
+            'reference_id', t.reference_id,
+            'created_at', t.created_at
+        ) order by u.place
+    )
+    into v_items
+    from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
+    inner join public.transactions as t on u.id = t.id
+    inner join private.profiles as p on t.user_id = p.user_id;
+    return pg_catalog.jsonb_build_object(
+        'items', coalesce(v_items, '[]'),
+        'total', v_page.total,
+        'cards', pg_catalog.jsonb_build_object(
+            'total', v_cards.rows, 'completed', v_cards.completed, 'total_volume', private.money(private.completed_volume())
+        )
+    ) || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
+end
+$$;
+comment on function public.list_transactions(jsonb) is
+'Administrators: the journal, newest first. Filters: page, pageSize, search (member, beginning of a reference id), type, status, sort (created_at). Errors: forbidden, session_ended, invalid_filter.';
+grant execute on function public.list_transactions(jsonb) to platform_admin;

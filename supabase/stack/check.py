@@ -19,7 +19,8 @@ from pg_catalog.pg_proc as p
 inner join pg_catalog.pg_language as l on l.oid = p.prolang and l.lanname = 'plpgsql'
 left join pg_catalog.pg_trigger as t on t.tgfoid = p.oid and not t.tgisinternal
 cross join lateral extensions.plpgsql_check_function_tb(
-    p.oid, coalesce(t.tgrelid, 0), other_warnings => true, extra_warnings => false, security_warnings => true
+    p.oid, coalesce(t.tgrelid, 0), oldtable => t.tgoldtable, newtable => t.tgnewtable,
+    other_warnings => true, extra_warnings => false, security_warnings => true
 ) as c
 where p.pronamespace::regnamespace::text in ({schemas})
     and (p.prorettype <> 'trigger'::regtype or t.oid is not null)
@@ -48,8 +49,8 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
         Check("mypy", _tool("mypy")),
         Check("import-linter", _tool("lint-imports")),
         Check("vulture", _tool("vulture")),
-        Check("sqlfluff", _tool("sqlfluff", "lint", "--processes", "2", "sql", "supabase/bootstrap")),
-        Check("squawk", _tool("squawk", *map(str, sorted((ROOT / "sql" / "migrations").glob("*.sql"))))),
+        Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
+        Check("squawk", _tool("squawk", f"--exclude={','.join(SQUAWK_OFF)}", *_migrations())),
         Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
         Check("generated files", lambda: _drift(generator.files())),
         Check(
@@ -61,6 +62,16 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
     ]
 
 
+# The CLI runs each migration in one transaction on an installation that is closed meanwhile, so rules for changes
+# beside running traffic do not apply; narrow integers are measured, and the domain's constraint never changes.
+SQUAWK_OFF = (
+    "prefer-robust-stmts",
+    "require-concurrent-index-creation",
+    "require-lock-timeout",
+    "require-statement-timeout",
+    "prefer-bigint-over-int",
+    "ban-create-domain-with-constraint",
+)
 LINT = (f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error")
 ADVISORS = ("--type=all", "--level=warn", "--fail-on=error")
 
@@ -84,6 +95,10 @@ def _complaint(check: Check) -> str:
         return check.complaint()
     except Stop as refusal:
         return str(refusal)
+
+
+def _migrations() -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in sorted((ROOT / "sql" / "migrations").glob("*.sql"))]
 
 
 def _tool(name: str, *arguments: str, fix: str = "") -> Callable[[], str]:

@@ -45,14 +45,7 @@ class Generator:
     def types(self) -> str:
         """Row types of schema public, formatted as the web's other sources."""
         url = self.keys.database_url("postgres")
-        command: list[str | Path] = [
-            SUPABASE,
-            "gen",
-            "types",
-            "--lang=typescript",
-            f"--remote={url}",
-            "--schema=public",
-        ]
+        arguments = ["gen", "types", "--lang=typescript", f"--remote={url}", "--schema=public"]
         raw = run([SUPABASE, *arguments], self.log, cwd=ROOT, env=cli_environment())
         prettier = ROOT / "web" / "node_modules" / ".bin" / "prettier"
         return run([prettier, "--stdin-filepath", TYPES_FILE], self.log, cwd=ROOT / "web", stdin=raw)

@@ -62,8 +62,8 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
     ]
 
 
-# The CLI runs each migration in one transaction on an installation that is closed meanwhile, so rules for changes
-# beside running traffic do not apply; narrow integers are measured, and the domain's constraint never changes.
+# The CLI runs each migration in one transaction on an installation that is closed meanwhile, so rules for
+# changes beside running traffic do not apply. Narrow integers are measured; domain constraints stay.
 SQUAWK_OFF = (
     "prefer-robust-stmts",
     "require-concurrent-index-creation",

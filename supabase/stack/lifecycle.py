@@ -27,7 +27,12 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
             _lay_foundation(settings, keys, postgres, log)
     else:
         _lay_foundation(settings, keys, postgres, log)
-    web.build(log)
+    try:
+        web.build(log)
+    except Stop as error:
+        if not (web.WEB / "dist" / "index.html").exists():
+            raise
+        print(f"  ! {error}")
     supervisor, wanted = Supervisor(settings), services.describe(settings, keys)
     database = Database(settings, keys, postgres, log)
     if not supervisor.is_running():

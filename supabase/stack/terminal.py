@@ -69,7 +69,7 @@ def run(
         result = subprocess.run(
             arguments,
             cwd=cwd,
-            env=dict(env) if env is not None else None,
+            env={**(os.environ if env is None else env), "NO_COLOR": "1"},
             input=stdin if stdin is not None else "",
             text=True,
             capture_output=True,

@@ -108,7 +108,7 @@ def _add_routes(app: FastAPI) -> None:
     ):
         app.include_router(router)
 
-    @app.get("/status", tags=["maintenance"])
+    @app.get("/status", tags=["maintenance"], response_class=Response)
     async def status() -> Response:
         """Is the process there?"""
         return Response(status_code=200)

@@ -131,7 +131,7 @@ def of_database(error: psycopg.Error) -> StorageError:
             544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
         )
     if isinstance(error, pg.InsufficientPrivilege):
-        return row_security()
+        return _of_privilege(error.diag.message_primary or "")
     if isinstance(error, pg.ForeignKeyViolation):
         return related_resource()
     if isinstance(error, psycopg.DataError) and error.sqlstate is None:
@@ -141,3 +141,10 @@ def of_database(error: psycopg.Error) -> StorageError:
         if refusal:
             return StorageError(refusal.status, refusal.code, refusal.message, refusal.code, refusal.status)
     return StorageError(500, "InternalError", "Internal Server Error", "InternalError", 500)
+
+
+def _of_privilege(message: str) -> StorageError:
+    """PostgreSQL's own words become the API's sentence; a trigger's sentence reaches the person."""
+    if message.startswith(("new row violates", "permission denied", "must be owner")):
+        return row_security()
+    return access_denied(message)

@@ -1,0 +1,120 @@
+"""The bucket of receipts: named by member and time, never replaced or removed, not too many, never public."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from tests.api.conftest import Owner
+from tests.support.files import HTML, PDF, SVG, png
+from tests.support.people import Administrator, Member
+
+AN_HOUR_FULL = "You have uploaded 10 receipts within an hour. Try again later."
+
+
+def put(member: Member, name: str, content: bytes, verb: str = "POST", **headers: str) -> httpx.Response:
+    """Upload below the member's folder, or anywhere by a name with a leading slash."""
+    path = name[1:] if name.startswith("/") else f"{member.user_id}/{name}"
+    named = {"content-type": "image/png"} | {key.replace("_", "-"): value for key, value in headers.items()}
+    return member.http.request(verb, f"/storage/v1/object/receipts/{path}", content=content, headers=named)
+
+
+def stored(owner: Owner, member: Member) -> int:
+    """How many receipts of a member there are."""
+    row = owner.execute(
+        "select count(*) as n from storage.objects where bucket_id = 'receipts' and owner_id = %s",
+        [member.user_id],
+    ).fetchone()
+    return int(row["n"]) if row else 0
+
+
+def test_the_stored_address_opens_nothing(member: Member) -> None:
+    url = member.receipt()
+    for answer in (httpx.get(url, timeout=20), member.http.get(url), httpx.head(url, timeout=20)):
+        assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "receipt.png",
+        "123456789.png",
+        "12345678901234567.png",
+        "1234567890.gif",
+        "1234567890.png.html",
+        "1234567890",
+        "sub/1234567890.png",
+        "/1234567890.png",
+        "/00000000-0000-4000-8000-000000000000/1234567890.png",
+        "1234567890.PNG",
+    ],
+)
+def test_other_names_are_refused(owner: Owner, member: Member, name: str) -> None:
+    answer = put(member, name, png())
+    assert (answer.status_code, answer.json()["statusCode"]) == (400, "403")
+    assert stored(owner, member) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (SVG, "image/svg+xml"),
+        (HTML, "text/html"),
+        (HTML, "image/png"),
+        (PDF, "image/png"),
+        (b"GIF89a", "image/gif"),
+    ],
+)
+def test_other_files_are_refused(owner: Owner, member: Member, content: bytes, kind: str) -> None:
+    answer = put(member, "1234567890.png", content, content_type=kind)
+    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidMimeType")
+    assert stored(owner, member) == 0
+
+
+def test_a_receipt_stays_as_it_is(owner: Owner, member: Member) -> None:
+    first = png()
+    put(member, "1234567890.png", first).raise_for_status()
+    refused = [
+        put(member, "1234567890.png", png()),
+        put(member, "1234567890.png", png(), x_upsert="true"),
+        put(member, "1234567890.png", png(), verb="PUT"),
+        member.http.delete(f"/storage/v1/object/receipts/{member.user_id}/1234567890.png"),
+        member.http.post(
+            "/storage/v1/object/move",
+            json={
+                "bucketId": "receipts",
+                "sourceKey": f"{member.user_id}/1234567890.png",
+                "destinationKey": f"{member.user_id}/1234567891.png",
+            },
+        ),
+    ]
+    assert [answer.status_code for answer in refused] == [400] * len(refused)
+    kept = member.http.get(f"/storage/v1/object/receipts/{member.user_id}/1234567890.png")
+    assert kept.content == first
+    assert stored(owner, member) == 1
+
+
+def test_ten_an_hour_even_at_once(owner: Owner, member: Member) -> None:
+    start = time.time_ns() // 1_000_000
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda n: put(member, f"{start + n}.png", png()), range(14)))
+    taken = [answer for answer in answers if answer.status_code == 200]
+    assert len(taken) == stored(owner, member) == 10
+    assert {answer.json()["message"] for answer in answers if answer.status_code != 200} == {AN_HOUR_FULL}
+
+
+@pytest.mark.parametrize("status", ["suspended", "disabled"])
+def test_a_blocked_member_is_refused_at_once(member: Member, superior: Administrator, status: str) -> None:
+    member.receipt()
+    change = {"profileId": member.profile_id, "account_status": status, "reason": "a test"}
+    superior.function("admin-update-member", change).raise_for_status()
+    for answer in (
+        put(member, "1234567890.png", png()),
+        member.http.post("/storage/v1/object/list/receipts", json={"prefix": member.user_id}),
+        member.http.get(f"/storage/v1/object/receipts/{member.user_id}/1.png"),
+    ):
+        body = answer.json()
+        assert answer.status_code in (401, 403)
+        assert body["statusCode"] == str(answer.status_code)
+        assert body["code"] in (f"account_{status}", "session_ended")

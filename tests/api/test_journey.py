@@ -34,7 +34,7 @@ def newcomer(client: Client, mailbox: Mailbox, sponsor: Member) -> dict[str, Any
     client.auth.sign_up({"email": email, "password": PASSWORD, "options": {"data": data}})
     assert client.auth.get_session() is None, "nobody is signed in before the address is confirmed"
     letter = mailbox.wait_for(email)
-    assert name in letter["text"], "the confirmation names the username"
+    assert name in letter["html"], "the confirmation names the username"
     opened = httpx.get(mailbox.link_in(letter))
     assert opened.status_code == 303
     assert "access_token=" in opened.headers["location"]

@@ -30,8 +30,6 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
     try:
         web.build(log)
     except Stop as error:
-        if not (web.WEB / "dist" / "index.html").exists():
-            raise
         print(f"  ! {error}")
     supervisor, wanted = Supervisor(settings), services.describe(settings, keys)
     database = Database(settings, keys, postgres, log)

@@ -1,6 +1,7 @@
 """Builds the web app when its sources changed."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 from settings import ROOT
@@ -19,7 +20,11 @@ def build(log: Path) -> None:
         if (WEB / "dist" / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
             return
         with step("Web app: build"):
-            run(["npm", "run", "build"], log, cwd=WEB)
+            # Beside what is served now, which a failed build must not take away.
+            draft, served = WEB / "node_modules" / ".build", WEB / "dist"
+            run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"], log, cwd=WEB)
+            shutil.rmtree(served, ignore_errors=True)
+            draft.rename(served)
             stamp.write_text(digest)
 
 

@@ -6,7 +6,7 @@ import { RiskLine } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
 import type { MemberProfile } from '@/lib/member'
-import { referralLink } from '@/lib/referral'
+import { referralLink } from '@/lib/referral-link'
 import { toasts } from '@/lib/toast-queue'
 import { ShareButton } from './share-button'
 

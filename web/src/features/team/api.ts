@@ -1,0 +1,146 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { ChartRange } from '@/components/chart-card'
+import type { Bucket } from '@/lib/chart-period'
+import { unwrap } from '@/lib/errors'
+import { memberKey } from '@/lib/member'
+import type { Decimal } from '@/lib/money'
+import { memberClient } from '@/lib/supabase'
+
+export type PairState = 'paying' | 'blocked' | 'open' | 'no_rate'
+
+export interface PairChild {
+  id: string
+  username: string | null
+  display_name: string | null
+  package_value: Decimal
+  funded: boolean
+}
+
+export interface Pairing {
+  pair_number: number
+  left_child: PairChild
+  right_child: PairChild | null
+  /** null while the pair has one child only. */
+  pair_volume: Decimal | null
+  rate: Decimal
+  user_bonus: Decimal
+  state: PairState
+  state_text: string
+}
+
+export interface PairingPage {
+  items: Pairing[]
+  pairs: number
+  next: number | null
+  /** Of the paying pairs, all of them. */
+  totals: { total_volume: Decimal; total_user_bonus: Decimal; paying_pairs: number }
+}
+
+export const pairingsQuery = infiniteQueryOptions({
+  queryKey: [memberKey, 'pairings'],
+  queryFn: async ({ pageParam }) =>
+    unwrap(await (await memberClient()).rpc('get_pairings', { p_after: pageParam, p_limit: 50 })) as unknown as PairingPage,
+  initialPageParam: 0,
+  getNextPageParam: (last) => last.next,
+})
+
+export interface NetworkSummary {
+  member_count: number
+  team_count: number
+  total_packages: Decimal
+  total_referral: Decimal
+  total_pairing: Decimal
+  total_override: Decimal
+  total_user: Decimal
+  total_company_profit: Decimal
+  profit_percentage: Decimal
+  as_of: string
+}
+
+export const networkQuery = queryOptions({
+  queryKey: [memberKey, 'network'],
+  queryFn: async () => unwrap(await (await memberClient()).rpc('get_network_summary')) as unknown as NetworkSummary,
+})
+
+export interface TeamGrowth {
+  from: string
+  to: string
+  bucket: Bucket
+  points: { start: string; members: number; funded: number }[]
+}
+
+export function growthQuery(range: ChartRange) {
+  return queryOptions({
+    queryKey: [memberKey, 'team-growth', range],
+    queryFn: async () => unwrap(await (await memberClient()).rpc('get_team_growth', { p_range: range })) as unknown as TeamGrowth,
+  })
+}
+
+export interface TreeNode {
+  id: string
+  username: string | null
+  display_name: string | null
+  /** From 1, among the sponsor's direct referrals; null at the top. */
+  position: number | null
+  pair_number: number | null
+  package_value: Decimal
+  funded: boolean
+  direct_referrals: number
+  created_at: string
+}
+
+export interface TreeChild extends TreeNode {
+  pair_state: PairState
+  blocked_by: string | null
+}
+
+export interface PathStep {
+  id: string
+  username: string | null
+  display_name: string | null
+}
+
+export interface TreePage {
+  root: TreeNode
+  /** From the member down to the root. */
+  path: PathStep[]
+  items: TreeChild[]
+  total: number
+  /** The position after which the next page begins. */
+  next: number | null
+}
+
+/** Children of one page; the server always sends whole pairs. */
+export const treePageSize = 50
+
+/** One member and a page of the direct referrals after a position. null is the signed-in member. */
+export function treeQuery(root: string | null, after: number) {
+  return queryOptions({
+    queryKey: [memberKey, 'tree', root, after],
+    queryFn: async () =>
+      unwrap(
+        await (await memberClient()).rpc('get_team_tree', { p_root: root, p_after: after, p_limit: treePageSize }),
+      ) as unknown as TreePage,
+  })
+}
+
+const mostFound = 10
+
+/** People in the member's own line whose username or name holds the text. Others are not visible to begin with. */
+export function teamSearchQuery(text: string) {
+  const pattern = `%${text.replaceAll(/[%_\\,()"*]/g, '')}%`
+  return queryOptions({
+    queryKey: [memberKey, 'team-search', text],
+    queryFn: async () => {
+      const client = await memberClient()
+      const answer = await client
+        .from('profiles')
+        .select('id, username, display_name')
+        .or(`username.ilike."${pattern}",display_name.ilike."${pattern}"`)
+        .order('created_at')
+        .limit(mostFound)
+      return unwrap(answer) as unknown as PathStep[]
+    },
+    enabled: text.length >= 2,
+  })
+}

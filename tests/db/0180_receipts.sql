@@ -1,0 +1,56 @@
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+create function actors.put(p_name text, p_user text default null) returns text language sql as $$
+    select format('insert into storage.objects (bucket_id, name, owner_id, metadata) values (%L, %L, %L, %L)',
+        'receipts', p_name, coalesce(user_id(p_user), auth.uid()), '{"mimetype": "image/png", "size": 1000}')
+$$;
+grant execute on all functions in schema actors to public;
+
+select results_eq($$ select public, file_size_limit, allowed_mime_types from storage.buckets where id = 'receipts' $$,
+    $$ values (false, 5242880::bigint, array['image/png', 'image/jpeg', 'image/webp', 'application/pdf']) $$, 'the bucket is private, small and knows four types');
+
+-- A member
+select act_as('freya');
+select lives_ok(put(user_id('freya') || '/1700000000.png'), 'a member stores a receipt in the own folder');
+select throws_ok(put(n), '42501', null, 'not stored: ' || n)
+from unnest(array[user_id('ask') || '/1700000000.png', '1700000000.png', user_id('freya') || '/x.png', user_id('freya') || '/1700000000.svg', user_id('freya') || '/1700000000.html',
+    user_id('freya') || '/1700000000', user_id('freya') || '/../1700000000.png', user_id('freya') || '/a/1700000000.png', user_id('freya') || '/17000000001234567.png',
+    user_id('freya') || E'/1700000000.png\n', user_id('freya') || '//1700000000.png']) as n;
+select throws_ok(put(user_id('freya') || '/1700000009.png', 'ask'), '42501', null, 'nor in another member''s name');
+select throws_ok(put(user_id('freya') || '/1700000000.png'), '23505', null, 'nothing is overwritten');
+select is((select count(*) from storage.objects where bucket_id = 'receipts'), 1::bigint, 'the member sees it');
+update storage.objects set name = user_id('freya') || '/1700000001.png' where bucket_id = 'receipts';
+select lives_ok(put(user_id('freya') || '/17000001' || to_char(i, 'FM00') || '.png'), 'receipt ' || i + 1) from generate_series(1, 9) as i;
+select throws_ok(put(user_id('freya') || '/1700000200.png'), '42501', 'You have uploaded 10 receipts within an hour. Try again later.', 'the eleventh within an hour is refused');
+select act_as('ask');
+select is_empty($$ select 1 from storage.objects where bucket_id = 'receipts' $$, 'another member sees none');
+select act_as('anonymous');
+select is_empty($$ select 1 from storage.objects where bucket_id = 'receipts' $$, 'a visitor sees none');
+select throws_ok($$ insert into storage.objects (bucket_id, name, owner_id) values ('receipts', 'x', null) $$, '42501', null, 'and stores none');
+
+-- The storage service writes as service_role: the same rules
+select act_as_owner();
+select is((select name from storage.objects where bucket_id = 'receipts' and owner_id = user_id('freya')::text order by name limit 1), user_id('freya') || '/1700000000.png', 'no name was changed');
+set local role service_role;
+select throws_ok(put(user_id('freya') || '/../../etc/passwd', 'freya'), '42501', 'A receipt is named by your own id and the time.', 'a name is checked whoever writes');
+select throws_ok($$ update storage.objects set owner_id = 'x' where bucket_id = 'receipts' $$, '42501', 'Receipts are kept as they are.', 'a receipt is not moved');
+reset role;
+update storage.objects set created_at = now() - interval '1 day' where bucket_id = 'receipts';
+select lives_ok(put(user_id('freya') || '/17000003' || to_char(i, 'FM00') || '.png', 'freya'), 'receipt ' || i + 10) from generate_series(1, 10) as i;
+update storage.objects set created_at = now() - interval '1 day' where bucket_id = 'receipts';
+select throws_ok(put(user_id('freya') || '/1700000500.png', 'freya'), '42501', 'You have stored 20 receipts or 50 MB. Contact support to add more.', 'twenty are enough');
+
+-- Who opens receipts
+select claims_deposit('ask', 50);
+select act_as('elin');
+select is(find_receipt(receipt_url) ->> 'bucket', 'receipts', 'finance finds a deposit''s receipt') from deposits where user_id = user_id('ask');
+select refuses(format('select find_receipt(%L)', u), 404, 'not_found', 'There is no deposit with this receipt.', 'not a receipt: ' || u)
+from unnest(array['http://127.0.0.1:5432', 'file:///etc/passwd', 'http://h/storage/v1/object/public/other/x.png', '../../x', 'http://h/object/public/receipts/' || user_id('freya') || '/1700000000.png', '']) as u;
+select act_as('sam');
+select refuses($$ select find_receipt('x') $$, 403, 'forbidden', 'A support admin cannot do this.', 'support opens none');
+select act_as_owner();
+select is((select count(*) from private.audit_log where action = 'deposit.receipt_opened' and actor = 'admin:' || user_id('elin')), 1::bigint, 'opening one is audited');
+select * from finish();
+rollback;

@@ -1,0 +1,122 @@
+-- A member's money in one list: merged, newest first, paged, and nobody else's.
+begin;
+\ir ../support/actors.sql
+select plan(17);
+
+-- Rita sponsors Ann and Ben (pair 1) and Zoe; Ann and Ben paid.
+select join_as('rita');
+select complete('rita');
+select join_as('ann', 'rita');
+select join_as('ben', 'rita');
+select join_as('stranger');
+select complete('ann');
+select complete('ben');
+select pays('rita', 500);
+select pays('ann', 250);
+select pays('ben', 100);
+select act_as('rita');
+insert into public.withdrawals (user_id, amount, wallet_address)
+values (user_id('rita'), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+
+create function pg_temp.items(p_history jsonb) returns setof text language sql as $$
+    select concat_ws(' ', i ->> 'transaction_type', i ->> 'amount', i ->> 'status', i ->> 'counterparty')
+    from jsonb_array_elements(p_history -> 'items') as i
+$$;
+grant execute on function pg_temp.items(jsonb) to public;
+
+select set_eq(
+    $$ select pg_temp.items(public.get_transaction_history()) $$,
+    array[
+        'deposit 500.00 approved',
+        'referral bonus 12.50 completed ann',
+        'referral bonus 5.00 completed ben',
+        'pairing bonus 140.00 completed ben',
+        'withdrawal -100.00 pending T9yD14...uWwb'
+    ],
+    'deposits, withdrawals (negative) and bonuses stand in one list, each once'
+);
+select is(
+    (select i - array['id', 'user_id', 'created_at'] from jsonb_array_elements(public.get_transaction_history('pairing bonus') -> 'items') as i),
+    '{
+        "amount": "140.00", "transaction_type": "pairing bonus", "status": "completed", "source": "bonus", "counterparty": "ben",
+        "pair_number": 1, "pair_names": ["ann", "ben"], "rate": "40.00", "volume": "350.00", "reentry": "14.00", "reference": null,
+        "wallet_address": null, "admin_notes": null, "decided_at": null, "payout_reference": null, "can_cancel": false
+    }'::jsonb,
+    'a bonus says where it comes from'
+);
+select is(
+    (select i ->> 'can_cancel' from jsonb_array_elements(public.get_transaction_history('withdrawal') -> 'items') as i),
+    'true', 'a pending request can be taken back'
+);
+select is(
+    (select string_agg(i ->> 'transaction_type', ', ') from jsonb_array_elements(public.get_transaction_history(null, 'pending') -> 'items') as i),
+    'withdrawal', 'the status filters'
+);
+select is(
+    jsonb_array_length(public.get_transaction_history('bonus') -> 'items'), 3, '"bonus" takes all three types'
+);
+select is(
+    public.get_transaction_history(null, null, current_date + 2) -> 'items', '[]'::jsonb, 'days filter, and nothing is an empty list'
+);
+select is(
+    jsonb_array_length(
+        public.get_transaction_history(
+            null, null, (now() at time zone 'UTC')::date, (now() at time zone 'UTC')::date
+        ) -> 'items'
+    ), 5, 'both days are inclusive'
+);
+
+-- Page by page, nothing twice and nothing left out.
+select is(
+    (
+        with recursive pages as (
+            select public.get_transaction_history(null, null, null, null, null, 2) as page
+            union all
+            select public.get_transaction_history(null, null, null, null, p.page ->> 'next', 2)
+            from pages as p where p.page ->> 'next' is not null
+        )
+        select string_agg(i ->> 'id', ',') from pages as p, jsonb_array_elements(p.page -> 'items') as i
+    ),
+    (select string_agg(i ->> 'id', ',') from jsonb_array_elements(public.get_transaction_history() -> 'items') as i),
+    'pages of two put together are the list'
+);
+
+-- A voided deposit keeps its row; the correction stands beside it.
+select act_as('olga');
+create temporary table wrong as
+select (public.propose_correction(
+    'void_deposit', (select d.id from public.deposits as d where d.user_id = user_id('ben')), null, 'Transfer was recalled'
+) -> 'correction' ->> 'id')::uuid as id;
+select act_as('elin');
+select lives_ok($$ select public.confirm_correction((select w.id from wrong as w)) $$, 'another administrator confirms');
+select act_as('ben');
+select set_eq(
+    $$ select pg_temp.items(public.get_transaction_history()) $$,
+    array['deposit 100.00 approved', 'correction -100.00 completed'],
+    'a correction is a line of its own'
+);
+select is(
+    (select string_agg(i ->> 'source', ',') from jsonb_array_elements(public.get_transaction_history('correction') -> 'items') as i),
+    'transaction', 'it comes from the journal'
+);
+
+-- Strangers, visitors, nonsense.
+select act_as('stranger');
+select is(public.get_transaction_history(), '{"items": [], "next": null}'::jsonb, 'a stranger sees none of it');
+select refuses(
+    $$ select public.get_transaction_history('gift') $$, 400, 'invalid_filter', 'There is no such type of transaction.', 'types are known'
+);
+select refuses($$ select public.get_transaction_history(null, 'lost') $$, 400, 'invalid_filter', 'There is no such status.', 'statuses too');
+select refuses(
+    $$ select public.get_transaction_history(null, null, null, null, 'x') $$, 400, 'invalid_cursor',
+    'This page no longer exists. Start again from the first.', 'a cursor is ours or refused'
+);
+select refuses(
+    $$ select public.get_transaction_history(null, null, null, null, null, 101) $$, 400, 'invalid_limit', 'A page holds 1 to 100 rows.',
+    'a page has a limit'
+);
+select act_as('anonymous');
+select throws_ok($$ select public.get_transaction_history() $$, '42501', null, 'a visitor is refused');
+
+select * from finish();
+rollback;

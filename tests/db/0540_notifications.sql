@@ -1,0 +1,48 @@
+-- The inbox is the member's own, and reading is all that can be done with it.
+begin;
+\ir ../support/actors.sql
+select plan(9);
+
+select join_as('rita');
+select join_as('mia', 'rita');
+select join_as('tom', 'rita');
+select private.tell(user_id('mia'), 'deposit_approved', 'Deposit approved', 'Your deposit was approved.', 50, '/transactions')
+from generate_series(1, 3);
+select private.tell(user_id('tom'), 'deposit_approved', 'Deposit approved', 'Your deposit was approved.', 50, '/transactions');
+
+select act_as('mia');
+select is(public.get_notifications() -> 'unread', '3'::jsonb, 'Mia has three unread ones');
+select is(
+    (public.get_notifications() #> '{items,0}') - array['id', 'created_at'],
+    '{
+        "kind": "deposit_approved", "title": "Deposit approved", "body": "Your deposit was approved.", "amount": "50.00",
+        "read_at": null, "link": "/transactions"
+    }'::jsonb,
+    'each says what happened'
+);
+select is(jsonb_array_length(public.get_notifications(null, 2) -> 'items'), 2, 'a page as long as asked');
+select is(
+    jsonb_array_length(public.get_notifications(public.get_notifications(null, 2) ->> 'next', 2) -> 'items'), 1, 'and the rest on the next'
+);
+select is(
+    public.mark_notifications_read(array[(public.get_notifications() #>> '{items,0,id}')::uuid]), '{"unread": 2}'::jsonb, 'one is read'
+);
+select is(public.mark_notifications_read(), '{"unread": 0}'::jsonb, 'then all');
+
+-- Tom tries to read for Mia.
+select act_as_owner();
+update public.notifications set read_at = null where user_id = user_id('mia');
+select act_as('tom');
+select public.mark_notifications_read((select array_agg(n.id) from public.notifications as n));
+select act_as_owner();
+select is(
+    (select count(*) from public.notifications as n where n.user_id = user_id('mia') and n.read_at is null), 3::bigint,
+    'another member''s ids change nothing'
+);
+select act_as('mia');
+select throws_ok($$ update public.notifications set body = 'x' $$, '42501', null, 'a notification cannot be rewritten');
+select act_as('anonymous');
+select throws_ok($$ select public.get_notifications() $$, '42501', null, 'a visitor is refused');
+
+select * from finish();
+rollback;

@@ -1,0 +1,41 @@
+-- What a network brought, by the specification's formulas.
+begin;
+\ir ../support/actors.sql
+select plan(6);
+
+select join_as('root');
+select join_as('mara', 'root');
+select join_as('erik', 'mara');
+select join_as('lena', 'mara');
+select join_as('marta', 'erik');
+select complete(name) from unnest(array['mara', 'erik', 'lena', 'marta']) as name;
+select pays('mara', 500);
+select pays('erik', 500);
+select pays('lena', 250);
+select pays('marta', 100);
+
+-- Mara 37.50 + 300.00, Erik 5.00, of packages worth 1,350.00.
+select act_as('mara');
+select is(
+    public.get_network_summary() - 'as_of',
+    '{
+        "member_count": 4, "team_count": 3, "total_packages": "1350.00", "total_referral": "42.50", "total_pairing": "300.00",
+        "total_override": "0.00", "total_user": "342.50", "total_company_profit": "1007.50", "profit_percentage": "74.63"
+    }'::jsonb,
+    'company profit is packages less everything that members earned'
+);
+select is(
+    (public.get_team_growth('30d') #> '{points,29}') - 'start', '{"members": 3, "funded": 3}'::jsonb, 'the team as it is today'
+);
+select is((public.get_team_growth('30d') #> '{points,0}') - 'start', '{"members": 0, "funded": 0}'::jsonb, 'and as it was');
+select act_as('marta');
+select is(
+    (public.get_network_summary() ->> 'total_company_profit') || ' ' || (public.get_network_summary() ->> 'profit_percentage'),
+    '100.00 100.00', 'alone one earns nothing'
+);
+select refuses($$ select public.get_team_growth('week') $$, 400, 'invalid_range', null, 'ranges are known');
+select act_as('anonymous');
+select throws_ok($$ select public.get_network_summary() $$, '42501', null, 'a visitor is refused');
+
+select * from finish();
+rollback;

@@ -1,5 +1,6 @@
 import { useEffect } from 'react'
 import { Link, Navigate, Outlet, useLocation } from 'react-router'
+import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
 import { Dialog, DialogContent } from '@/components/ui/dialog'
 import { Skeleton } from '@/components/ui/skeleton'
@@ -40,6 +41,20 @@ function SessionEnded({ target }: { target: string }) {
   )
 }
 
+/** What the mail link did that brought the member here. */
+function ArrivedByMail() {
+  const confirmed = arrival.linkType === 'signup' || arrival.linkType === 'email_change'
+  const text = confirmed ? 'Email confirmed' : arrival.message
+  if (!text) return null
+  return (
+    <div className="page-gutter mx-auto max-w-[1168px] pt-6">
+      <Notice tone={confirmed ? 'positive' : 'info'} role="status">
+        {text}
+      </Notice>
+    </div>
+  )
+}
+
 /**
  * Members only. The session is read before anything is decided, so that a mail link that signs in with the
  * fragment of its address is not sent to the sign-in page.
@@ -52,11 +67,11 @@ export function MemberGuard() {
     void memberSession.start()
   }, [])
   if (status === 'loading') return <Waiting />
-  if (status === 'none' && arrival.error) return <Navigate to={paths.linkExpired} replace />
   if (status === 'none' && left) return <Navigate to={paths.home} replace />
   if (status === 'none' || status === 'code') return <Navigate to={signInPath(target)} replace />
   return (
     <>
+      {location.pathname === paths.dashboard ? <ArrivedByMail /> : null}
       <Outlet />
       {status === 'ended' ? <SessionEnded target={target} /> : null}
     </>

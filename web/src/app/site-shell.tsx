@@ -1,9 +1,18 @@
-import { lazy, Suspense } from 'react'
-import { Outlet, ScrollRestoration, useLocation, useNavigation } from 'react-router'
+import { lazy, Suspense, useEffect } from 'react'
+import {
+  Outlet,
+  ScrollRestoration,
+  useLocation,
+  useNavigate,
+  useNavigation,
+  useSearchParams,
+} from 'react-router'
 import { Ticker } from '@/features/landing/ticker'
 import { DemoBanner } from '@/features/operator/demo-banner'
+import { arrival } from '@/lib/arrival'
 import { memberSession } from '@/lib/session'
 import { paths } from '@/lib/paths'
+import { referral } from '@/lib/referral'
 import { useStore } from '@/lib/store'
 import { SiteFooter } from './site-footer'
 import { SkipLink } from './skip-link'
@@ -25,15 +34,39 @@ function Progress() {
   )
 }
 
+/** A mail link that was refused arrives with an error in the fragment, on whatever page it was meant for. */
+function useRefusedLink(): void {
+  const navigate = useNavigate()
+  const { pathname } = useLocation()
+  useEffect(() => {
+    if (!arrival.error) return
+    const kind = pathname === paths.resetPassword ? '?kind=recovery' : ''
+    void navigate(paths.linkExpired + kind, { replace: true })
+    // Only what the page was opened with counts.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
+}
+
+/** Keeps the referral code of whatever public page the visitor was sent to. */
+function useReferralLink(): void {
+  const [params] = useSearchParams()
+  const code = params.get('ref')?.trim()
+  useEffect(() => {
+    if (code) referral.meet(code)
+  }, [code])
+}
+
 /** Everything but the administrators' side: skip link, demo banner, header, notice strip, main, footer. */
 export function SiteShell() {
   const { pathname } = useLocation()
   const { status } = useStore(memberSession)
+  useRefusedLink()
+  useReferralLink()
   const member = (status === 'member' || status === 'ended') && !alwaysVisitor.includes(pathname)
   return (
     <div className="flex min-h-dvh flex-col">
       <SkipLink />
-      <DemoBanner />
+      <DemoBanner className={member ? 'max-w-[1168px]' : 'max-w-[1248px]'} />
       {pathname === paths.home ? <Ticker /> : null}
       {member ? (
         <Suspense fallback={<div className="h-14 border-b bg-card md:h-16" />}>

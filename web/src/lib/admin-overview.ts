@@ -6,6 +6,8 @@ import { administratorClient } from './supabase'
 /** A request that waits for a decision, and when it should have one. */
 export interface OldestPending {
   id: string
+  amount: Decimal
+  username: string
   created_at: string
   due_at: string
 }

@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { EmailConfirmedPage } from '@/features/auth/email-confirmed-page'
 
-export default function EmailConfirmedPage() {
-  return <BeingBuilt title="Email confirmed" purpose="x" shows="x" />
-}
+export default EmailConfirmedPage

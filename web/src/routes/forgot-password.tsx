@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { ForgotPasswordPage } from '@/features/auth/forgot-password-page'
 
-export default function ForgotPasswordPage() {
-  return <BeingBuilt title="Forgot password" purpose="x" shows="x" />
-}
+export default ForgotPasswordPage

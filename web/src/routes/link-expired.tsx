@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { LinkExpiredPage } from '@/features/auth/link-expired-page'
 
-export default function LinkExpiredPage() {
-  return <BeingBuilt title="Link expired" purpose="x" shows="x" />
-}
+export default LinkExpiredPage

@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { NotFoundPage } from '@/features/landing/not-found-page'
 
-export default function NotFoundPage() {
-  return <BeingBuilt title="Oops! Page not found" purpose="x" shows="x" />
-}
+export default NotFoundPage

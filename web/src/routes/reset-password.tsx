@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { ResetPasswordPage } from '@/features/auth/reset-password-page'
 
-export default function ResetPasswordPage() {
-  return <BeingBuilt title="New password" purpose="x" shows="x" />
-}
+export default ResetPasswordPage

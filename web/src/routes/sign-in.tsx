@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { SignInPage } from '@/features/auth/sign-in-page'
 
-export default function SignInPage() {
-  return <BeingBuilt title="Sign in" purpose="With your email and password." shows="x" />
-}
+export default SignInPage

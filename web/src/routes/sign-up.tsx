@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { SignUpPage } from '@/features/auth/sign-up-page'
 
-export default function SignUpPage() {
-  return <BeingBuilt title="Create your account" purpose="You need a referral code." shows="x" />
-}
+export default SignUpPage

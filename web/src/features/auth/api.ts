@@ -84,7 +84,7 @@ export async function signUp(values: SignUp): Promise<{ alreadyKnown: boolean }>
 }
 
 /** The sponsor with exactly this id or username, or null. */
-export async function fetchSponsor(code: string): Promise<Sponsor | null> {
+async function fetchSponsor(code: string): Promise<Sponsor | null> {
   const client = await memberClient()
   const rows = unwrap(await client.rpc('get_sponsor', { p_referral_code: code })) as Sponsor[]
   return rows[0] ?? null
@@ -122,16 +122,18 @@ export async function setNewPassword(password: string): Promise<void> {
   await client.auth.signOut({ scope: 'others' })
 }
 
-export interface Factor {
+interface Factor {
   id: string
   name: string
 }
 
-export async function fetchFactors(): Promise<Factor[]> {
+async function fetchFactors(): Promise<Factor[]> {
   const client = await memberClient()
   const data = ok(await client.auth.mfa.listFactors())
   return data.totp.map((factor) => ({ id: factor.id, name: factor.friendly_name ?? 'Device' }))
 }
+
+export const factorsQuery = queryOptions({ queryKey: ['factors'], queryFn: fetchFactors, staleTime: 0 })
 
 /** Answers the second factor; the session is then a full one. */
 export async function verifyCode(factorId: string, code: string): Promise<void> {

@@ -25,7 +25,7 @@ function Quay({ wall, quay, water, width, height, scale, step, ticks, lamp }: Qu
       preserveAspectRatio="none"
       fill="none"
       aria-hidden
-      className="block text-primary"
+      className="block shrink-0 text-primary"
     >
       {depths.map((depth, index) => {
         const down = depth * scale
@@ -80,7 +80,7 @@ export function HarbourLine() {
       </div>
       <div className="mt-4 flex justify-center overflow-hidden lg:hidden">
         <Quay
-          wall={955}
+          wall={772}
           quay={96}
           water={152}
           width={1440}
@@ -88,7 +88,7 @@ export function HarbourLine() {
           scale={0.6}
           step={0.6}
           ticks={5}
-          lamp={1035}
+          lamp={852}
         />
       </div>
     </>

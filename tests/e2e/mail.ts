@@ -1,0 +1,31 @@
+import { need } from './stack'
+
+interface Mail {
+  subject: string
+  html: string
+  text: string
+  to: { address: string }[]
+}
+
+/** Waits for a mail to this address whose subject matches, and gives the newest one. */
+export async function mailTo(address: string, subject: RegExp, patience = 20_000): Promise<Mail> {
+  const until = Date.now() + patience
+  while (Date.now() < until) {
+    const answer = await fetch(`${need('MAIL_URL')}/email`)
+    const mails = answer.ok ? ((await answer.json()) as Mail[]) : []
+    const found = mails.filter(
+      (mail) => subject.test(mail.subject) && mail.to.some((to) => to.address.toLowerCase() === address.toLowerCase()),
+    )
+    const newest = found.at(-1)
+    if (newest) return newest
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  throw new Error(`No mail to ${address} with subject ${subject}`)
+}
+
+/** The link of a mail that the auth service checks. */
+export function linkOf(mail: Mail): string {
+  const link = /href="([^"]*\/verify\?[^"]*)"/.exec(mail.html)?.[1] ?? /(https?:\S*\/verify\?\S+)/.exec(mail.text)?.[1]
+  if (!link) throw new Error(`No link in the mail ${mail.subject}`)
+  return link.replaceAll('&amp;', '&')
+}

@@ -1,0 +1,35 @@
+import { defineConfig } from '@playwright/test'
+import { origin } from './stack'
+
+// Debian's browser; Playwright's own is not downloaded.
+export const browserOptions = {
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+}
+
+export default defineConfig({
+  testDir: 'journeys',
+  outputDir: '.output/results',
+  fullyParallel: false,
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  reporter: [['list']],
+  use: {
+    baseURL: origin,
+    launchOptions: browserOptions,
+    screenshot: 'only-on-failure',
+    trace: 'retain-on-failure',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+  },
+  projects: [{ name: 'chromium', use: { browserName: 'chromium' } }],
+})

@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import { Link } from 'react-router'
+import { z } from 'zod'
+import { ErrorLine } from '@/components/field'
+import { TextField, useAppForm } from '@/components/form'
+import { Notice } from '@/components/notice'
+import { Button } from '@/components/ui/button'
+import { Refusal } from '@/lib/errors'
+import { paths } from '@/lib/paths'
+import { requestPasswordReset } from './api'
+import { AuthPage } from './layout'
+import { Resend } from './resend'
+
+const schema = z.object({ email: z.email('Enter your email address') })
+
+export function ForgotPasswordPage() {
+  const form = useAppForm(schema, { email: '' })
+  const [sentTo, setSentTo] = useState<string | null>(null)
+  const [unreachable, setUnreachable] = useState(false)
+  const [busy, setBusy] = useState(false)
+
+  async function submit({ email }: z.infer<typeof schema>): Promise<void> {
+    setBusy(true)
+    setUnreachable(false)
+    try {
+      await requestPasswordReset(email)
+      setSentTo(email)
+    } catch (error) {
+      console.error(error)
+      // Whatever the server thinks of the address, the answer is the same: nobody learns who has an account.
+      if (error instanceof Refusal && error.speaks) setSentTo(email)
+      else setUnreachable(true)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <AuthPage
+      title="Forgot your password?"
+      purpose={
+        <>
+          We send you a link to set a new one.{' '}
+          <Link to={paths.signIn} className="text-link">
+            Back to sign in
+          </Link>
+        </>
+      }
+    >
+      {sentTo ? (
+        <Notice tone="info" role="status">
+          <p className="mb-3">If {sentTo} has an account, a link is on its way.</p>
+          <Resend label="Send again" onSend={() => requestPasswordReset(sentTo)} />
+        </Notice>
+      ) : (
+        <form
+          noValidate
+          className="flex flex-col gap-5"
+          onSubmit={(event) => void form.handleSubmit(submit)(event)}
+        >
+          <TextField
+            form={form}
+            name="email"
+            label="Email"
+            type="email"
+            inputMode="email"
+            autoComplete="email"
+          />
+          <div role="alert" className="empty:hidden">
+            {unreachable ? (
+              <ErrorLine>No answer arrived. Check your connection and try again.</ErrorLine>
+            ) : null}
+          </div>
+          <Button type="submit" size="wide" busy={busy && 'Sending...'}>
+            Send link
+          </Button>
+        </form>
+      )}
+    </AuthPage>
+  )
+}

@@ -1,0 +1,20 @@
+import type { ReactNode } from 'react'
+import { PageHead } from '@/components/page-head'
+
+/** One narrow column: a heading, a line, a form. */
+export function AuthPage({
+  title,
+  purpose,
+  children,
+}: {
+  title: string
+  purpose?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <div className="page-gutter mx-auto max-w-[488px] pt-8 pb-4 md:pt-14">
+      <PageHead title={title} purpose={purpose} />
+      <div className="mt-6 flex flex-col gap-5">{children}</div>
+    </div>
+  )
+}

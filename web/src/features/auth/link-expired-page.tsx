@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import { Link, useSearchParams } from 'react-router'
+import { z } from 'zod'
+import { ErrorLine } from '@/components/field'
+import { TextField, useAppForm } from '@/components/form'
+import { Notice } from '@/components/notice'
+import { Button } from '@/components/ui/button'
+import { Refusal } from '@/lib/errors'
+import { paths } from '@/lib/paths'
+import { requestPasswordReset, resendConfirmation } from './api'
+import { AuthPage } from './layout'
+
+const schema = z.object({ email: z.email('Enter your email address') })
+
+/** A mail link that no longer works, and the way to a new one of the same kind. */
+export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
+  const form = useAppForm(schema, { email: '' })
+  const [sentTo, setSentTo] = useState<string | null>(null)
+  const [unreachable, setUnreachable] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const send = kind === 'recovery' ? requestPasswordReset : resendConfirmation
+
+  async function submit({ email }: z.infer<typeof schema>): Promise<void> {
+    setBusy(true)
+    setUnreachable(false)
+    try {
+      await send(email)
+      setSentTo(email)
+    } catch (error) {
+      console.error(error)
+      if (error instanceof Refusal && error.speaks) setSentTo(email)
+      else setUnreachable(true)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <AuthPage
+      title="This link has expired or was already used."
+      purpose="A link works once, and not for long."
+    >
+      {sentTo ? (
+        <Notice tone="info" role="status">
+          If {sentTo} is waiting for one, a new link is on its way.
+        </Notice>
+      ) : (
+        <form
+          noValidate
+          className="flex flex-col gap-5"
+          onSubmit={(event) => void form.handleSubmit(submit)(event)}
+        >
+          <TextField
+            form={form}
+            name="email"
+            label="Email"
+            type="email"
+            inputMode="email"
+            autoComplete="email"
+          />
+          <div role="alert" className="empty:hidden">
+            {unreachable ? (
+              <ErrorLine>No answer arrived. Check your connection and try again.</ErrorLine>
+            ) : null}
+          </div>
+          <Button type="submit" size="wide" busy={busy && 'Sending...'}>
+            Send a new link
+          </Button>
+        </form>
+      )}
+      <Link to={paths.signIn} className="text-link self-start">
+        Sign in
+      </Link>
+    </AuthPage>
+  )
+}
+
+export function LinkExpiredPage() {
+  const [params] = useSearchParams()
+  return <LinkExpired kind={params.get('kind') === 'recovery' ? 'recovery' : 'signup'} />
+}

@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'react'
+import { useNavigate } from 'react-router'
+import { z } from 'zod'
+import { ErrorLine } from '@/components/field'
+import { ErrorSummary, PasswordField, useAppForm } from '@/components/form'
+import { Button } from '@/components/ui/button'
+import { errorText } from '@/lib/errors'
+import { paths } from '@/lib/paths'
+import { memberSession } from '@/lib/session'
+import { useStore } from '@/lib/store'
+import { toasts } from '@/lib/toast-queue'
+import { setNewPassword } from './api'
+import { AuthPage } from './layout'
+import { LinkExpired } from './link-expired-page'
+import { TotpStep } from './totp-step'
+
+const schema = z
+  .object({
+    password: z.string().min(6, 'Password too short'),
+    again: z.string().min(1, 'Enter the new password again'),
+  })
+  .refine(({ password, again }) => password === again || again === '', {
+    path: ['again'],
+    message: 'Password mismatch',
+  })
+
+/** A recovery link signs in first; here the new password is set, and every other sign-in ends. */
+export function ResetPasswordPage() {
+  const { status } = useStore(memberSession)
+  const navigate = useNavigate()
+  const form = useAppForm(schema, { password: '', again: '' })
+  const [problem, setProblem] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    void memberSession.start()
+  }, [])
+
+  async function submit({ password }: z.infer<typeof schema>): Promise<void> {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await setNewPassword(password)
+      toasts.success('Password updated successfully', { description: 'Other devices were signed out.' })
+      await navigate(paths.dashboard, { replace: true })
+    } catch (error) {
+      console.error(error)
+      setProblem(errorText(error, 'No answer arrived. Check your connection and try again.'))
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  if (status === 'loading') return null
+  if (status === 'none') return <LinkExpired kind="recovery" />
+  if (status === 'code') return <TotpStep onVerified={() => Promise.resolve()} />
+  return (
+    <AuthPage
+      title="Set a new password"
+      purpose="You are then signed in here, and signed out on other devices."
+    >
+      <form
+        noValidate
+        className="flex flex-col gap-5"
+        onSubmit={(event) => void form.handleSubmit(submit)(event)}
+      >
+        <ErrorSummary form={form} />
+        <PasswordField
+          form={form}
+          name="password"
+          label="New password"
+          hint="At least 6 characters. Longer is stronger."
+          autoComplete="new-password"
+        />
+        <PasswordField form={form} name="again" label="New password again" autoComplete="new-password" />
+        <div role="alert" className="empty:hidden">
+          {problem ? <ErrorLine>{problem}</ErrorLine> : null}
+        </div>
+        <Button type="submit" size="wide" busy={busy && 'Saving...'}>
+          Set password
+        </Button>
+      </form>
+    </AuthPage>
+  )
+}

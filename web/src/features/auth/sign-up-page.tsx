@@ -1,0 +1,95 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { MailCheck } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useSearchParams } from 'react-router'
+import { Button } from '@/components/ui/button'
+import { paths } from '@/lib/paths'
+import { referral } from '@/lib/referral'
+import { resendConfirmation, sponsorQuery } from './api'
+import { AuthPage } from './layout'
+import { Resend } from './resend'
+import { SignUpFields } from './sign-up-form'
+import { SponsorChoice, SponsorConflict } from './sponsor'
+
+function CheckYourEmail({ email, onChange }: { email: string; onChange: () => void }) {
+  return (
+    <AuthPage title="Check your email">
+      <div className="card-box flex flex-col gap-3">
+        <MailCheck className="size-6 stroke-[1.75] text-primary" aria-hidden />
+        <p>
+          We sent a link to <strong className="font-semibold break-all">{email}</strong>. Open it to confirm
+          your address; you are then signed in.
+        </p>
+        <p className="text-muted-foreground">
+          Nothing there? Look in the spam folder, or have it sent again.
+        </p>
+        <Resend label="Resend" onSend={() => resendConfirmation(email)} />
+      </div>
+      <Button variant="link" size="text" className="self-start" onClick={onChange}>
+        Change the email address
+      </Button>
+    </AuthPage>
+  )
+}
+
+export function SignUpPage() {
+  const [params] = useSearchParams()
+  const client = useQueryClient()
+  const [known, setKnown] = useState(() => {
+    const code = params.get('ref')?.trim()
+    return code ? referral.meet(code) : referral.read()
+  })
+  const [refused, setRefused] = useState<string | null>(null)
+  const [sentTo, setSentTo] = useState<string | null>(null)
+  const [email, setEmail] = useState('')
+
+  function choose(code: string): void {
+    setRefused(null)
+    setKnown(referral.choose(code))
+  }
+
+  function sponsorId(): string | null {
+    if (!known.kept || known.offered) return null
+    return client.getQueryData(sponsorQuery(known.kept).queryKey)?.id ?? null
+  }
+
+  if (sentTo) {
+    return (
+      <CheckYourEmail
+        email={sentTo}
+        onChange={() => {
+          setEmail(sentTo)
+          setSentTo(null)
+        }}
+      />
+    )
+  }
+  return (
+    <AuthPage
+      title="Create your account"
+      purpose={
+        <>
+          Already a member?{' '}
+          <Link to={paths.signIn} className="text-link">
+            Sign in
+          </Link>
+        </>
+      }
+    >
+      {known.kept && known.offered ? (
+        <SponsorConflict kept={known.kept} offered={known.offered} onChoose={choose} />
+      ) : (
+        <SponsorChoice code={known.kept} error={refused} onCode={choose} />
+      )}
+      <SignUpFields
+        initialEmail={email}
+        sponsorId={sponsorId}
+        onReferral={(message) => {
+          setRefused(message)
+          scrollTo({ top: 0 })
+        }}
+        onCreated={setSentTo}
+      />
+    </AuthPage>
+  )
+}

@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Field } from '@/components/field'
+import { Notice } from '@/components/notice'
+import { Button } from '@/components/ui/button'
+import { Input } from '@/components/ui/input'
+import { AuthPage } from './layout'
+import { dropSession, factorsQuery, verifyCode } from './api'
+
+const digits = 6
+
+interface TotpStepProps {
+  /** The code was right; the session is a full one now. */
+  onVerified: () => Promise<void>
+}
+
+/** The second factor. Sends by itself at the sixth digit. */
+export function TotpStep({ onVerified }: TotpStepProps) {
+  const factors = useQuery(factorsQuery)
+  const [chosen, setChosen] = useState(0)
+  const [code, setCode] = useState('')
+  const [sending, setSending] = useState(false)
+  const [wrong, setWrong] = useState(false)
+  const [lost, setLost] = useState(false)
+  const devices = factors.data ?? []
+  const device = devices[chosen % Math.max(1, devices.length)]
+
+  async function send(typed: string): Promise<void> {
+    if (!device || sending) return
+    setSending(true)
+    try {
+      await verifyCode(device.id, typed)
+      await onVerified()
+    } catch (error) {
+      console.error(error)
+      setWrong(true)
+      setCode('')
+    } finally {
+      setSending(false)
+    }
+  }
+
+  function type(text: string): void {
+    const next = text.replace(/\D/g, '').slice(0, digits)
+    setCode(next)
+    setWrong(false)
+    if (next.length === digits) void send(next)
+  }
+
+  return (
+    <AuthPage
+      title="Two-step sign-in"
+      purpose={device ? `Open your authenticator app for ${device.name}.` : 'Open your authenticator app.'}
+    >
+      <form
+        noValidate
+        className="flex flex-col gap-5"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (code.length === digits) void send(code)
+          else setWrong(true)
+        }}
+      >
+        <Field
+          label="Six-digit code"
+          error={wrong ? 'That code did not match. Codes change every 30 seconds.' : undefined}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              // The person came here to type this and nothing else.
+              // eslint-disable-next-line jsx-a11y/no-autofocus
+              autoFocus
+              inputMode="numeric"
+              autoComplete="one-time-code"
+              value={code}
+              onChange={(event) => type(event.target.value)}
+              className="tabular font-mono text-section tracking-[0.3em] md:text-section"
+            />
+          )}
+        </Field>
+        <Button type="submit" size="wide" busy={sending && 'Checking...'}>
+          Sign in
+        </Button>
+      </form>
+      <div className="flex flex-wrap gap-3">
+        {devices.length > 1 ? (
+          <Button variant="outline" onClick={() => setChosen(chosen + 1)}>
+            Use another device
+          </Button>
+        ) : null}
+        <Button variant="outline" aria-expanded={lost} onClick={() => setLost(!lost)}>
+          I lost my device
+        </Button>
+        <Button variant="ghost" onClick={() => void dropSession(null)}>
+          Cancel
+        </Button>
+      </div>
+      {lost ? (
+        <Notice tone="info">
+          Use your backup device. If you have none, contact support; we check who you are before removing
+          two-step sign-in.
+        </Notice>
+      ) : null}
+    </AuthPage>
+  )
+}

@@ -1,0 +1,26 @@
+import { Link } from 'react-router'
+import { EmptyState } from '@/components/empty-state'
+import { usePageTitle } from '@/components/page-head'
+import { Button } from '@/components/ui/button'
+import { paths } from '@/lib/paths'
+
+export function NotFoundPage() {
+  const heading = usePageTitle('Page not found')
+  return (
+    <div className="page-gutter mx-auto flex max-w-xl flex-col items-center py-16 text-center">
+      <h1 ref={heading} tabIndex={-1} className="text-title-phone md:text-title">
+        Oops! Page not found
+      </h1>
+      <EmptyState
+        drawing="mooring"
+        title="Nothing is moored here"
+        text="The address may be mistyped, or the page has moved."
+        action={
+          <Button asChild variant="outline">
+            <Link to={paths.home}>Return to Home</Link>
+          </Button>
+        }
+      />
+    </div>
+  )
+}

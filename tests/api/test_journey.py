@@ -17,7 +17,9 @@ from tests.support.stack import Stack
 @pytest.fixture
 def client(stack: Stack) -> Client:
     """The stock client with the public key, as a browser has it."""
-    return create_client(stack.url, stack.anon_key, ClientOptions(persist_session=False))
+    return create_client(
+        stack.url, stack.anon_key, ClientOptions(persist_session=False, flow_type="implicit")
+    )
 
 
 @pytest.fixture
@@ -76,7 +78,9 @@ def test_from_invitation_to_payout(
     for _ in range(2):
         people.fund(people.member(me["id"]), 1000, finance)
 
-    bonuses = client.table("bonuses").select("bonus_type, amount").eq("user_id", newcomer["id"]).execute().data
+    bonuses = (
+        client.table("bonuses").select("bonus_type, amount").eq("user_id", newcomer["id"]).execute().data
+    )
     assert sorted((row["bonus_type"], row["amount"]) for row in bonuses) == [
         ("pairing", 1000),
         ("referral", 50),

@@ -44,6 +44,8 @@ interface ChartCardProps {
   series?: ChartSeries[]
   range?: ChartRange
   onRange?: (range: ChartRange) => void
+  /** The ranges there are rows for; all of them by default. */
+  offered?: ChartRange[]
   /** The same numbers, row by row; the first column names the row. */
   table: { head: string[]; rows: ReactNode[][] }
   className?: string
@@ -56,6 +58,7 @@ export function ChartCard({
   series,
   range,
   onRange,
+  offered,
   table,
   className,
   children,
@@ -69,7 +72,12 @@ export function ChartCard({
           <p className="tabular text-compact text-muted-foreground">{summary}</p>
         </div>
         {range && onRange ? (
-          <Segmented label="Range" value={range} options={ranges} onChange={onRange} />
+          <Segmented
+            label="Range"
+            value={range}
+            options={offered ? ranges.filter((one) => offered.includes(one.value)) : ranges}
+            onChange={onRange}
+          />
         ) : null}
       </div>
       {series ? <ChartKey series={series} /> : null}

@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminDashboard } from '@/features/dashboard/admin-dashboard'
 
 export default function AdminDashboardPage() {
-  return (
-    <BeingBuilt
-      title="Admin Dashboard"
-      purpose="What waits for you, and what the books say."
-      shows="It will show the oldest pending requests and the totals."
-    />
-  )
+  return <AdminDashboard />
 }

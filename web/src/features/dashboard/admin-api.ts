@@ -1,0 +1,36 @@
+import { queryOptions } from '@tanstack/react-query'
+import { adminKey } from '@/lib/admin-overview'
+import { unwrap } from '@/lib/errors'
+import type { Decimal } from '@/lib/money'
+import { administratorClient } from '@/lib/supabase'
+
+/** Totals of the whole installation. Money is decimal text: cast on the way, so no float ever holds it. */
+export interface AdminStats {
+  total_users: number
+  active_users: number
+  inactive_users: number
+  pending_deposits: number
+  pending_withdrawals: number
+  total_package_investment: Decimal
+  total_deposits: Decimal
+  total_withdrawals: Decimal
+  total_bonuses_paid: Decimal
+}
+
+const columns =
+  'total_users,active_users,inactive_users,pending_deposits,pending_withdrawals,total_package_investment::text,total_deposits::text,total_withdrawals::text,total_bonuses_paid::text'
+
+export const adminStatsQuery = queryOptions({
+  queryKey: [adminKey, 'stats'],
+  queryFn: async () => {
+    const client = await administratorClient()
+    const rows = unwrap(
+      await client.rpc('get_admin_dashboard_stats').select(columns),
+    ) as unknown as AdminStats[]
+    const [stats] = rows
+    if (!stats) throw new Error('The server sent no statistics.')
+    return stats
+  },
+  refetchInterval: 60_000,
+  meta: { realm: 'administrator', errorToast: 'Failed to load dashboard statistics' },
+})

@@ -1,0 +1,145 @@
+import { useQuery } from '@tanstack/react-query'
+import { RefreshCw } from 'lucide-react'
+import { useSearchParams } from 'react-router'
+import { Notice } from '@/components/notice'
+import { PageHead } from '@/components/page-head'
+import { Region } from '@/components/region'
+import { Button } from '@/components/ui/button'
+import { Skeleton } from '@/components/ui/skeleton'
+import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
+import { adminOverviewQuery } from '@/lib/admin-overview'
+import { formatTime } from '@/lib/dates'
+import { adminStatsQuery } from './admin-api'
+import { CoverageCard } from './admin-coverage'
+import { FinancialFigures, OverviewFigures, UserFigures } from './admin-figures'
+import { FlowsCard } from './admin-flows'
+import { OldestRequests } from './admin-oldest'
+import { RecentTransactions } from './admin-recent'
+
+const tabs = [
+  { value: 'overview', label: 'Overview' },
+  { value: 'users', label: 'Users' },
+  { value: 'financial', label: 'Financial' },
+  { value: 'recent', label: 'Recent Transactions' },
+] as const
+
+function FigureSkeleton() {
+  return (
+    <div className="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
+      {[0, 1, 2, 3].map((index) => (
+        <Skeleton key={index} className="h-20" />
+      ))}
+    </div>
+  )
+}
+
+/** What waits longest, then the totals, each tab with its own part of them. */
+export function AdminDashboard() {
+  const overview = useQuery(adminOverviewQuery)
+  const stats = useQuery(adminStatsQuery)
+  const [parameters, setParameters] = useSearchParams()
+  const tab = tabs.find(({ value }) => value === parameters.get('tab'))?.value ?? 'overview'
+  const books = overview.data?.books
+  const refreshing = overview.isRefetching || stats.isRefetching
+
+  function figures(body: (data: NonNullable<typeof stats.data>) => React.ReactNode) {
+    return (
+      <Region query={stats} errorText="Failed to load dashboard statistics" skeleton={<FigureSkeleton />}>
+        {body}
+      </Region>
+    )
+  }
+
+  return (
+    <>
+      <PageHead
+        title="Admin Dashboard"
+        purpose="What waits for you, and what the books say."
+        actions={
+          <>
+            {overview.dataUpdatedAt > 0 ? (
+              <span className="tabular text-compact text-muted-foreground">
+                Updated {formatTime(new Date(overview.dataUpdatedAt))}
+              </span>
+            ) : null}
+            <Button
+              variant="outline"
+              size="compact"
+              busy={refreshing && 'Refreshing...'}
+              onClick={() => void Promise.all([overview.refetch(), stats.refetch()])}
+            >
+              <RefreshCw aria-hidden />
+              Refresh
+            </Button>
+          </>
+        }
+      />
+      {books?.ok === false ? (
+        <Notice tone="negative" role="alert" title="The books differ" className="mt-4">
+          {books.violations === 1 ? 'One check fails.' : `${books.violations} checks fail.`} Decide nothing
+          until this is understood.
+        </Notice>
+      ) : null}
+      <div className="mt-4">
+        <Region
+          query={overview}
+          errorText="Failed to load dashboard data"
+          skeleton={<Skeleton className="h-20 rounded-card" />}
+        >
+          {(data) => <OldestRequests oldest={data.oldest_pending} />}
+        </Region>
+      </div>
+      <Tabs
+        className="mt-4"
+        value={tab}
+        onValueChange={(value) =>
+          setParameters(value === 'overview' ? {} : { tab: value }, { preventScrollReset: true })
+        }
+      >
+        <TabsList aria-label="Totals">
+          {tabs.map(({ value, label }) => (
+            <TabsTrigger key={value} value={value}>
+              {label}
+            </TabsTrigger>
+          ))}
+        </TabsList>
+        <TabsContent value="overview">
+          {figures((data) => (
+            <OverviewFigures stats={data} />
+          ))}
+        </TabsContent>
+        <TabsContent value="users">
+          {figures((data) => (
+            <UserFigures stats={data} />
+          ))}
+        </TabsContent>
+        <TabsContent value="financial" className="flex flex-col gap-6">
+          {figures((data) => (
+            <FinancialFigures stats={data} asOf={new Date(stats.dataUpdatedAt).toISOString()} />
+          ))}
+          <Region
+            query={overview}
+            errorText="Failed to load dashboard data"
+            skeleton={<Skeleton className="h-96 rounded-card" />}
+          >
+            {(data) => (
+              <div className="grid gap-4 xl:grid-cols-[minmax(0,2.2fr)_minmax(0,1fr)]">
+                <FlowsCard flows={data.flows} />
+                {data.coverage ? <CoverageCard coverage={data.coverage} /> : null}
+              </div>
+            )}
+          </Region>
+        </TabsContent>
+        <TabsContent value="recent">
+          <Region
+            query={overview}
+            errorText="Failed to load dashboard data"
+            skeleton={<Skeleton className="h-96 rounded-card" />}
+          >
+            {(data) => <RecentTransactions recent={data.recent} />}
+          </Region>
+        </TabsContent>
+      </Tabs>
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+import {
+  Bar,
+  BarChart,
+  CartesianGrid,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from 'recharts'
+import { Money } from '@/components/money'
+import type { AdminOverview } from '@/lib/admin-overview'
+import { axisDay, barName } from '@/lib/chart-period'
+import { formatAxis, subtract } from '@/lib/money'
+
+type Flow = AdminOverview['flows'][number]
+
+interface Row {
+  flow: Flow
+  name: string
+  /** Heights only; what is printed comes from the decimal texts. */
+  deposits: number
+  withdrawals: number
+}
+
+function TooltipBox({ flow }: { flow: Flow }) {
+  return (
+    <div className="rounded-control border bg-popover p-3 text-compact shadow-popover">
+      <p className="font-semibold">{barName(flow.day, 'day')}</p>
+      <p className="flex justify-between gap-6">
+        Deposits <Money value={flow.deposits} />
+      </p>
+      <p className="flex justify-between gap-6">
+        Withdrawals <Money value={flow.withdrawals} />
+      </p>
+      <p className="mt-1 flex justify-between gap-6 border-t pt-1 font-semibold">
+        Net <Money value={subtract(flow.deposits, flow.withdrawals)} signed />
+      </p>
+    </div>
+  )
+}
+
+const tick = { fill: 'var(--muted-foreground)', fontSize: 13 }
+
+export default function FlowBars({ flows }: { flows: Flow[] }) {
+  const rows: Row[] = flows.map((flow) => ({
+    flow,
+    name: axisDay(flow.day, 'day'),
+    deposits: Number(flow.deposits),
+    withdrawals: -Number(flow.withdrawals),
+  }))
+  const still = matchMedia('(prefers-reduced-motion: reduce)').matches
+  return (
+    <ResponsiveContainer width="100%" height="100%">
+      <BarChart
+        data={rows}
+        stackOffset="sign"
+        margin={{ top: 8, right: 4, bottom: 0, left: 4 }}
+        title="Deposits and withdrawals by day"
+      >
+        <CartesianGrid vertical={false} stroke="var(--border)" />
+        <XAxis
+          dataKey="name"
+          tickLine={{ stroke: 'var(--input)' }}
+          axisLine={{ stroke: 'var(--border)' }}
+          tick={tick}
+          minTickGap={32}
+        />
+        <YAxis width="auto" tickFormatter={formatAxis} tickLine={false} axisLine={false} tick={tick} />
+        <Tooltip
+          cursor={{ fill: 'var(--muted)' }}
+          content={({ active, payload }) => {
+            const row = (payload[0] as { payload?: Row } | undefined)?.payload
+            return active && row ? <TooltipBox flow={row.flow} /> : null
+          }}
+        />
+        <ReferenceLine y={0} stroke="var(--input)" />
+        <Bar
+          dataKey="deposits"
+          name="Deposits"
+          stackId="flow"
+          fill="var(--chart-1)"
+          maxBarSize={16}
+          isAnimationActive={!still}
+        />
+        <Bar
+          dataKey="withdrawals"
+          name="Withdrawals"
+          stackId="flow"
+          fill="var(--chart-2)"
+          maxBarSize={16}
+          isAnimationActive={!still}
+        />
+      </BarChart>
+    </ResponsiveContainer>
+  )
+}

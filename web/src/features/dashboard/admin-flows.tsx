@@ -1,0 +1,57 @@
+import { lazy, Suspense, useState } from 'react'
+import { ChartCard, type ChartRange } from '@/components/chart-card'
+import { Money } from '@/components/money'
+import { Skeleton } from '@/components/ui/skeleton'
+import type { AdminOverview } from '@/lib/admin-overview'
+import { barName, describePeriod } from '@/lib/chart-period'
+import { add, subtract } from '@/lib/money'
+
+const FlowBars = lazy(() => import('./admin-flow-bars'))
+
+const days: Partial<Record<ChartRange, number>> = { '30d': 30, '90d': 90 }
+
+/** Deposits up, withdrawals down, day by day; the net is told in words. */
+export function FlowsCard({ flows }: { flows: AdminOverview['flows'] }) {
+  const [range, setRange] = useState<ChartRange>('30d')
+  const shown = flows.slice(-(days[range] ?? flows.length))
+  const deposits = add('0', ...shown.map((flow) => flow.deposits))
+  const withdrawals = add('0', ...shown.map((flow) => flow.withdrawals))
+  const period = describePeriod({ from: shown[0]?.day ?? '', to: shown.at(-1)?.day ?? '', bucket: 'day' })
+  return (
+    <ChartCard
+      title="Deposits and withdrawals by day"
+      summary={
+        <>
+          {period} Net{' '}
+          <Money value={subtract(deposits, withdrawals)} signed className="font-semibold text-foreground" />
+        </>
+      }
+      series={[
+        { label: 'Deposits', colour: 'var(--chart-1)', value: <Money value={deposits} signed /> },
+        {
+          label: 'Withdrawals',
+          colour: 'var(--chart-2)',
+          value: <Money value={subtract('0', withdrawals)} signed />,
+        },
+      ]}
+      range={range}
+      onRange={setRange}
+      offered={['30d', '90d']}
+      table={{
+        head: ['Day', 'Deposits', 'Withdrawals', 'Net'],
+        rows: shown.map((flow) => [
+          barName(flow.day, 'day'),
+          <Money key="deposits" value={flow.deposits} />,
+          <Money key="withdrawals" value={flow.withdrawals} />,
+          <Money key="net" value={subtract(flow.deposits, flow.withdrawals)} signed />,
+        ]),
+      }}
+    >
+      <div className="h-72">
+        <Suspense fallback={<Skeleton className="size-full" />}>
+          <FlowBars flows={shown} />
+        </Suspense>
+      </div>
+    </ChartCard>
+  )
+}

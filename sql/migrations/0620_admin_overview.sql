@@ -86,7 +86,7 @@ declare
     v_deposit jsonb;
     v_withdrawal jsonb;
     v_recent jsonb;
-    v_state private.reconcile_state;
+    v_books record;
 begin
     select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_deposit
     from (
@@ -119,7 +119,7 @@ begin
         limit 10
     ) as r
     inner join private.profiles as p on r.user_id = p.user_id;
-    select s.* into v_state from private.reconcile_state as s;
+    select s.checked_at, s.violations into v_books from private.books_state as s;
     return pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'admin', pg_catalog.jsonb_build_object(
@@ -133,14 +133,14 @@ begin
         'recent', coalesce(v_recent, '[]'),
         'flows', private.daily_flows(90),
         'books', pg_catalog.jsonb_build_object(
-            'ok', case when v_state.ran_at is not null then v_state.repaired = 0 end,
-            'violations', v_state.repaired,
-            'checked_at', v_state.ran_at
+            'ok', case when v_books.checked_at is not null then v_books.violations = 0 end,
+            'violations', v_books.violations,
+            'checked_at', v_books.checked_at
         ),
         'coverage', private.coverage()
     );
 end
 $$;
 comment on function public.get_admin_overview() is
-'Administrators: the panel''s first screen in one request. books counts bonuses that a run ever found wrong; ok is null before the first run. Errors: forbidden, session_ended.';
+'Administrators: the panel''s first screen in one request. books is the last check of what must always be true; ok is null before the first. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_overview() to platform_admin;

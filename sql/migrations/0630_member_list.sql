@@ -110,6 +110,7 @@ begin
         execute 'select count(*) from private.profiles as r' || p_where into total;
     end if;
     ids := private.page_of('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
+    more := false;
 end
 $$;
 comment on function private.counted_members(text, text, text, private.list_request) is

@@ -295,7 +295,7 @@ begin
     if v_row is null then
         perform private.refuse(404, 'not_found', 'There is no such request of yours.');
     end if;
-    if v_row ->> 'admin_notes' <> 'Cancelled by the member' then
+    if v_row ->> 'admin_notes' is distinct from 'Cancelled by the member' then
         perform private.refuse(
             409, 'already_decided', pg_catalog.format('Already %s %s.', v_row ->> 'status', private.ago((v_row ->> 'decided_at')::timestamptz, private.clock()))
         );

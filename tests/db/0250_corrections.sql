@@ -1,0 +1,78 @@
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+select administrator('orm', 'super_admin');
+select pays('freya', 500); select pays('ask', 500);
+create temporary table things as select pays('embla', 1000) as deposit;
+grant all on things to public;
+
+-- Who proposes, who confirms
+select act_as('elin');
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'x'), 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not propose') from things;
+select act_as('olga');
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, ' '), 400, 'invalid_reason', 'Give a reason of at most 1,000 characters.', 'without a reason') from things;
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', null, 'of no kind') from things;
+select refuses(format('select propose_correction(%L, %L, 60, %L)', 'set_package', profile_id('freya'), 'x'), 400, 'invalid_input', 'The package must be 0 or one of the package sizes.', 'to no package');
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', gen_random_uuid(), 'x'), 409, 'not_correctable', 'Only an approved deposit that still counts can be voided.', 'of nothing');
+select lives_ok(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'The transfer was recalled.'), 'a super admin proposes') from things;
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'again'), 409, 'already_proposed', 'This correction is already waiting for its confirmation.', 'once') from things;
+select act_as_owner();
+create temporary table proposed as select id from private.corrections where target_id = (select deposit from things);
+grant select on proposed to public;
+select is((select package_value::numeric from private.profiles where user_id = user_id('embla')), 1000.0, 'a proposal changes nothing');
+select act_as('olga');
+select refuses(format('select confirm_correction(%L)', id), 403, 'two_people', 'Another administrator must confirm a correction.', 'nobody confirms the own proposal') from proposed;
+select act_as('sam');
+select refuses(format('select confirm_correction(%L)', id), 403, 'forbidden', 'A support admin cannot do this.', 'support confirms nothing') from proposed;
+select act_as('freya');
+select throws_ok(format('select confirm_correction(%L)', id), '42501', null, 'a member neither') from proposed;
+
+-- The effect
+select act_as('elin');
+select is(confirm_correction(id) ->> 'success', 'true', 'finance confirms') from proposed;
+select refuses(format('select confirm_correction(%L)', id), 409, 'already_decided', 'This correction was already confirmed.', 'once') from proposed;
+select act_as_owner();
+select results_eq($$ select status::text, voided_at is not null from public.deposits where id = (select deposit from things) $$, $$ values ('approved', true) $$, 'the deposit keeps its status and no longer counts');
+select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('embla') $$, $$ values (0.0, 0.0) $$, 'package and cash-in are worked out anew');
+select is((select available_balance::numeric from private.totals where user_id = user_id('freya')), 25.00, 'so are the bonuses of others');
+select is((select sum(amount) from public.transactions where user_id = user_id('freya') and transaction_type = 'bonus')::numeric, 25.00, 'with a journal row each');
+select is((select amount from public.transactions where reference_id = (select id from proposed))::numeric, -1000.00, 'and one for the deposit');
+select is_empty($$ select * from private.wrong_bonuses $$, 'the computation agrees');
+select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select refuses($$ update private.profiles set package_value = 50 where user_id = user_id('freya') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'outside a correction a package never goes down');
+
+-- A package without cash-in: the only way to the insufficient cash-in warning
+select act_as('olga');
+select propose_correction('set_package', profile_id('buri'), 1000, 'Promised at the fair.');
+select act_as('orm');
+select act_as_owner();
+create temporary table promised as select id from private.corrections where kind = 'set_package' and user_id = user_id('buri');
+grant select on promised to public;
+select act_as('orm');
+select is(confirm_correction(id) ->> 'success', 'true', 'another super admin confirms') from promised;
+select act_as_owner();
+select results_eq($$ select package_value::numeric, cash_in_amount::numeric, account_verified from private.profiles where user_id = user_id('buri') $$, $$ values (1000.0, 0.0, false) $$, 'a package without cash-in is not funded');
+select is((select count(*) from public.bonuses where source_user_id = user_id('buri')), 0::bigint, 'and earns nobody anything');
+
+-- A withdrawal that was never paid
+select pays('embla', 1000);
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select decide_withdrawal(id, 'approve', null, case amount when 100 then 'paid-1' end) from withdrawals where user_id = user_id('freya');
+select act_as('olga');
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_withdrawal', id, 'x'), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'a paid one stays')
+from withdrawals where user_id = user_id('freya') and amount = 100;
+select propose_correction('void_withdrawal', id, null, 'The wallet refused it.') from withdrawals where user_id = user_id('freya') and amount = 200;
+select act_as_owner();
+create temporary table unpaid as select id from private.corrections where kind = 'void_withdrawal' and user_id = user_id('freya');
+grant select on unpaid to public;
+create temporary table before as select available_balance as balance from private.totals where user_id = user_id('freya');
+select act_as('elin');
+select is(confirm_correction(id) ->> 'success', 'true', 'an unpaid one is voided') from unpaid;
+select act_as_owner();
+select is((select available_balance - balance from private.totals, before where user_id = user_id('freya'))::numeric, 200.00, 'and counts as available again');
+select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select * from finish();
+rollback;

@@ -1,0 +1,35 @@
+"""admin-get-transactions: every movement of money, for administrators."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from psycopg.types.json import Jsonb
+from pydantic import StringConstraints
+
+from functions.edge.door import Administrator
+from functions.edge.shapes import ListRequest
+
+router = APIRouter()
+
+
+class TransactionsRequest(ListRequest):
+    """The filters of every list, and the kind of movement."""
+
+    type: Annotated[str, StringConstraints(max_length=20)] | None = None
+
+
+@router.post("/admin-get-transactions")
+async def admin_get_transactions(
+    caller: Administrator, request: TransactionsRequest | None = None
+) -> Response:
+    """Answer `{transactions, total, cards}`; any administrator may read."""
+    filters = Jsonb(request.filters() if request else {})
+    async with caller.transaction() as connection:
+        # The specification calls this list's items transactions.
+        cursor = await connection.execute(
+            "select ((l - 'items') || jsonb_build_object('transactions', l -> 'items'))::text as answer "
+            "from public.list_transactions(%s) as l",
+            [filters],
+        )
+        row = await cursor.fetchone() or {}
+    return Response(row["answer"], media_type="application/json")

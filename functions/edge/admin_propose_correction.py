@@ -1,0 +1,30 @@
+"""admin-propose-correction: a super admin proposes to undo something; another administrator confirms it."""
+
+from decimal import Decimal
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from functions.edge.door import Administrator
+from functions.edge.shapes import Reason, Shape
+
+router = APIRouter()
+
+
+class Proposal(Shape):
+    """What is to be undone, and why; `value` is the new package of `set_package`."""
+
+    kind: Literal["void_deposit", "void_withdrawal", "set_package"]
+    target_id: UUID
+    value: Annotated[Decimal, Field(ge=0, le=10_000_000, decimal_places=2)] | None = None
+    reason: Reason
+
+
+@router.post("/admin-propose-correction")
+async def admin_propose_correction(caller: Administrator, proposal: Proposal) -> Response:
+    """Answer `{success, correction}`; nothing has changed yet."""
+    return await caller.call(
+        "public.propose_correction", proposal.kind, proposal.target_id, proposal.value, proposal.reason
+    )

@@ -1,0 +1,39 @@
+-- Payout coverage as it stood at the end of each day. The worker writes one row a day; a past row never changes,
+-- so a chart of it cannot be made to look better later.
+
+create table private.coverage_days (
+    day date primary key,
+    figures jsonb not null check (jsonb_typeof(figures) = 'object'),
+    taken_at timestamptz not null
+);
+alter table private.coverage_days enable row level security;
+comment on table private.coverage_days is 'private.coverage() of each day, in UTC.';
+create trigger _100_keep before update on private.coverage_days for each row execute function private.refuse_change();
+create trigger _100_keep_rows before delete or truncate on private.coverage_days
+for each statement execute function private.refuse_change();
+
+create function jobs.snapshot_coverage() returns boolean
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    insert into private.coverage_days (day, figures, taken_at)
+    values ((pg_catalog.clock_timestamp() at time zone 'UTC')::date, private.coverage(), pg_catalog.clock_timestamp())
+    on conflict (day) do nothing;
+    return found;
+end
+$$;
+comment on function jobs.snapshot_coverage() is 'Keeps today''s coverage once; false when it is there already.';
+grant execute on function jobs.snapshot_coverage() to worker;
+
+create function public.get_coverage_history(p_days integer default 90) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin();
+    return (
+        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('day', c.day) || c.figures order by c.day), '[]')
+        from private.coverage_days as c
+        where c.day > (pg_catalog.clock_timestamp() at time zone 'UTC')::date - least(greatest(p_days, 1), 3660)
+    );
+end
+$$;
+comment on function public.get_coverage_history(integer) is 'Coverage of the last days, oldest first, for every administrator. Errors: forbidden, session_ended.';
+grant execute on function public.get_coverage_history(integer) to platform_admin;

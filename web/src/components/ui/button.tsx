@@ -21,7 +21,7 @@ export const buttonStyles = cva(
         default: 'h-11 px-4',
         wide: 'h-12 px-5',
         compact: 'h-9 px-3 text-compact pointer-coarse:h-11',
-        row: 'h-7 rounded-badge px-2 text-caption pointer-coarse:h-11 pointer-coarse:px-3 [&_svg]:size-4',
+        row: 'h-7 rounded-badge px-2 text-caption max-md:h-11 max-md:px-3 pointer-coarse:h-11 pointer-coarse:px-3 [&_svg]:size-4',
         icon: 'size-11',
         'icon-compact': 'size-9 pointer-coarse:size-11',
         text: 'min-h-6 px-0 text-compact pointer-coarse:min-h-11 [&_svg]:size-4',

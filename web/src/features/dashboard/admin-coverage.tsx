@@ -54,9 +54,10 @@ export function CoverageCard({ coverage }: { coverage: Coverage }) {
           ticks={12}
           valueText={`${ratio}%`}
           marks={[
-            { at: 0, label: '0%' },
+            // At a large ratio the start and 100% stand too close for two words.
+            ...(max < 600 ? [{ at: 0, label: '0%' }] : []),
             { at: 100, label: '100%', strong: true },
-            { at: max, label: `${max}%` },
+            { at: max, label: `${max.toLocaleString('en-US')}%` },
           ]}
         />
       )}

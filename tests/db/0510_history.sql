@@ -75,6 +75,7 @@ select is(
             select public.get_transaction_history(null, null, null, null, p.page ->> 'next', 2)
             from pages as p where p.page ->> 'next' is not null
         )
+
         select string_agg(i ->> 'id', ',') from pages as p, jsonb_array_elements(p.page -> 'items') as i
     ),
     (select string_agg(i ->> 'id', ',') from jsonb_array_elements(public.get_transaction_history() -> 'items') as i),

@@ -42,8 +42,9 @@ create table private.admin_session_activity (
 alter table private.admin_session_activity enable row level security;
 comment on table private.admin_session_activity is 'When an administrator session began and was last used; 30 minutes idle end it.';
 
+-- The session of this request and no other, not even another one of the same administrator.
 create policy select_own on public.admin_sessions for select to platform_admin
-using (admin_id = (select auth.uid()));
+using (admin_id = (select auth.uid()) and session_token::text = (select auth.jwt() ->> 'sid'));
 create policy delete_own on public.admin_sessions for delete to platform_admin
 using (admin_id = (select auth.uid()) and session_token::text = (select auth.jwt() ->> 'sid'));
 grant select, delete on public.admin_sessions to platform_admin;

@@ -85,7 +85,7 @@ union all
 select 'I08', s.user_id::text
 from private.totals as s
 where s.bonus_amount - s.withdrawn_amount < 0
-    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null)
+    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.line_of(c.user_id)))
 union all
 -- I09 Cash-in is the approved deposits that count.
 select 'I09', p.user_id::text

@@ -32,7 +32,7 @@ function Marks({ marks, max }: { marks: GaugeMark[]; max: number }) {
   const named = marks.filter((mark) => mark.label)
   if (named.length === 0) return null
   return (
-    <div className="tabular relative mt-1 h-5 text-compact text-muted-foreground">
+    <div className="tabular relative -mt-1 h-5 text-compact text-muted-foreground">
       {named.map((mark) => {
         const share = max > 0 ? mark.at / max : 0
         const first = share <= 0.02

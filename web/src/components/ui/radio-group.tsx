@@ -6,7 +6,7 @@ export function RadioGroup({ className, ...rest }: ComponentProps<typeof Primiti
   return (
     <Primitive.Root
       className={cn(
-        'divide-y divide-border rounded-card border border-input bg-card aria-invalid:border-destructive',
+        'rounded-card border border-input bg-card aria-invalid:border-destructive',
         className,
       )}
       {...rest}
@@ -21,12 +21,13 @@ interface RadioRowProps extends ComponentProps<typeof Primitive.Item> {
   trailing?: ReactNode
 }
 
+// Inside a form each item is followed by a hidden input, so edges go by type and not by child.
 /** One choice as a whole row: the row is the target, its edge shows the focus. */
 export function RadioRow({ className, label, hint, trailing, ...rest }: RadioRowProps) {
   return (
     <Primitive.Item
       className={cn(
-        'group flex min-h-14 w-full items-center gap-3 px-4 py-2.5 text-left first:rounded-t-[11px] last:rounded-b-[11px] hover:bg-muted focus-visible:relative focus-visible:z-10 data-[state=checked]:bg-accent',
+        'group flex min-h-14 w-full items-center gap-3 px-4 py-2.5 text-left first-of-type:rounded-t-[11px] last-of-type:rounded-b-[11px] not-first-of-type:border-t hover:bg-muted focus-visible:relative focus-visible:z-10 data-[state=checked]:bg-accent',
         className,
       )}
       {...rest}

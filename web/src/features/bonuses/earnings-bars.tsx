@@ -1,5 +1,16 @@
-import { Bar, BarChart, CartesianGrid, LabelList, ResponsiveContainer, Tooltip, XAxis, YAxis, type BarShapeProps } from 'recharts'
+import {
+  Bar,
+  BarChart,
+  CartesianGrid,
+  ResponsiveContainer,
+  Tooltip,
+  usePlotArea,
+  XAxis,
+  YAxis,
+  type BarShapeProps,
+} from 'recharts'
 import { Money } from '@/components/money'
+import { labelsThatFit, roundTicks } from '@/lib/chart-axis'
 import { axisDay, barName, type Bucket } from '@/lib/chart-period'
 import { add, compare, formatAxis, formatMoney, type Decimal } from '@/lib/money'
 import type { EarningsPoint } from './api'
@@ -49,8 +60,31 @@ function TooltipBox({ row, bucket }: { row: Row; bucket: Bucket }) {
 }
 
 const still = matchMedia('(prefers-reduced-motion: reduce)').matches
-// Totals above the bars need room; more bars than this carry them in the tooltip and the table only.
-const labelled = 15
+const widest = 30
+
+/** The total of each bar above it, as far as there is room; the table and the tooltip have them all. */
+function Totals({ rows, top }: { rows: Row[]; top: number }) {
+  const area = usePlotArea()
+  if (!area) return null
+  const slot = area.width / rows.length
+  const labels = rows.flatMap((row, index) => {
+    if (compare(row.total, '0') === 0) return []
+    const height = (row.pairing + row.referral + row.override) / top
+    return [{ text: formatMoney(row.total), x: area.x + (index + 0.5) * slot, y: area.y + area.height * (1 - height) }]
+  })
+  return labelsThatFit(labels, Math.min(widest, slot * 0.8) / 2).map((label) => (
+    <text
+      key={label.x}
+      x={Math.min(label.x, area.x + area.width - label.text.length * 3.6)}
+      y={label.y - 6}
+      textAnchor="middle"
+      fontSize={13}
+      fill="var(--foreground)"
+    >
+      {label.text}
+    </text>
+  ))
+}
 
 export default function EarningsBars({ points, bucket }: { points: EarningsPoint[]; bucket: Bucket }) {
   const rows = points.map<Row>((point) => ({
@@ -61,7 +95,8 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
     override: Number(point.override),
     total: add(point.pairing, point.referral, point.override),
   }))
-  const paying = rows.filter((row) => compare(row.total, '0') !== 0)
+  const ticks = roundTicks(Math.max(...rows.map((row) => row.pairing + row.referral + row.override)))
+  const top = ticks.at(-1) ?? 100
   return (
     <ResponsiveContainer width="100%" height="100%">
       <BarChart data={rows} margin={{ top: 20, right: 4, bottom: 0, left: 4 }} barCategoryGap="20%" title="Earnings by type">
@@ -75,11 +110,12 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
         />
         <YAxis
           width="auto"
+          ticks={ticks}
+          domain={[0, top]}
           tickFormatter={formatAxis}
           tickLine={false}
           axisLine={false}
           tick={{ fill: 'var(--muted-foreground)', fontSize: 13 }}
-          domain={[0, paying.length === 0 ? 100 : 'auto']}
         />
         <Tooltip
           cursor={{ fill: 'var(--muted)' }}
@@ -88,31 +124,20 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
             return active && row ? <TooltipBox row={row} bucket={bucket} /> : null
           }}
         />
-        {kinds.map(({ key, label, colour }, index) => (
+        {kinds.map(({ key, label, colour }) => (
           <Bar
             key={key}
             dataKey={key}
             name={label}
             stackId="earned"
             fill={colour}
-            maxBarSize={30}
+            maxBarSize={widest}
             shape={Part}
             isAnimationActive={!still}
             animationDuration={240}
-          >
-            {index === kinds.length - 1 && paying.length <= labelled ? (
-              <LabelList
-                valueAccessor={(_entry: unknown, at: number) => {
-                  const total = rows[at]?.total ?? '0'
-                  return compare(total, '0') === 0 ? '' : formatMoney(total)
-                }}
-                position="top"
-                fill="var(--foreground)"
-                fontSize={13}
-              />
-            ) : null}
-          </Bar>
+          />
         ))}
+        <Totals rows={rows} top={top} />
       </BarChart>
     </ResponsiveContainer>
   )

@@ -1,10 +1,9 @@
 import { Download, QrCode as QrIcon } from 'lucide-react'
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { CopyButton } from '@/components/copy-button'
 import { downloadQrCode, QrCode } from '@/components/qr-code'
 import { RiskLine } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
-import { Input } from '@/components/ui/input'
 import type { MemberProfile } from '@/lib/member'
 import { referralLink } from '@/lib/referral-link'
 import { toasts } from '@/lib/toast-queue'
@@ -12,7 +11,6 @@ import { ShareButton } from './share-button'
 
 export function ReferralCard({ profile, title = 'Referral link' }: { profile: MemberProfile; title?: string }) {
   const [shown, setShown] = useState(false)
-  const field = useId()
   const link = referralLink(profile.id)
 
   async function download() {
@@ -27,16 +25,12 @@ export function ReferralCard({ profile, title = 'Referral link' }: { profile: Me
       </h2>
       <p className="text-compact text-muted-foreground">Whoever joins with it becomes your direct referral, for good.</p>
       <div className="mt-3 flex gap-2">
-        <label htmlFor={field} className="sr-only">
-          Your referral id
-        </label>
-        <Input
-          id={field}
-          readOnly
-          value={profile.id}
-          onFocus={(event) => event.target.select()}
-          className="font-mono text-[12px] tracking-tight sm:text-compact sm:tracking-normal md:text-compact"
-        />
+        <output
+          aria-label="Your referral id"
+          className="flex min-h-11 min-w-0 grow items-center rounded-control border border-input bg-muted px-3 font-mono text-[12px] leading-4 break-all select-all md:text-compact"
+        >
+          {profile.id}
+        </output>
         <CopyButton
           text={link}
           what="referral link"
@@ -44,7 +38,7 @@ export function ReferralCard({ profile, title = 'Referral link' }: { profile: Me
           onFailed={() => toasts.error('Failed to copy link')}
         />
       </div>
-      <div className="mt-3 flex flex-wrap gap-2 *:grow sm:*:grow-0">
+      <div className="mt-3 flex flex-wrap gap-2 *:grow max-sm:*:px-2.5 sm:*:grow-0">
         <Button variant="outline" aria-expanded={shown} onClick={() => setShown(!shown)}>
           <QrIcon aria-hidden />
           {shown ? 'Hide QR Code' : 'Show QR Code'}

@@ -122,6 +122,7 @@ export function TreeGrid({ label, rows, selfId, onToggle, onOpen, onMore }: Tree
                 index={item.index}
                 spot={current}
                 self={row.key === selfId}
+                last={item.index === rows.length - 1}
                 measure={virtual.measureElement}
                 style={{ transform: `translateY(${item.start - margin}px)` }}
                 onFocus={setSpot}

@@ -4,7 +4,17 @@ import type { Bracket } from './tree-rows'
 
 /** Levels below this are not indented further: the tree opens them as a root of their own. */
 export const deepestIndent = 6
-export const indent = 20
+const indent = 20
+
+/** Where the bracket of a level's children stands. */
+function gutterOf(level: number): number {
+  return (Math.min(level, deepestIndent) - 2) * indent + 20
+}
+
+/** Where a name begins: right of its bracket's arm and of the arrow that opens it. */
+export function insetOf(level: number): number {
+  return level === 1 ? 26 : gutterOf(level) + 42
+}
 
 const strokes: Record<PairState, string> = {
   paying: 'border-primary',
@@ -27,7 +37,7 @@ export function Gutter({ brackets }: { brackets: Bracket[] }) {
       key={level}
       aria-hidden
       className={cn('pointer-events-none absolute w-3', strokes[state], parts[part], part === 'through' && 'w-0')}
-      style={{ left: (Math.min(level, deepestIndent) - 2) * indent + 24 }}
+      style={{ left: gutterOf(level) }}
     />
   ))
 }

@@ -6,7 +6,7 @@ import { Button } from '@/components/ui/button'
 import { cn } from '@/lib/cn'
 import { formatDay } from '@/lib/dates'
 import { fullNameOf, nameOf } from './names'
-import { deepestIndent, Gutter, indent } from './tree-gutter'
+import { Gutter, insetOf } from './tree-gutter'
 import { describePair, type MemberRow, type MoreRow, type TreeRow } from './tree-rows'
 
 export const columns = ['Name', 'Position', 'Pair', 'Package', 'Funded', 'Direct referrals', 'Joined'] as const
@@ -23,6 +23,7 @@ interface RowProps {
   spot: Spot
   index: number
   self: boolean
+  last: boolean
   style: React.CSSProperties
   measure: (element: Element | null) => void
   onFocus: (spot: Spot) => void
@@ -32,7 +33,7 @@ interface RowProps {
 }
 
 export function TreeGridRow(props: RowProps) {
-  const { row, spot, index, style, measure, onFocus } = props
+  const { row, spot, index, last, style, measure, onFocus } = props
   const here = spot.key === row.key
   const shared = {
     role: 'row',
@@ -44,7 +45,7 @@ export function TreeGridRow(props: RowProps) {
     style,
     ref: measure,
     onFocus: (event: React.FocusEvent) => event.target === event.currentTarget && onFocus({ key: row.key, cell: null }),
-    className: cn(grid, 'absolute inset-x-0 min-h-14 border-b bg-card -outline-offset-2 hover:bg-muted'),
+    className: cn(grid, 'absolute inset-x-0 min-h-14 bg-card -outline-offset-2 hover:bg-muted', !last && 'border-b'),
   } as const
   if (row.kind === 'more') return <More {...props} row={row} shared={shared} />
   return (
@@ -61,7 +62,7 @@ function More({ row, onMore, shared }: RowProps & { row: MoreRow; shared: Shared
     <div {...shared}>
       <div role="gridcell" aria-colspan={columns.length} className="relative col-span-7 flex min-h-14 items-center">
         <Gutter brackets={row.brackets} />
-        <span style={{ paddingLeft: inset(row.level) }}>
+        <span style={{ paddingLeft: insetOf(row.level) }}>
           {row.loading ? (
             <span role="status" className="text-muted-foreground">
               Loading
@@ -77,14 +78,10 @@ function More({ row, onMore, shared }: RowProps & { row: MoreRow; shared: Shared
   )
 }
 
-function inset(level: number): number {
-  return (Math.min(level, deepestIndent) - 1) * indent + 24
-}
-
 function Cells({ row, spot, self, onFocus, onToggle, onOpen }: RowProps & { row: MemberRow }) {
   const { node, child } = row
   const cells: ReactNode[] = [
-    <span key="name" className="relative flex min-h-14 min-w-0 items-center" style={{ paddingLeft: inset(row.level) }}>
+    <span key="name" className="relative flex min-h-14 min-w-0 items-center" style={{ paddingLeft: insetOf(row.level) }}>
       <Gutter brackets={row.brackets} />
       <Toggle row={row} onToggle={onToggle} />
       <button type="button" tabIndex={-1} className="min-w-0 truncate text-left" onClick={() => onOpen(row)}>
@@ -138,7 +135,7 @@ function Toggle({ row, onToggle }: { row: MemberRow; onToggle: (row: MemberRow) 
       tabIndex={-1}
       aria-label={`${row.expanded ? 'Close' : 'Open'} ${nameOf(row.node)}`}
       className="absolute flex size-7 items-center justify-center rounded-badge text-primary hover:bg-accent"
-      style={{ left: inset(row.level) - 26 + (row.level > 1 ? 4 : 0) }}
+      style={{ left: insetOf(row.level) - 28 }}
       onClick={() => onToggle(row)}
     >
       <Icon className="size-4" aria-hidden />

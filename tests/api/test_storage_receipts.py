@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pyotp
 import pytest
 
 from tests.api.conftest import Owner
@@ -118,3 +119,25 @@ def test_a_blocked_member_is_refused_at_once(member: Member, superior: Administr
         assert answer.status_code in (401, 403)
         assert body["statusCode"] == str(answer.status_code)
         assert body["code"] in (f"account_{status}", "session_ended")
+
+
+def test_an_ended_session_is_refused(member: Member) -> None:
+    member.receipt()
+    member.http.post("/auth/v1/logout").raise_for_status()
+    answer = put(member, "1234567890.png", png())
+    assert (answer.status_code, answer.json()["code"]) == (401, "session_ended")
+
+
+def test_a_second_factor_is_asked_for(member: Member) -> None:
+    receipt = member.receipt().split("/public/")[1]
+    factor = member.http.post("/auth/v1/factors", json={"factor_type": "totp"}).raise_for_status().json()
+    path = f"/auth/v1/factors/{factor['id']}"
+    challenge = member.http.post(f"{path}/challenge", json={}).raise_for_status().json()
+    code = pyotp.TOTP(factor["totp"]["secret"]).now()
+    proof = {"challenge_id": challenge["id"], "code": code}
+    stronger = member.http.post(f"{path}/verify", json=proof).raise_for_status().json()["access_token"]
+    # The first token says aal1, whenever it was issued.
+    answer = member.http.get(f"/storage/v1/object/{receipt}")
+    assert (answer.status_code, answer.json()["code"]) == (403, "aal2_required")
+    opened = member.http.get(f"/storage/v1/object/{receipt}", headers={"authorization": f"Bearer {stronger}"})
+    assert opened.status_code == 200

@@ -11,6 +11,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0])
 
 import check
+import containers
 import generate
 import health
 import lifecycle
@@ -93,6 +94,23 @@ def run_generate() -> int:
     return 0
 
 
+def run_containers() -> int:
+    """Make the keys and the env file that docker-compose.yml needs, and print the commands."""
+    settings = configuration.load_or_create()
+    log = settings.state / "logs" / "setup.log"
+    with tools.one_at_a_time():
+        tools.python_environment(log)
+    keys = Keys(settings)
+    keys.make(log)
+    path = containers.prepare(settings, keys)
+    compose = f"docker compose --env-file {path}"
+    print(f"  {compose} {'--profile demo ' if settings.demo else ''}up --build --detach --wait")
+    print(f"  Web app: {settings.origin}")
+    if settings.demo:
+        print(f"  Demo sign-ins: {compose} logs demo")
+    return 0
+
+
 COMMANDS: dict[str, Callable[[], int]] = {
     "up": up,
     "down": down,
@@ -101,6 +119,7 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "check": run_checks,
     "test": run_tests,
     "generate": run_generate,
+    "containers": run_containers,
 }
 
 

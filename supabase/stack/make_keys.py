@@ -15,16 +15,9 @@ from typing import Any
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeyParameters, OctKey, RSAKey
 
+from settings import DATABASE_ROLES
+
 TEN_YEARS = 10 * 365 * 24 * 3600
-DATABASE_ROLES = (
-    "supabase_admin",
-    "postgres",
-    "authenticator",
-    "supabase_auth_admin",
-    "supabase_storage_admin",
-    "edge_functions",
-    "worker",
-)
 
 
 def private_key(algorithm: str) -> dict[str, Any]:

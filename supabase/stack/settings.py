@@ -23,6 +23,15 @@ SERVICES_WITH_PORTS = (
     "smtp",
     "mail",
 )
+DATABASE_ROLES = (
+    "supabase_admin",
+    "postgres",
+    "authenticator",
+    "supabase_auth_admin",
+    "supabase_storage_admin",
+    "edge_functions",
+    "worker",
+)
 PREFERRED_GATEWAY_PORT = 8000
 MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
 KEPT_OPTIONS = ("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", *MAIL_SETTINGS)

@@ -48,7 +48,7 @@ def install(log: Path, *, for_tests: bool) -> Path:
         if for_tests and not shutil.which("chromium"):
             with step("Chromium"):
                 _apt(["chromium"], log)
-        _python_environment(log)
+        python_environment(log)
         node_packages(NODE_TOOLS.parent, "Node tools", log)
     return postgres
 
@@ -140,7 +140,8 @@ def _apt(packages: list[str], log: Path) -> None:
             CLUSTER_SWITCH.unlink(missing_ok=True)
 
 
-def _python_environment(log: Path) -> None:
+def python_environment(log: Path) -> None:
+    """The environment that requirements.lock names, unless it is there."""
     lock = ROOT / "requirements.lock"
     stamp, digest = VENV / ".lock-digest", hashlib.sha256(lock.read_bytes()).hexdigest()
     if PYTHON.exists() and stamp.exists() and stamp.read_text() == digest:

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ import httpx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# The launcher is a folder that the system's Python runs, not a package.
+sys.path.append(str(ROOT / "supabase" / "stack"))
 ANON, SERVICE = "the-anon-key", "the-service-key"
 
 

@@ -1,4 +1,4 @@
-"""The one door: security headers, CORS, Supabase's key check, forged addresses, limits, and what stays hidden."""
+"""The one door: security headers, CORS, Supabase's key check, forged addresses, limits, what stays hidden."""
 
 import json
 import socket
@@ -9,11 +9,23 @@ import pytest
 from tests.stack.conftest import ANON, SERVICE, Gateway
 
 KEY = {"apikey": ANON}
-CSP = (
-    "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; img-src 'self' blob: data:; "
-    "font-src 'self'; style-src 'self' 'unsafe-inline'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'; object-src 'none'"
+CSP = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "worker-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' blob: data:",
+        "font-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+    ]
 )
+POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
 TOO_LARGE = b"x" * (2 * 2**20)
 
 
@@ -70,7 +82,9 @@ def test_any_origin_may_ask_and_no_credentials_are_allowed(
 
 
 def test_preflight_is_answered_at_the_edge_with_every_header_of_the_stock_clients(gateway: Gateway) -> None:
-    wanted = "authorization,apikey,content-type,x-client-info,x-supabase-api-version,x-upsert,prefer,x-retry-count"
+    wanted = (
+        "authorization,apikey,content-type,x-client-info,x-supabase-api-version,x-upsert,prefer,x-retry-count"
+    )
     answer = gateway.http.options(
         "/storage/v1/object/receipts/x",
         headers={
@@ -82,7 +96,9 @@ def test_preflight_is_answered_at_the_edge_with_every_header_of_the_stock_client
     assert answer.status_code == 204
     allowed = {name.strip() for name in answer.headers["access-control-allow-headers"].split(",")}
     assert set(wanted.split(",")) <= allowed
-    assert {"POST", "PATCH", "DELETE", "PUT"} <= set(answer.headers["access-control-allow-methods"].split(", "))
+    assert {"POST", "PATCH", "DELETE", "PUT"} <= set(
+        answer.headers["access-control-allow-methods"].split(", ")
+    )
 
 
 @pytest.mark.parametrize("path", ["/rest/v1/deposits", "/auth/v1/token", "/auth/v1/health"])
@@ -98,7 +114,13 @@ def test_keys_are_asked_for_in_supabase_words(gateway: Gateway, path: str) -> No
 
 @pytest.mark.parametrize(
     "path",
-    ["/auth/v1/verify", "/auth/v1/callback", "/auth/v1/authorize", "/auth/v1/.well-known/jwks.json", "/functions/v1/x"],
+    [
+        "/auth/v1/verify",
+        "/auth/v1/callback",
+        "/auth/v1/authorize",
+        "/auth/v1/.well-known/jwks.json",
+        "/functions/v1/x",
+    ],
 )
 def test_links_and_functions_need_no_key(gateway: Gateway, path: str) -> None:
     assert gateway.http.get(path).status_code == 200
@@ -213,8 +235,8 @@ def test_odd_methods_are_refused(gateway: Gateway, method: str) -> None:
 @pytest.mark.parametrize(
     "request_text",
     [
-        "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /",
-        "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcd",
+        f"{POST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /",
+        f"{POST}Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd",
         "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
         "GET / HTTP/1.1\r\n\r\n",
         "GET  / HTTP/9.9\r\nHost: x\r\n\r\n",

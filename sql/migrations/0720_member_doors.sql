@@ -67,7 +67,10 @@ begin
         ))
     );
     return pg_catalog.jsonb_build_object(
-        'success', true, 'profile', (select pg_catalog.to_jsonb(p) from public.profiles as p where p.id = p_profile_id)
+        'success', true,
+        'profile', pg_catalog.to_jsonb(v_after) - array['depth', 'jump', 'package_size'] || pg_catalog.jsonb_build_object(
+            'package_value', private.money(v_after.package_value), 'cash_in_amount', private.money(v_after.cash_in_amount)
+        )
     );
 end
 $$;

@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> str | None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=5,
     )
     return None

@@ -23,6 +23,7 @@ from functions.auth import (
     user,
     verify,
 )
+from functions.auth.callers import Callers
 from functions.auth.database import make_pool
 from functions.auth.errors import AuthError, error_response
 from functions.auth.keys import Keys
@@ -107,6 +108,7 @@ def make_service(settings: AuthSettings) -> Service:
     return Service(
         settings=settings,
         pool=pool,
+        callers=Callers(pool),
         keys=Keys(settings.keys, settings.issuer, settings.jwt_exp),
         limits=limits,
         attempts=Attempts(pool, settings.failure_limit, settings.failure_window),

@@ -6,20 +6,16 @@ from typing import Any
 
 from starlette.requests import Request
 
+from functions.auth.callers import SESSION
 from functions.auth.errors import AuthError
 from functions.auth.keys import subject_of
 from functions.auth.service import Service
 from functions.auth.users import NO_INSTANCE, SELECT, User, is_banned
 from functions.core.database import Connection
 
-# The session that a token names, if it is this user's and still there.
-_QUERY = f"""{SELECT},
-    s.id as session_id, s.aal as session_aal, s.created_at as session_created_at,
-    (select coalesce(json_agg(json_build_object(
-        'method', a.authentication_method, 'updated_at', extract(epoch from a.updated_at))), '[]')
-     from auth.mfa_amr_claims a where a.session_id = s.id) as session_amr
+_LOCKED = f"""{SELECT}, {SESSION}
     from auth.users u left join auth.sessions s on s.id = %s and s.user_id = u.id
-    where u.instance_id = %s and u.id = %s"""
+    where u.instance_id = %s and u.id = %s for update of u"""
 
 
 @dataclass
@@ -44,19 +40,29 @@ def claims_of(service: Service, request: Request) -> dict[str, Any]:
     return service.keys.verify(token.strip())
 
 
-async def authenticate(
-    service: Service, connection: Connection, request: Request, lock: bool = False
-) -> Caller:
-    """The caller, who must exist, be signed in and not be banned; `lock` holds the row for a change.
+async def authenticate(service: Service, request: Request) -> Caller:
+    """The caller, who must exist, be signed in and not be banned.
 
     Raises:
         AuthError: 401, 403 or 400, in GoTrue's order.
     """
+    user_id, session_id = _named(service, request)
+    return _checked(await service.callers.read(user_id, session_id), session_id)
+
+
+async def authenticate_locked(service: Service, connection: Connection, request: Request) -> Caller:
+    """As above, inside a transaction that is about to change the caller: the row is held until it ends."""
+    user_id, session_id = _named(service, request)
+    cursor = await connection.execute(_LOCKED, [session_id, NO_INSTANCE, user_id])
+    return _checked(await cursor.fetchone(), session_id)
+
+
+def _named(service: Service, request: Request) -> tuple[uuid.UUID, uuid.UUID | None]:
     claims = claims_of(service, request)
-    subject = subject_of(claims)
-    session_id = _session_id(claims)
-    query = _QUERY + (" for update of u" if lock else "")
-    user = await (await connection.execute(query, [session_id, NO_INSTANCE, subject])).fetchone()
+    return subject_of(claims), _session_id(claims)
+
+
+def _checked(user: User | None, session_id: uuid.UUID | None) -> Caller:
     if user is None:
         raise AuthError(403, "user_not_found", "User from sub claim in JWT does not exist")
     if session_id is not None and user["session_id"] is None:

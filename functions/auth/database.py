@@ -4,8 +4,10 @@ import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import orjson
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from functions.core.database import Connection, Pool
@@ -21,6 +23,7 @@ async def _alive(connection: AsyncConnection[DictRow]) -> None:
 
 def make_pool(database_url: str, size: int) -> Pool:
     """A closed pool in autocommit mode; open it in the application's lifespan."""
+    set_json_loads(orjson.loads)
     return AsyncConnectionPool(
         database_url,
         min_size=min(2, size),
@@ -33,7 +36,8 @@ def make_pool(database_url: str, size: int) -> Pool:
             "application_name": "auth",
             "autocommit": True,
             # No timeouts here: the product's triggers on a confirmation wait for locks. Requests have one.
-            "options": "-c timezone=UTC",
+            # Every query looks a few rows up by key: planning it anew costs more than running it.
+            "options": "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
         },
     )
 

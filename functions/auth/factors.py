@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from functions.auth import audit, sessions
 from functions.auth.answers import json_response
-from functions.auth.bearer import Caller, authenticate
+from functions.auth.bearer import Caller, authenticate, authenticate_locked
 from functions.auth.bodies import read_bytes, read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
@@ -29,13 +29,12 @@ _PERIOD = 30
 
 async def enroll(service: Service, request: Request) -> Response:
     """A new factor, unverified until its first code is given."""
-    async with service.pool.connection() as connection:
-        await authenticate(service, connection, request)
+    await authenticate(service, request)
     body = await read_fields(request, {"factor_type": "text", "friendly_name": "text", "issuer": "text"})
     _check_type(service, body["factor_type"])
     name = body["friendly_name"] or ""
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request, lock=True)
+        caller = await authenticate_locked(service, connection, request)
         await _check_room(service, connection, caller, name)
         factor_id, secret = uuid.uuid4(), pyotp.random_base32(32)
         await connection.execute(
@@ -113,8 +112,8 @@ async def own_factor(connection: Connection, request: Request, user: User) -> di
 
 async def challenge(service: Service, request: Request) -> Response:
     """Begin to verify a factor: what follows must come from the same address within five minutes."""
+    caller = await authenticate(service, request)
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request)
         factor = await own_factor(connection, request, caller.user)
         service.limits.check("challenge", request)
         await read_bytes(request)
@@ -135,8 +134,8 @@ async def challenge(service: Service, request: Request) -> Response:
 
 async def verify(service: Service, request: Request) -> Response:
     """Give the code: the factor is verified, this session reaches aal2, sessions below it end."""
+    caller = await authenticate(service, request)
     async with service.pool.connection() as connection:
-        caller = await authenticate(service, connection, request)
         factor = await own_factor(connection, request, caller.user)
         service.limits.check("factor", request)
         body = await read_fields(request, {"challenge_id": "uuid", "code": "text"})
@@ -149,7 +148,7 @@ async def verify(service: Service, request: Request) -> Response:
     subject = str(caller.user["id"])
     attempt = await service.attempts.take("totp", subject)
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request, lock=True)
+        caller = await authenticate_locked(service, connection, request)
         factor = await own_factor(connection, request, caller.user)
         begun = await _challenge_of(service, connection, request, factor, body["challenge_id"])
         step = await _step_of(service, connection, factor, code)
@@ -275,7 +274,7 @@ async def _step_up(
 async def unenroll(service: Service, request: Request) -> Response:
     """Remove a factor; sessions that were stepped up with it fall back to aal1."""
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request, lock=True)
+        caller = await authenticate_locked(service, connection, request)
         factor = await own_factor(connection, request, caller.user)
         if factor["status"] == "verified" and not caller.is_aal2:
             raise AuthError(422, "insufficient_aal", "AAL2 required to unenroll verified factor")

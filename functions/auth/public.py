@@ -87,8 +87,7 @@ async def callback(service: Service, request: Request) -> Response:
 
 async def identities(service: Service, request: Request) -> Response:
     """Linking accounts by hand is off."""
-    async with service.pool.connection() as connection:
-        await authenticate(service, connection, request)
+    await authenticate(service, request)
     raise AuthError(404, "manual_linking_disabled", "Manual linking is disabled")
 
 

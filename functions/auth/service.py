@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from functions.auth.callers import Callers
 from functions.auth.keys import Keys
 from functions.auth.limits import Attempts, Limits
 from functions.auth.mail import Mailer
@@ -21,6 +22,7 @@ class Service:
 
     settings: AuthSettings
     pool: Pool
+    callers: Callers
     keys: Keys
     limits: Limits
     attempts: Attempts

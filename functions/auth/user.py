@@ -9,7 +9,7 @@ from starlette.responses import Response
 from functions.auth import audit, codes, pkce, sessions
 from functions.auth.addresses import checked_email
 from functions.auth.answers import json_response
-from functions.auth.bearer import Caller, authenticate
+from functions.auth.bearer import Caller, authenticate, authenticate_locked
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
@@ -28,8 +28,7 @@ _LINK_METHODS = {"otp", "magiclink", "recovery", "invite", "email/signup"}
 
 async def get_user(service: Service, request: Request) -> Response:
     """The caller."""
-    async with service.pool.connection() as connection:
-        caller = await authenticate(service, connection, request)
+    caller = await authenticate(service, request)
     return json_response(user_json(caller.user))
 
 
@@ -37,7 +36,7 @@ async def logout(service: Service, request: Request) -> Response:
     """End this session, the others, or all of them: their rows go, and with them every refresh token."""
     scope = request.query_params.get("scope") or "global"
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request)
+        caller = await authenticate_locked(service, connection, request)
         if scope not in {"global", "local", "others"}:
             raise invalid(f'Unsupported logout scope "{scope}"')
         await audit.record(connection, "logout", caller.user)
@@ -53,7 +52,7 @@ async def logout(service: Service, request: Request) -> Response:
 async def reauthenticate(service: Service, request: Request) -> Response:
     """Mail the caller a code that PUT /user takes as `nonce`."""
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request, lock=True)
+        caller = await authenticate_locked(service, connection, request)
         await audit.record(connection, "user_reauthenticate_requested", caller.user)
         await send_reauthentication(service, connection, caller.user)
     return json_response({})
@@ -62,8 +61,7 @@ async def reauthenticate(service: Service, request: Request) -> Response:
 async def put_user(service: Service, request: Request) -> Response:
     """Change the caller's metadata, password or (after both addresses confirm) e-mail address."""
     service.limits.check("user", request)
-    async with service.pool.connection() as connection:
-        caller = await authenticate(service, connection, request)
+    caller = await authenticate(service, request)
     body = await read_fields(
         request,
         {
@@ -79,7 +77,7 @@ async def put_user(service: Service, request: Request) -> Response:
     )
     new_email, new_password = await _check(service, caller, body)
     async with transaction(service.pool) as connection:
-        caller = await authenticate(service, connection, request, lock=True)
+        caller = await authenticate_locked(service, connection, request)
         user = caller.user
         if new_email and await email_taken(connection, new_email, user["aud"], user["id"]):
             message = "A user with this email address has already been registered"

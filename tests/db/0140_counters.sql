@@ -8,7 +8,7 @@ select pays('ask', 100);
 select pays('embla', 50);
 select claims_deposit('embla', 100);
 select results_eq(
-    $$ select a.name, (a.value - b.value)::numeric from private.counted() as a inner join before as b using (name) where a.value <> b.value and a.name <> 'bonus_transactions' order by a.name $$,
+    $$ select a.name, (a.value - b.value)::numeric from private.counted() as a inner join before as b using (name) where a.value <> b.value and a.name not like 'bonus\_%actions' and a.name <> 'bonus_volume' order by a.name $$,
     $$ values ('active_profiles', 3.0), ('bonus_rows', 5), ('bonuses', 94.00), ('deposits_approved', 650), ('deposits_approved_count', 3),
         ('package_investment', 650), ('pending_deposits', 1), ('profiles', 6) $$,
     'the kept figures follow what happens'

@@ -16,6 +16,7 @@ def questions(settings: Settings, keys: Keys) -> dict[str, tuple[str, dict[str, 
         "auth": f"http://{settings.address('auth')}/health",
         "storage": f"http://{settings.address('storage')}/health",
         "edge": f"http://{settings.address('edge')}/health",
+        "worker": f"http://{settings.address('worker')}/health",
     }
     if settings.own_mail:
         inside["mail"] = f"http://{settings.address('mail')}/healthz"

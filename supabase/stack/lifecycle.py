@@ -1,5 +1,6 @@
 """Starting and stopping one stack."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import cluster
@@ -21,20 +22,16 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
     Raises:
         Stop: a step failed; run again to go on from there.
     """
-    keys = Keys(settings)
-    if not settings.cluster:
-        with step("Keys and cluster"):
-            _lay_foundation(settings, keys, postgres, log)
-    else:
-        _lay_foundation(settings, keys, postgres, log)
+    keys, supervisor = Keys(settings), Supervisor(settings)
+    if not supervisor.is_running():
+        require_ports(settings)
+    _lay_foundation(settings, keys, postgres, log)
     try:
         web.build(log)
     except Stop as error:
         print(f"  ! {error}")
-    supervisor, wanted = Supervisor(settings), services.describe(settings, keys)
+    wanted = services.describe(settings, keys)
     database = Database(settings, keys, postgres, log)
-    if not supervisor.is_running():
-        require_ports(settings)
     supervisor.configure(wanted, postgres)
     with step("PostgreSQL"):
         supervisor.start()
@@ -44,15 +41,15 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
         supervisor.run_services(wanted)
         health.wait(settings, keys)
     summary.write_env(settings, keys)
-    seed = configuration.ROOT / "functions" / "edge" / "bootstrap" / "demo.py"
-    if settings.demo and seed.exists() and not (settings.state / "keys" / "demo.env").exists():
+    if settings.demo and not (settings.state / "keys" / "demo.env").exists():
         database.seed_demo()
         summary.write_env(settings, keys)
 
 
 def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
-    keys.make(log)
-    cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
+    with step("Keys and cluster") if not settings.cluster else nullcontext():
+        keys.make(log)
+        cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
 
 
 def take_down(settings: Settings) -> None:

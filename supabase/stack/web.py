@@ -1,6 +1,7 @@
 """Builds the web app when its sources changed."""
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from terminal import run, step
 from tools import node_packages, one_at_a_time
 
 WEB = ROOT / "web"
-IGNORED = ("node_modules", "dist", ".vite", "coverage")
+IGNORED = {"node_modules", "dist", ".vite", "coverage"}
 
 
 def build(log: Path) -> None:
@@ -30,7 +31,8 @@ def build(log: Path) -> None:
 
 def _digest() -> str:
     digest = hashlib.sha256()
-    for path in sorted(WEB.rglob("*")):
-        if path.is_file() and not set(path.relative_to(WEB).parts) & set(IGNORED):
+    for folder, folders, files in os.walk(WEB):
+        folders[:] = sorted(set(folders) - IGNORED)
+        for path in (Path(folder, name) for name in sorted(files)):
             digest.update(str(path.relative_to(WEB)).encode() + path.read_bytes())
     return digest.hexdigest()

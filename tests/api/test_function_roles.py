@@ -18,9 +18,26 @@ FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
     "admin-approve-deposit": {"depositId": SOME_ID, "action": "approve"},
     "admin-approve-withdrawal": {"withdrawalId": SOME_ID, "action": "approve"},
     "admin-get-receipt": {"receiptUrl": "https://x.example/storage/v1/object/public/receipts/a/1.png"},
+    "admin-get-transactions": {},
+    "admin-reveal-mt5-password": {"subscriptionId": SOME_ID},
+    "admin-update-subscription": {"subscriptionId": SOME_ID, "status": "active", "reason": "x"},
+    "admin-update-member": {"profileId": SOME_ID, "admin_notes": "x"},
+    "admin-remove-factors": {"profileId": SOME_ID, "reason": "x"},
+    "admin-propose-correction": {"kind": "void_deposit", "targetId": SOME_ID, "reason": "x"},
+    "admin-confirm-correction": {"correctionId": SOME_ID},
 }
-FOR_FINANCE = ("admin-approve-deposit", "admin-approve-withdrawal", "admin-get-receipt")
-ALL = {**FOR_ADMINISTRATORS, "sync-all-mlm-bonuses": {}}
+NOT_FOR_SUPPORT = (
+    "admin-approve-deposit",
+    "admin-approve-withdrawal",
+    "admin-get-receipt",
+    "admin-reveal-mt5-password",
+    "admin-remove-factors",
+    "admin-propose-correction",
+    "admin-confirm-correction",
+)
+NOT_FOR_FINANCE = ("admin-remove-factors", "admin-propose-correction")
+FOR_MEMBERS = {"bot-subscription": {"bot_name": "Scout", "action": "unsubscribe"}}
+ALL = {**FOR_ADMINISTRATORS, **FOR_MEMBERS, "sync-all-mlm-bonuses": {}}
 
 
 def raw(stack_url: str, name: str, body: dict[str, Any], **headers: str) -> httpx.Response:
@@ -43,9 +60,21 @@ def test_a_member(member: Member, name: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
-@pytest.mark.parametrize("name", FOR_FINANCE)
+@pytest.mark.parametrize("name", NOT_FOR_SUPPORT)
 def test_support_decides_no_money(support: Administrator, name: str) -> None:
     answer = support.function(name, ALL[name])
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
+
+
+@pytest.mark.parametrize("name", NOT_FOR_FINANCE)
+def test_finance_leaves_to_the_super_admin(finance: Administrator, name: str) -> None:
+    answer = finance.function(name, ALL[name])
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
+
+
+@pytest.mark.parametrize("name", FOR_MEMBERS)
+def test_an_administrator_is_no_member(finance: Administrator, name: str) -> None:
+    answer = finance.function(name, ALL[name])
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
 
 

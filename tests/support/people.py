@@ -160,11 +160,17 @@ class People:
             member.set_wallet()
         return member
 
+    def sign_in_blocked(self, member: Member) -> Caller:
+        """Sign a member in who may not read anything."""
+        return Caller(self.stack, self._session(member.email, member.password)["access_token"])
+
+    def _session(self, email: str, password: str) -> dict[str, Any]:
+        session = self._auth.post("/token?grant_type=password", json={"email": email, "password": password})
+        return dict(session.raise_for_status().json())
+
     def sign_in(self, email: str, password: str) -> Member:
         """Sign an existing member in."""
-        session = self._auth.post("/token?grant_type=password", json={"email": email, "password": password})
-        session.raise_for_status()
-        body = session.json()
+        body = self._session(email, password)
         member = Member(
             self.stack, body["access_token"], email=email, password=password, user_id=body["user"]["id"]
         )

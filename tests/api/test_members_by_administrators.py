@@ -1,0 +1,96 @@
+"""What administrators change about members: status, notes, lost second devices; and corrections."""
+
+from collections.abc import Callable
+
+import pyotp
+import pytest
+
+from tests.support.people import PASSWORD, Administrator, Member, People
+
+
+def test_suspending_ends_access_at_once_and_reactivating_opens_it(
+    people: People, member: Member, support: Administrator
+) -> None:
+    body = {"profileId": member.profile_id, "account_status": "suspended", "reason": "Shared password"}
+    answer = support.function("admin-update-member", body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["profile"]["account_status"] == "suspended"
+    assert member.rows("deposits").status_code in (401, 403)
+
+    back = people.sign_in_blocked(member)
+    status = back.rpc("get_my_account_status").json()
+    assert status["message"] == "Your account has been suspended. Please contact support for assistance."
+    for refused in (back.rows("deposits"), back.function("sync-all-mlm-bonuses")):
+        assert (refused.status_code, refused.json()["code"]) == (403, "account_suspended")
+
+    support.function("admin-update-member", {**body, "account_status": "active"}).raise_for_status()
+    assert back.rows("deposits").status_code == 200
+
+
+def test_support_neither_disables_nor_lifts_a_disable(
+    member: Member, support: Administrator, superior: Administrator
+) -> None:
+    body = {"profileId": member.profile_id, "account_status": "disabled", "reason": "Second account"}
+    assert support.function("admin-update-member", body).status_code == 403
+    assert superior.function("admin-update-member", body).status_code == 200
+    assert support.function("admin-update-member", {**body, "account_status": "active"}).status_code == 403
+
+
+def test_notes_are_for_administrators_only(member: Member, support: Administrator) -> None:
+    body = {"profileId": member.profile_id, "admin_notes": "Called on Monday"}
+    answer = support.function("admin-update-member", body)
+    assert answer.json()["profile"]["admin_notes"] == "Called on Monday"
+    assert member.rows("profiles", f"user_id=eq.{member.user_id}").json()[0]["admin_notes"] is None
+
+
+def test_a_lost_second_device(
+    people: People,
+    member: Member,
+    superior: Administrator,
+    support: Administrator,
+    counted: Callable[[str], int],
+) -> None:
+    factor = member.http.post(
+        "/auth/v1/factors", json={"factor_type": "totp", "friendly_name": "phone"}
+    ).json()
+    challenge = member.http.post(f"/auth/v1/factors/{factor['id']}/challenge", json={}).json()
+    code = pyotp.TOTP(factor["totp"]["secret"]).now()
+    proof = {"challenge_id": challenge["id"], "code": code}
+    member.http.post(f"/auth/v1/factors/{factor['id']}/verify", json=proof).raise_for_status()
+    without = people.sign_in_blocked(member)
+    refused = without.function("sync-all-mlm-bonuses")
+    assert (refused.status_code, refused.json()["code"]) == (403, "aal2_required")
+
+    body = {"profileId": member.profile_id, "reason": "Passport and voice checked"}
+    assert support.function("admin-remove-factors", body).status_code == 403
+    assert superior.function("admin-remove-factors", body).json() == {"success": True}
+    assert counted(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
+    assert without.rows("deposits").status_code == 401, "every sign-in ended"
+    assert people.sign_in(member.email, PASSWORD).rows("deposits").status_code == 200
+    assert counted(f"private.profiles where user_id = '{member.user_id}' and hold_reason = 'factor'") == 1
+
+
+def test_a_correction_needs_two_administrators(
+    people: People, member: Member, superior: Administrator, finance: Administrator
+) -> None:
+    deposit = member.deposit(50)
+    finance.approve_deposit(deposit["id"]).raise_for_status()
+    body = {"kind": "void_deposit", "targetId": deposit["id"], "reason": "The transfer was taken back"}
+    assert finance.function("admin-propose-correction", body).status_code == 403
+    proposed = superior.function("admin-propose-correction", body)
+    assert proposed.status_code == 200, proposed.text
+    correction = {"correctionId": proposed.json()["correction"]["id"]}
+    assert superior.function("admin-confirm-correction", correction).status_code == 403
+    profile = f"user_id=eq.{member.user_id}"
+    assert member.rows("profiles", profile).json()[0]["package_value"] == 50
+    assert finance.function("admin-confirm-correction", correction).status_code == 200
+    after = member.rows("profiles", profile).json()[0]
+    assert (after["package_value"], after["cash_in_amount"]) == (0, 0)
+
+
+@pytest.mark.parametrize("body", [{}, {"page": 1, "pageSize": 5, "type": "deposit", "status": "completed"}])
+def test_the_journal(support: Administrator, body: dict[str, object]) -> None:
+    answer = support.function("admin-get-transactions", body)
+    assert answer.status_code == 200, answer.text
+    assert {"transactions", "total"} <= set(answer.json())
+    assert answer.json()["transactions"]

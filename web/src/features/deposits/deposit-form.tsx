@@ -1,4 +1,4 @@
-import { useId, useMemo, useRef, useState } from 'react'
+import { useId, useMemo, useState, type ReactNode } from 'react'
 import { Controller, useWatch } from 'react-hook-form'
 import { Link } from 'react-router'
 import { ActionBar } from '@/components/action-bar'
@@ -17,6 +17,7 @@ import { paths } from '@/lib/paths'
 import type { Platform } from '@/lib/platform'
 import { toasts } from '@/lib/toast-queue'
 import { useOnline } from '@/lib/use-online'
+import { useRequestId } from '@/lib/use-request-id'
 import { explainMeaning, readAmount } from './amount'
 import { useCreateDeposit, type DepositOptions } from './api'
 import { DepositReview } from './deposit-review'
@@ -31,17 +32,7 @@ interface DepositFormProps {
   /** For the summary beside the form; null while unknown. */
   balance: Decimal | null
   /** What stands above the fields: the guide and the address. */
-  children: React.ReactNode
-}
-
-/** Keeps one id for one set of answers, so that sending them again makes no second deposit. */
-function useRequestId(): (answers: unknown) => string {
-  const kept = useRef<{ answers: string; id: string }>(null)
-  return (answers) => {
-    const text = JSON.stringify(answers)
-    if (kept.current?.answers !== text) kept.current = { answers: text, id: crypto.randomUUID() }
-    return kept.current.id
-  }
+  children: ReactNode
 }
 
 export function DepositForm({ options, platform, balance, children }: DepositFormProps) {

@@ -1,0 +1,57 @@
+import { queryOptions, useMutation } from '@tanstack/react-query'
+import { unwrap } from '@/lib/errors'
+import { cancelRequest, memberKey, useRefreshMember, type Balance, type Verification } from '@/lib/member'
+import type { Decimal } from '@/lib/money'
+import { memberClient } from '@/lib/supabase'
+
+export interface PendingWithdrawal {
+  id: string
+  amount: Decimal
+  wallet_address: string
+  created_at: string
+}
+
+/** What a member may ask for now, and where it would go. */
+export interface WithdrawOptions {
+  verification: Verification
+  balance: Balance
+  wallet_address: string | null
+  wallet_checksum_ok: boolean | null
+  minimum: Decimal
+  hold_until: string | null
+  pending: PendingWithdrawal[]
+}
+
+export const withdrawOptionsQuery = queryOptions({
+  queryKey: [memberKey, 'withdraw-options'],
+  queryFn: async () => unwrap(await (await memberClient()).rpc('get_withdraw_options')) as unknown as WithdrawOptions,
+})
+
+export interface NewWithdrawal {
+  /** Made here and kept for retries, so that pressing twice makes one request. */
+  id: string
+  amount: Decimal
+  /** As the member saw it; the server refuses when the stored one is another by now. */
+  address: string
+}
+
+async function createWithdrawal({ id, amount, address }: NewWithdrawal): Promise<void> {
+  const client = await memberClient()
+  const { data } = await client.auth.getSession()
+  const written = await client.from('withdrawals').upsert(
+    { id, user_id: data.session?.user.id ?? '', amount, wallet_address: address, status: 'pending' },
+    { onConflict: 'id', ignoreDuplicates: true },
+  )
+  if (written.error) unwrap(written)
+  unwrap(await client.from('withdrawals').select('id').eq('id', id).single())
+}
+
+export function useCreateWithdrawal() {
+  const refresh = useRefreshMember()
+  return useMutation({ mutationFn: createWithdrawal, onSettled: refresh })
+}
+
+export function useCancelWithdrawal() {
+  const refresh = useRefreshMember()
+  return useMutation({ mutationFn: cancelRequest, onSettled: refresh })
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query'
+import { Money } from '@/components/money'
+import { Notice } from '@/components/notice'
+import { NotReady } from '@/components/not-ready'
+import { PageBody } from '@/components/page-body'
+import { PageHead } from '@/components/page-head'
+import { Region } from '@/components/region'
+import { RiskLine } from '@/components/risk-line'
+import { Skeleton } from '@/components/ui/skeleton'
+import { compare } from '@/lib/money'
+import { withdrawOptionsQuery, type WithdrawOptions } from './api'
+import { BalanceSection } from './balance-section'
+import { PendingWithdrawals } from './pending-withdrawals'
+import { WithdrawForm } from './withdraw-form'
+import { notVerifiedText } from './withdraw-schema'
+
+export function WithdrawPage() {
+  const query = useQuery({ ...withdrawOptionsQuery, meta: { errorToast: 'Failed to load user data' } })
+  return (
+    <PageBody className="flex flex-col gap-8">
+      <PageHead title="Withdraw" purpose="Ask for your bonuses to be paid to your wallet." />
+      <Region query={query} errorText="Failed to load user data" loadingText="Loading balance" skeleton={<PageSkeleton />}>
+        {(options) => <Body options={options} />}
+      </Region>
+    </PageBody>
+  )
+}
+
+function Body({ options }: { options: WithdrawOptions }) {
+  const { verification, wallet_address: address } = options
+  return (
+    <div className="flex gap-16">
+      <div className="flex w-full max-w-[560px] min-w-0 flex-col gap-8">
+        <BalanceSection options={options} />
+        <PendingWithdrawals pending={options.pending} />
+        {verification.canWithdraw && address ? (
+          <WithdrawForm options={options} address={address} />
+        ) : (
+          <Blocked verification={verification} />
+        )}
+      </div>
+      <aside aria-label="Rules" className="hidden w-80 shrink-0 flex-col gap-4 lg:flex">
+        <div className="card-box flex flex-col gap-2 text-compact text-muted-foreground">
+          <p className="font-semibold text-foreground">How a withdrawal goes</p>
+          <p>
+            You ask for at least <Money value={options.minimum} />. The amount is reserved at once.
+          </p>
+          <p>An administrator compares and decides. You are told by email and in the app.</p>
+          <p>Your balance is your bonuses less approved withdrawals. Deposits are not part of it.</p>
+        </div>
+        <RiskLine className="text-muted-foreground" />
+      </aside>
+    </div>
+  )
+}
+
+/** Why not, with the figures; and never a hint to recruit or to pay more than the package already chosen. */
+function Blocked({ verification }: Pick<WithdrawOptions, 'verification'>) {
+  const { packageValue, cashInAmount, sufficientCashIn } = verification
+  const short = compare(packageValue, '0') > 0 && !sufficientCashIn
+  const ready = verification.hasProfile && verification.hasWallet && sufficientCashIn && compare(packageValue, '0') > 0
+  if (ready) {
+    return <Notice tone="info">Your account is pending. Deposits and withdrawals open once it is active.</Notice>
+  }
+  return (
+    <div className="flex flex-col gap-5">
+      {short ? (
+        <Notice tone="warning" title="You cannot withdraw yet.">
+          <p>
+            Cash-in required <Money value={packageValue} />, current <Money value={cashInAmount} />. Your bonuses stay in
+            your balance.
+          </p>
+        </Notice>
+      ) : null}
+      <NotReady verification={verification} text={notVerifiedText} packageToo />
+    </div>
+  )
+}
+
+function PageSkeleton() {
+  return (
+    <div className="flex max-w-[560px] flex-col gap-8">
+      <Skeleton className="h-52 w-full rounded-card" />
+      <Skeleton className="h-11 w-full" />
+      <Skeleton className="h-20 w-full" />
+      <Skeleton className="h-11 w-44" />
+    </div>
+  )
+}

@@ -1,0 +1,127 @@
+"""The worker: what a transaction tells reaches the person, once, whatever happens to the process."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+
+from tests.support.mail import Mailbox
+from tests.support.people import Administrator, Member, People
+from tests.support.stack import Stack
+
+Owner = psycopg.Connection[dict[str, Any]]
+
+
+def worker_of(stack: Stack) -> int | None:
+    """The process id of this stack's worker: it holds the address of this stack's database."""
+    database = f":{urlsplit(stack.database_url).port}/"
+    for process in Path("/proc").iterdir():
+        try:
+            arguments = (process / "cmdline").read_bytes().split(b"\0")
+            variables = dict(
+                line.split("=", 1) for line in (process / "environ").read_text().split("\0") if "=" in line
+            )
+        except (OSError, ValueError):
+            continue
+        if b"functions.worker" in arguments and database in variables.get("DATABASE_URL", ""):
+            return int(process.name)
+    return None
+
+
+def kill(stack: Stack) -> None:
+    """End the worker without a word, as a crash would."""
+    process = worker_of(stack)
+    if process:
+        os.kill(process, signal.SIGKILL)
+
+
+def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
+    """Wait until something is there."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.2)
+    raise AssertionError("it did not happen in time")
+
+
+def test_a_decision_is_mailed_with_its_reason(
+    member: Member, finance: Administrator, mailbox: Mailbox
+) -> None:
+    deposit = member.deposit(50)
+    body = {"depositId": deposit["id"], "action": "reject", "reason": "The amount differs <b>here</b>."}
+    started = time.monotonic()
+    finance.function("admin-approve-deposit", body).raise_for_status()
+    letter = mailbox.wait_for(member.email, "deposit")
+    assert time.monotonic() - started < 10, "mail is announced, not found by waiting"
+    assert "The amount differs <b>here</b>." in letter["text"]
+    assert "The amount differs &lt;b&gt;here&lt;/b&gt;." in letter["html"]
+    assert member.username in letter["text"] or "Test Person" in letter["text"]
+
+
+def test_a_mail_written_while_the_worker_is_dead_arrives_once(
+    stack: Stack, member: Member, finance: Administrator, mailbox: Mailbox
+) -> None:
+    deposit = member.deposit(50)
+    kill(stack)
+    finance.approve_deposit(deposit["id"]).raise_for_status()
+    mailbox.wait_for(member.email, "approved")
+    time.sleep(3)
+    letters = [letter for letter in mailbox.to(member.email) if "approved" in letter["subject"].lower()]
+    assert len(letters) == 1
+
+
+def test_killing_the_worker_again_and_again_loses_nothing(
+    people: People, sponsor: Member, finance: Administrator, stack: Stack, owner: Owner, mailbox: Mailbox
+) -> None:
+    members = [people.member(sponsor.profile_id) for _ in range(6)]
+    deposits = [member.deposit(50) for member in members]
+    for number, deposit in enumerate(deposits):
+        finance.approve_deposit(deposit["id"]).raise_for_status()
+        time.sleep(0.02 * number)
+        kill(stack)
+    # What a dead worker had taken comes back when its lease ends: not waited for here.
+    owner.execute(
+        "update private.outbox set claimed_until = now() where sent_at is null and failed_at is null"
+    )
+    for member in members:
+        mailbox.wait_for(member.email, "approved", seconds=90)
+        names = {
+            letter["messageId"] for letter in mailbox.to(member.email) if "approved" in letter["subject"]
+        }
+        assert len(names) == 1, "a second copy is the same letter"
+
+
+def outbox_row(owner: Owner, address: str) -> dict[str, Any]:
+    row = owner.execute("select * from private.outbox where recipient = %s", [address]).fetchone()
+    assert row
+    return row
+
+
+def test_a_letter_that_cannot_be_written_is_tried_again_later_and_then_given_up(owner: Owner) -> None:
+    address = f"broken-{time.time_ns()}@example.com"
+    insert = "insert into private.outbox (template, recipient, data) values ('deposit_approved', %s, '{}')"
+    owner.execute(insert, [address])
+    row = until(lambda: outbox_row(owner, address)["last_error"] and outbox_row(owner, address))
+    assert row["attempts"] == 1
+    assert row["failed_at"] is None
+    assert row["next_attempt_at"] > row["created_at"]
+    owner.execute(
+        "update private.outbox set attempts = 11, next_attempt_at = now() where recipient = %s", [address]
+    )
+    owner.execute("select pg_notify('outbox', '')")
+    until(lambda: outbox_row(owner, address)["failed_at"])
+
+
+def test_the_timetable_is_kept(owner: Owner) -> None:
+    def checked_lately() -> Any:
+        return owner.execute(
+            "select from private.books_state where checked_at > now() - interval '2 minutes'"
+        ).fetchall()
+
+    assert until(checked_lately, 90)

@@ -66,7 +66,7 @@ export function SiteShell() {
   return (
     <div className="flex min-h-dvh flex-col">
       <SkipLink />
-      <DemoBanner className={member ? 'max-w-[1168px]' : 'max-w-[1248px]'} />
+      <DemoBanner className={pathname === paths.home ? 'max-w-[1248px]' : 'max-w-[1168px]'} />
       {pathname === paths.home ? <Ticker /> : null}
       {member ? (
         <Suspense fallback={<div className="h-14 border-b bg-card md:h-16" />}>

@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { Link, useLocation } from 'react-router'
 import { Button } from '@/components/ui/button'
 import { Wordmark } from '@/components/wordmark'
+import { cn } from '@/lib/cn'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
@@ -20,7 +21,12 @@ export function VisitorHeader() {
   ]
   return (
     <header data-print="no" className="sticky top-0 z-30 border-b bg-card">
-      <div className="page-gutter mx-auto flex h-14 max-w-[1248px] items-center justify-between lg:h-16">
+      <div
+        className={cn(
+          'page-gutter mx-auto flex h-14 items-center justify-between lg:h-16',
+          pathname === paths.home ? 'max-w-[1248px]' : 'max-w-[1168px]',
+        )}
+      >
         <Link to={paths.home} className="rounded-badge py-2">
           <Wordmark />
         </Link>
@@ -38,9 +44,13 @@ export function VisitorHeader() {
             <Link to={paths.signUp}>Sign up</Link>
           </Button>
         </nav>
-        <div className="flex items-center lg:hidden">
-          <ThemeMenu />
-          <NavigationSheet links={links} />
+        <div className="-mr-3 lg:hidden">
+          <NavigationSheet links={links}>
+            <div className="flex items-center justify-between">
+              <span className="font-medium">Theme</span>
+              <ThemeMenu />
+            </div>
+          </NavigationSheet>
         </div>
       </div>
     </header>

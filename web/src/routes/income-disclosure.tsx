@@ -1,11 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { IncomePage } from '@/features/disclosure/income-page'
 
-export default function IncomeDisclosurePage() {
-  return (
-    <BeingBuilt
-      title="Income disclosure"
-      purpose="What members received, all of them counted."
-      shows="It will be computed from the books."
-    />
-  )
-}
+export default IncomePage

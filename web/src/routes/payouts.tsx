@@ -1,11 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { PayoutsPage } from '@/features/disclosure/payouts-page'
 
-export default function PayoutsPage() {
-  return (
-    <BeingBuilt
-      title="Where payouts come from"
-      purpose="The whole split of a package."
-      shows="It will show the split."
-    />
-  )
-}
+export default PayoutsPage

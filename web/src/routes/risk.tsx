@@ -1,5 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { RiskPage } from '@/features/disclosure/published-page'
 
-export default function RiskPage() {
-  return <BeingBuilt title="Risk" purpose="What you can lose, and why." shows="It will show the text." />
-}
+export default RiskPage

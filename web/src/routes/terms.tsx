@@ -1,7 +1,3 @@
-import { BeingBuilt } from '@/components/being-built'
+import { TermsPage } from '@/features/disclosure/published-page'
 
-export default function TermsPage() {
-  return (
-    <BeingBuilt title="Terms" purpose="What you and the operator agree on." shows="It will show the text." />
-  )
-}
+export default TermsPage

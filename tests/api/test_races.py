@@ -1,0 +1,247 @@
+"""Many at once: what must hold when requests and decisions meet at the same moment.
+
+Every round releases its threads from a barrier. Each test reads again as the owner what the answers claim.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import httpx
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from tests.support.people import Administrator, Member, People
+from tests.support.stack import Stack
+
+Owner = psycopg.Connection[dict[str, Any]]
+T = TypeVar("T")
+BALANCE = 1100
+
+
+def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Run all calls at the same moment and return their answers in order."""
+    barrier = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def statuses(answers: Sequence[httpx.Response]) -> dict[int, int]:
+    """How often each status was answered."""
+    found: dict[int, int] = {}
+    for answer in answers:
+        found[answer.status_code] = found.get(answer.status_code, 0) + 1
+    return found
+
+
+def one(owner: Owner, query: str, *arguments: object) -> Any:
+    """The single value of a query, read as the owner."""
+    row = owner.execute(query, arguments).fetchone()
+    assert row is not None
+    return next(iter(row.values()))
+
+
+@pytest.fixture
+def earner(people: People, sponsor: Member, finance: Administrator) -> Member:
+    """A member with 1,100.00 to withdraw."""
+    return people.earner(sponsor.profile_id, finance)
+
+
+@pytest.fixture(autouse=True)
+def books(owner: Owner) -> Any:
+    """Whatever was raced for, the books agree afterwards."""
+    yield
+    assert owner.execute("select * from private.check_books()").fetchall() == []
+
+
+def test_fifty_withdrawals_of_one_balance(earner: Member, owner: Owner) -> None:
+    answers = together([lambda: earner.insert("withdrawals", earner.withdrawal_row(100)) for _ in range(50)])
+    assert statuses(answers) == {201: BALANCE // 100, 400: 50 - BALANCE // 100}
+    refused = {a.json()["message"] for a in answers if a.status_code == 400}
+    assert refused == {"Insufficient balance. Available: $0.00"}
+    query = "select sum(amount)::int from public.withdrawals where user_id = %s"
+    assert one(owner, query, earner.user_id) == BALANCE
+
+
+def test_an_array_above_the_balance_is_refused_whole(earner: Member, owner: Owner) -> None:
+    answer = earner.insert("withdrawals", [earner.withdrawal_row(100) for _ in range(50)])
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "insufficient_balance"
+    assert one(owner, "select count(*) from public.withdrawals where user_id = %s", earner.user_id) == 0
+
+
+def test_one_request_sent_twenty_times(earner: Member, owner: Owner) -> None:
+    row = earner.withdrawal_row(700)
+    headers = {"prefer": "resolution=ignore-duplicates"}
+
+    def send() -> httpx.Response:
+        return earner.http.post("/rest/v1/withdrawals?on_conflict=id", json=row, headers=headers)
+
+    assert statuses(together([send] * 20)) == {201: 20}
+    assert one(owner, "select count(*) from public.withdrawals where user_id = %s", earner.user_id) == 1
+    assert one(owner, "select count(*) from public.transactions where reference_id = %s", row["id"]) == 1
+
+
+def test_one_deposit_request_sent_twenty_times(member: Member, owner: Owner) -> None:
+    row = member.deposit_row(100)
+    headers = {"prefer": "resolution=ignore-duplicates"}
+
+    def send() -> httpx.Response:
+        return member.http.post("/rest/v1/deposits?on_conflict=id", json=row, headers=headers)
+
+    assert statuses(together([send] * 20)) == {201: 20}
+    assert one(owner, "select count(*) from public.deposits where user_id = %s", member.user_id) == 1
+
+
+def test_ten_deposits_at_once_keep_the_limit(member: Member, owner: Owner) -> None:
+    # Uploads are limited to ten an hour: these are the ten.
+    rows = [member.deposit_row(50) for _ in range(10)]
+    answers = together([lambda row=row: member.insert("deposits", row) for row in rows])  # type: ignore[misc]
+    assert statuses(answers) == {201: 5, 409: 5}
+    assert one(owner, "select count(*) from public.deposits where user_id = %s", member.user_id) == 5
+
+
+def test_twenty_approvals_of_one_deposit(people: People, member: Member, owner: Owner) -> None:
+    first, second = people.administrator("finance_admin"), people.administrator("super_admin")
+    deposit = member.deposit(500)
+    answers = together(
+        [lambda a=a: a.approve_deposit(deposit["id"]) for a in [first, second] * 10]  # type: ignore[misc]
+    )
+    effective = [a for a in answers if a.status_code == 200 and "already" not in a.json()]
+    assert len(effective) == 1
+    assert statuses(answers) == {200: 10, 409: 10}
+    told = {a.json()["code"] for a in answers if a.status_code == 409}
+    assert told == {"already_decided"}
+    query = "select cash_in_amount::int from private.profiles where user_id = %s"
+    assert one(owner, query, member.user_id) == 500
+    query = "select count(*) from public.transactions where reference_id = %s and status = 'completed'"
+    assert one(owner, query, deposit["id"]) == 1
+
+
+def test_approve_and_reject_at_once(people: People, member: Member, owner: Owner) -> None:
+    first, second = people.administrator("finance_admin"), people.administrator("super_admin")
+    for _ in range(5):
+        deposit = member.deposit(50 if one(owner, _PACKAGE, member.user_id) == 0 else 7)
+        approve = {"depositId": deposit["id"], "action": "approve"}
+        reject = {"depositId": deposit["id"], "action": "reject", "reason": "race"}
+        answers = together(
+            [
+                lambda: first.function("admin-approve-deposit", approve),  # noqa: B023
+                lambda: second.function("admin-approve-deposit", reject),  # noqa: B023
+            ]
+        )
+        assert statuses(answers) == {200: 1, 409: 1}
+        won = "approved" if answers[0].status_code == 200 else "rejected"
+        assert one(owner, "select status::text from public.deposits where id = %s", deposit["id"]) == won
+
+
+_PACKAGE = "select package_value::int from private.profiles where user_id = %s"
+
+
+def test_one_transfer_claimed_by_two(people: People, sponsor: Member, finance: Administrator) -> None:
+    reference = secrets.token_hex(32)
+    members = [people.member(sponsor.profile_id) for _ in range(4)]
+    rows = [m.deposit_row(50, reference_number=f"0x{reference}") for m in members]
+    ids = [
+        m.insert("deposits", row).raise_for_status().json()[0]["id"]
+        for m, row in zip(members, rows, strict=True)
+    ]
+    answers = together([lambda i=i: finance.approve_deposit(i) for i in ids])  # type: ignore[misc]
+    assert statuses(answers) == {200: 1, 409: 3}
+
+
+def test_two_approvals_beyond_the_balance(people: People, earner: Member, owner: Owner) -> None:
+    """A correction lowers the balance after the requests: only one of them can still be paid."""
+    first, second = people.administrator("super_admin"), people.administrator("super_admin")
+    ids = [
+        earner.insert("withdrawals", earner.withdrawal_row(amount)).raise_for_status().json()[0]["id"]
+        for amount in (600, 500)
+    ]
+    proposal = {"p_kind": "set_package", "p_target_id": earner.profile_id, "p_value": 500, "p_reason": "race"}
+    proposed = first.rpc("propose_correction", proposal).raise_for_status().json()["correction"]["id"]
+    second.rpc("confirm_correction", {"p_correction_id": proposed}).raise_for_status()
+    bodies = [{"withdrawalId": i, "action": "approve"} for i in ids]
+    answers = together(
+        [
+            lambda: first.function("admin-approve-withdrawal", bodies[0]),
+            lambda: second.function("admin-approve-withdrawal", bodies[1]),
+        ]
+    )
+    assert statuses(answers) == {200: 1, 409: 1}
+    loser = next(a for a in answers if a.status_code == 409)
+    assert loser.json()["error"] == "Insufficient available balance"
+    query = "select sum(amount) <= 900 from public.withdrawals where user_id = %s and status = 'approved'"
+    assert one(owner, query, earner.user_id) is True
+
+
+def test_syncs_beside_readers_change_nothing(earner: Member, owner: Owner) -> None:
+    query = "select md5(string_agg(b::text || b.xmin || b.ctid, '' order by b.id)) from public.bonuses as b"
+    before = one(owner, query)
+    answers = together([lambda: earner.function("sync-all-mlm-bonuses") for _ in range(20)])
+    assert statuses(answers) == {200: 20}
+    assert one(owner, query) == before
+    assert earner.rows("profiles", f"user_id=eq.{earner.user_id}").json()[0]["available_balance"] == BALANCE
+
+
+def test_one_username_asked_for_twenty_times(stack: Stack, sponsor: Member) -> None:
+    name = f"r_{secrets.token_hex(5)}"
+
+    def ask(number: int) -> Any:
+        event = {
+            "user": {
+                "email": f"{name}{number}@example.com",
+                "user_metadata": {
+                    "username": name.upper() if number % 2 else name,
+                    "display_name": "Racer",
+                    "referrer_id": sponsor.profile_id,
+                },
+            }
+        }
+        with psycopg.connect(stack.database_url, row_factory=dict_row) as connection:
+            barrier.wait()
+            row = connection.execute(
+                "select hooks.before_user_created(%s::jsonb) as answer", [psycopg.types.json.Jsonb(event)]
+            ).fetchone()
+        assert row is not None
+        return row["answer"]
+
+    barrier = threading.Barrier(10)
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(ask, range(10)))
+    refused = [a for a in answers if a]
+    assert len(refused) == 9
+    assert {a["error"]["message"] for a in refused} == {
+        "Username already exists. Please choose a different username."
+    }
+
+
+def test_children_are_numbered_without_gaps(people: People, sponsor: Member, owner: Owner) -> None:
+    parent = people.member(sponsor.profile_id)
+    together([lambda: people.member(parent.profile_id, wallet=False) for _ in range(8)])
+    rows = owner.execute(
+        "select c.child_no from private.positions as c join private.positions as p on p.no = c.referrer_no"
+        " where p.user_id = %s order by c.child_no",
+        [parent.user_id],
+    ).fetchall()
+    assert [row["child_no"] for row in rows] == list(range(1, 9))
+
+
+def test_a_stuck_session_is_answered_with_try_again(stack: Stack, earner: Member) -> None:
+    with psycopg.connect(stack.database_url) as stuck:
+        stuck.execute("select 1 from private.profiles where user_id = %s for no key update", [earner.user_id])
+        started = time.monotonic()
+        answer = earner.insert("withdrawals", earner.withdrawal_row(100))
+        assert time.monotonic() - started < 5
+        assert (answer.status_code, answer.json()["code"]) == (503, "try_again")
+        assert earner.rows("profiles", f"user_id=eq.{earner.user_id}").status_code == 200
+        stuck.rollback()
+    assert earner.insert("withdrawals", earner.withdrawal_row(100)).status_code == 201

@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
-from functions.storage.errors import invalid_body, invalid_schema, too_large, too_slow
+from functions.storage.errors import gone_away, invalid_body, invalid_schema, too_large, too_slow
 from functions.storage.names import check_type_form
 from functions.storage.schemas import Schema, checked
 
@@ -35,6 +36,8 @@ async def arriving(request: Request) -> AsyncIterator[bytes]:
             return
         except TimeoutError as error:
             raise too_slow() from error
+        except ClientDisconnect as error:
+            raise gone_away() from error
         received += len(piece)
         if piece:
             yield piece

@@ -119,6 +119,11 @@ def too_slow() -> StorageError:
     return StorageError(408, "Request Timeout", "The upload took too long", "RequestTimeout", 408)
 
 
+def gone_away() -> StorageError:
+    """The client left before the body was complete; nobody reads this but the log."""
+    return StorageError(400, "Aborted", "The upload was aborted", "Aborted")
+
+
 def disk_full() -> StorageError:
     """There is no room for more bytes; nothing was kept."""
     return StorageError(507, "Insufficient Storage", "There is no room for more files", "DiskFull", 507)
@@ -136,10 +141,11 @@ def of_database(error: psycopg.Error) -> StorageError:
         return related_resource()
     if isinstance(error, psycopg.DataError) and error.sqlstate is None:
         return invalid_schema("a text must not hold the character NUL")
-    if error.sqlstate == "PGRST":
-        refusal = refusal_of(error)
-        if refusal:
-            return StorageError(refusal.status, refusal.code, refusal.message, refusal.code, refusal.status)
+    if isinstance(error, pg.RaiseException):
+        return invalid_parameter(error.diag.message_primary or "")
+    refusal = refusal_of(error)
+    if refusal:
+        return StorageError(refusal.status, refusal.code, refusal.message, refusal.code, refusal.status)
     return StorageError(500, "InternalError", "Internal Server Error", "InternalError", 500)
 
 

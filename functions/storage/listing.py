@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -78,6 +79,8 @@ class Page:
             text = base64.b64decode(asked["cursor"], validate=True).decode()
             parts = dict(line.split(":", 1) for line in text.split("\n"))
             page = cls(parts["l"], parts["o"], parts["c"], parts["a"])
+            if page.moment:
+                datetime.fromisoformat(page.moment)
         except (ValueError, KeyError) as error:
             raise invalid_parameter("Invalid Parameter cursor") from error
         if page.order not in ("asc", "desc") or page.column not in _KINDS or not page.last:
@@ -123,7 +126,7 @@ async def _everything(db: Connection, bucket: str, prefix: str, limit: int, page
     way, beyond = ("asc", ">") if page.order == "asc" else ("desc", "<")
     by_name = page.column == "name"
     columns = ['name collate "C"'] if by_name else [page.column, 'name collate "C"']
-    after = [page.last] if by_name else [page.moment, page.last]
+    after = [page.last] if by_name else [page.moment or "-infinity", page.last]
     places = ["%s"] if by_name else ["%s::timestamptz", "%s"]
     condition = f"and ({', '.join(columns)}) {beyond} ({', '.join(places)})" if page.last else ""
     found = await db.execute(

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Request
+from psycopg import OperationalError
 
 from functions.storage import documents
 from functions.storage.content import check_content, is_checked
@@ -160,6 +161,9 @@ async def put_row(request: Request, operation: str, draft: Draft, version: str, 
     reached("upload.before_row")
     try:
         row, replaced = await write(request, operation, draft, version, upsert)
+    except OperationalError:
+        # The commit may have happened: the bytes stay, and the sweeper finds out.
+        raise
     except Exception:
         await store.remove([version])
         raise

@@ -1,0 +1,114 @@
+"""The compensation plan a second time, in plain Python: what the database must arrive at, by other means.
+
+Written from the plan's wording alone. It keeps no sums and no positions; it works everything out anew from
+who referred whom and which deposits count.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+RATES = {50: Decimal(10), 100: Decimal(20), 250: Decimal(30), 500: Decimal(40), 1000: Decimal(50)}
+PERCENT = Decimal(100)
+MINIMUM = Decimal(100)
+PENDING_LIMIT = 5
+
+Bonus = tuple[str, str, str, int | None]
+
+
+@dataclass
+class Person:
+    """A member: the sponsor, the direct referrals in their order, and the money that counts."""
+
+    name: str
+    sponsor: "Person | None"
+    children: list["Person"] = field(default_factory=list)
+    deposits: dict[str, Decimal] = field(default_factory=dict)
+    pending: dict[str, Decimal] = field(default_factory=dict)
+    withdrawn: dict[str, Decimal] = field(default_factory=dict)
+    asked: dict[str, Decimal] = field(default_factory=dict)
+
+    @property
+    def cash_in(self) -> Decimal:
+        """All approved deposits that count."""
+        return sum(self.deposits.values(), Decimal(0))
+
+    @property
+    def package(self) -> int:
+        """The largest approved deposit that is a package size, in dollars."""
+        return max((int(amount) for amount in self.deposits.values() if amount in RATES), default=0)
+
+    @property
+    def funded_package(self) -> int:
+        """The package, when it is fully paid."""
+        return self.package if self.cash_in >= self.package else 0
+
+
+class Plan:
+    """A forest of members and what each of them is owed."""
+
+    def __init__(self) -> None:
+        self.people: list[Person] = []
+
+    def join(self, sponsor: Person | None) -> Person:
+        """A new member, the youngest below the sponsor."""
+        person = Person(f"p{len(self.people)}", sponsor)
+        self.people.append(person)
+        if sponsor:
+            sponsor.children.append(person)
+        return person
+
+    def bonuses(self) -> dict[Bonus, Decimal]:
+        """Every bonus by (earner, kind, child or pair owner, pair number), above zero."""
+        owed: dict[Bonus, Decimal] = {}
+        for person in self.people:
+            if person.sponsor:
+                share = Decimal(person.funded_package) * 5 / PERCENT
+                owed[person.sponsor.name, "referral", person.name, None] = share
+            pairs = zip(person.children[0::2], person.children[1::2], strict=False)
+            for number, (left, right) in enumerate(pairs, start=1):
+                if not (left.funded_package and right.funded_package):
+                    continue
+                volume = Decimal(left.funded_package + right.funded_package)
+                rate = RATES.get(person.package, Decimal(0))
+                owed[person.name, "pairing", person.name, number] = volume * rate / PERCENT
+                if person.sponsor:
+                    owed[person.sponsor.name, "override", person.name, number] = volume / PERCENT
+        return {key: amount for key, amount in owed.items() if amount > 0}
+
+    def earned(self, person: Person) -> Decimal:
+        """The sum of a member's bonuses."""
+        return sum((a for key, a in self.bonuses().items() if key[0] == person.name), Decimal(0))
+
+    def available(self, person: Person) -> Decimal:
+        """max(0, bonuses - approved withdrawals)."""
+        return max(Decimal(0), self.earned(person) - sum(person.withdrawn.values(), Decimal(0)))
+
+    def requestable(self, person: Person) -> Decimal:
+        """What can be asked for now: pending requests are set aside."""
+        taken = sum(person.withdrawn.values(), Decimal(0)) + sum(person.asked.values(), Decimal(0))
+        return max(Decimal(0), self.earned(person) - taken)
+
+    def deposit_refusal(self, person: Person, amount: Decimal) -> str | None:
+        """The code with which a new deposit is refused."""
+        if not Decimal(1) <= amount <= Decimal(10_000_000):
+            return "invalid_amount"
+        if not person.package and amount not in RATES:
+            return "package_required"
+        if person.package and amount in RATES and amount <= person.package:
+            return "downgrade"
+        return "too_many_pending" if len(person.pending) >= PENDING_LIMIT else None
+
+    def withdrawal_refusal(self, person: Person, amount: Decimal) -> str | None:
+        """The code with which a new withdrawal is refused: amount, balance, minimum, verification."""
+        if not Decimal(0) < amount <= Decimal(10_000_000):
+            return "invalid_amount"
+        if amount > self.requestable(person):
+            return "insufficient_balance"
+        if amount < MINIMUM:
+            return "below_minimum"
+        return None if person.funded_package else "not_verified"
+
+    def approval_refusal(self, person: Person, amount: Decimal) -> str | None:
+        """The code with which the approval of a withdrawal is refused."""
+        paid = sum(person.withdrawn.values(), Decimal(0))
+        return "insufficient_available_balance" if amount > self.earned(person) - paid else None

@@ -14,8 +14,10 @@ from functions.core.logging import RequestLog
 from functions.edge import (
     admin_approve_deposit,
     admin_approve_withdrawal,
+    admin_audit,
     admin_auth,
     admin_confirm_correction,
+    admin_export,
     admin_get_receipt,
     admin_get_transactions,
     admin_list_deposits,
@@ -35,8 +37,10 @@ from functions.edge.services import running
 DOORS = (
     admin_approve_deposit,
     admin_approve_withdrawal,
+    admin_audit,
     admin_auth,
     admin_confirm_correction,
+    admin_export,
     admin_get_receipt,
     admin_get_transactions,
     admin_list_deposits,

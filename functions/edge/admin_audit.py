@@ -1,0 +1,30 @@
+"""admin-audit: what administrators and the system did, newest first."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+from psycopg.types.json import Jsonb
+from pydantic import Field, StringConstraints
+
+from functions.edge.door import Administrator
+from functions.edge.shapes import Shape
+
+router = APIRouter()
+
+
+class AuditRequest(Shape):
+    """Filters; `action` may be the part before the dot, as in `deposit`."""
+
+    page: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    page_size: Annotated[int, Field(ge=1, le=500)] | None = None
+    admin_id: UUID | None = None
+    action: Annotated[str, StringConstraints(max_length=60)] | None = None
+    object_id: UUID | None = None
+
+
+@router.post("/admin-audit")
+async def admin_audit(caller: Administrator, request: AuditRequest | None = None) -> Response:
+    """Answer `{entries, total}`; support administrators see their own actions."""
+    filters = request.model_dump(mode="json", by_alias=True, exclude_none=True) if request else {}
+    return await caller.call("public.list_audit", Jsonb(filters))

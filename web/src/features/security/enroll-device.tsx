@@ -1,0 +1,116 @@
+import { useState } from 'react'
+import { z } from 'zod'
+import { CopyButton } from '@/components/copy-button'
+import { ErrorLine } from '@/components/field'
+import { TextField, useAppForm } from '@/components/form'
+import { Notice } from '@/components/notice'
+import { QrCode } from '@/components/qr-code'
+import { Button } from '@/components/ui/button'
+import { groupedAddress } from '@/lib/address'
+import { errorText } from '@/lib/errors'
+import { useProductName } from '@/lib/platform'
+import { toasts } from '@/lib/toast-queue'
+import { useAbandon, useEnroll, useVerify, type Enrollment } from './api'
+import { CodeForm } from './code-form'
+
+interface EnrollDeviceProps {
+  /** Names in use; each device needs its own. */
+  taken: string[]
+  onDone: () => void
+}
+
+/** Names the device, then shows what it must hold, then asks for its first code. */
+export function EnrollDevice({ taken, onDone }: EnrollDeviceProps) {
+  const [enrollment, setEnrollment] = useState<Enrollment | null>(null)
+  const abandon = useAbandon()
+  if (!enrollment) return <NameDevice taken={taken} onNamed={setEnrollment} onCancel={onDone} />
+  return (
+    <Scan
+      enrollment={enrollment}
+      onDone={onDone}
+      onCancel={() => {
+        abandon.mutate(enrollment.id)
+        onDone()
+      }}
+    />
+  )
+}
+
+interface NameDeviceProps {
+  taken: string[]
+  onNamed: (enrollment: Enrollment) => void
+  onCancel: () => void
+}
+
+function NameDevice({ taken, onNamed, onCancel }: NameDeviceProps) {
+  const issuer = useProductName()
+  const enroll = useEnroll()
+  const schema = z.object({
+    name: z
+      .string()
+      .trim()
+      .min(1, 'Name the device, such as "My phone"')
+      .max(40, 'Use at most 40 characters')
+      .refine((name) => !taken.includes(name), 'A device has this name already'),
+  })
+  const form = useAppForm<{ name: string }>(schema, { name: '' })
+
+  async function begin({ name }: { name: string }) {
+    try {
+      onNamed(await enroll.mutateAsync({ name, issuer }))
+    } catch (error) {
+      form.setError('name', { message: errorText(error, 'The device could not be added. Please try again.') })
+    }
+  }
+
+  return (
+    <form noValidate aria-label="New device" className="flex flex-col gap-4" onSubmit={(event) => void form.handleSubmit(begin)(event)}>
+      <TextField form={form} name="name" label="Device name" hint="How you will recognise it, such as My phone." autoComplete="off" />
+      <Notice tone="info">Setting up signs out your other devices.</Notice>
+      <div className="flex flex-wrap gap-3">
+        <Button type="submit" busy={enroll.isPending && 'Preparing...'}>
+          Continue
+        </Button>
+        <Button variant="outline" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+interface ScanProps {
+  enrollment: Enrollment
+  onDone: () => void
+  onCancel: () => void
+}
+
+function Scan({ enrollment, onDone, onCancel }: ScanProps) {
+  const verify = useVerify()
+  const [failed, setFailed] = useState(false)
+  return (
+    <div className="flex flex-col gap-4">
+      <p>Scan this with an authenticator app, or type the secret into it. Then enter the code it shows.</p>
+      <div className="flex flex-wrap items-start gap-5">
+        <QrCode text={enrollment.uri} label="QR code for your authenticator app" />
+        <div className="min-w-0 grow basis-56">
+          <p className="text-compact text-muted-foreground">Secret</p>
+          <p className="font-mono break-words">{groupedAddress(enrollment.secret)}</p>
+          <CopyButton text={enrollment.secret} what="secret" size="compact" className="mt-2" onFailed={() => setFailed(true)}>
+            Copy secret
+          </CopyButton>
+          {failed ? <ErrorLine className="mt-2">Copying did not work. Select the secret by hand.</ErrorLine> : null}
+        </div>
+      </div>
+      <CodeForm
+        confirmLabel="Turn on"
+        onCancel={onCancel}
+        onCode={async (code) => {
+          await verify.mutateAsync({ factorId: enrollment.id, code })
+          toasts.success('Two-step sign-in is on', { description: 'Add a second device: there are no recovery codes.' })
+          onDone()
+        }}
+      />
+    </div>
+  )
+}

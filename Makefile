@@ -26,5 +26,11 @@ test: ## Checks and every test on a throw-away stack, with one summary at the en
 generate: ## Write the files that are made from the database
 	@$(STACK) generate
 
+backup: ## Write an encrypted backup of the running stack
+	@$(STACK) backup
+
+restore: ## Lay a backup into a new stack: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new
+	@$(STACK) restore
+
 help: ## This list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done

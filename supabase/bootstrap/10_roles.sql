@@ -14,6 +14,15 @@ begin
     ] loop
         if not exists (select from pg_roles where rolname = v_role) then
             execute format('create role %I', v_role);
+            -- Only at first: a migration may have chosen other limits since.
+            if v_role = 'anon' then
+                alter role anon set statement_timeout = '3s';
+            elsif v_role = 'authenticated' then
+                alter role authenticated set statement_timeout = '8s';
+            elsif v_role = 'authenticator' then
+                alter role authenticator set statement_timeout = '8s';
+                alter role authenticator set lock_timeout = '8s';
+            end if;
         end if;
     end loop;
 end
@@ -36,10 +45,6 @@ grant supabase_storage_admin to postgres with admin option;
 alter database postgres owner to postgres;
 grant create on database postgres to supabase_auth_admin, supabase_storage_admin;
 
-alter role anon set statement_timeout = '3s';
-alter role authenticated set statement_timeout = '8s';
-alter role authenticator set statement_timeout = '8s';
-alter role authenticator set lock_timeout = '8s';
 alter role supabase_auth_admin set idle_in_transaction_session_timeout = '10s';
 alter role supabase_storage_admin set idle_in_transaction_session_timeout = '10s';
 alter role supabase_storage_admin set statement_timeout = '8s';

@@ -10,6 +10,7 @@ from pathlib import Path
 if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0])
 
+import backup
 import check
 import containers
 import generate
@@ -25,7 +26,7 @@ from settings import ROOT
 from supervisor import Supervisor
 from terminal import Stop, step
 
-TEST_LOG = ROOT / ".stack-test.log"
+SETUP_LOG = ROOT / ".stack-tools" / "setup.log"
 
 
 def up() -> int:
@@ -73,24 +74,46 @@ def logs() -> int:
 
 def run_checks() -> int:
     """Every rule that a machine can judge, on a throw-away stack."""
-    with throwaway.stack(TEST_LOG) as (settings, postgres):
-        passed, failed = check.run_all(check.checks(settings, postgres, TEST_LOG))
+    with throwaway.stack(SETUP_LOG) as (settings, postgres):
+        passed, failed = check.run_all(check.checks(settings, postgres, SETUP_LOG))
     print(f"\n{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 def run_tests() -> int:
     """Checks and every test on a throw-away stack, with one summary at the end."""
-    with throwaway.stack(TEST_LOG) as (settings, postgres):
-        outcomes = suites.Suites(settings, postgres, TEST_LOG).run()
+    with throwaway.stack(SETUP_LOG) as (settings, postgres):
+        outcomes = suites.Suites(settings, postgres, SETUP_LOG).run()
     return 0 if suites.print_table(outcomes) else 1
 
 
 def run_generate() -> int:
     """Write the files that are made from the database: sql/schema.sql and the web's row types."""
-    with throwaway.stack(TEST_LOG) as (settings, postgres):
-        for path in generate.write(generate.Generator(settings, Keys(settings), postgres, TEST_LOG).files()):
+    with throwaway.stack(SETUP_LOG) as (settings, postgres):
+        for path in generate.write(generate.Generator(settings, Keys(settings), postgres, SETUP_LOG).files()):
             print(f"  wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+def run_backup() -> int:
+    """Write an encrypted backup of the running stack."""
+    settings = configuration.load()
+    if not Supervisor(settings).is_running():
+        raise Stop("The stack is down. A backup is made while it runs: make up")
+    log = settings.state / "logs" / "setup.log"
+    target = backup.make(settings, tools.install(log, for_tests=False), log)
+    print(f"\n  Backup: {target}\n  Key:    {settings.state / 'keys' / backup.KEY_NAME}  (keep it elsewhere)")
+    return 0
+
+
+def run_restore() -> int:
+    """Lay the backup FROM, opened with KEY, into the new folder STATE."""
+    source, key = (Path(os.environ.get(name, "")).absolute() for name in ("FROM", "KEY"))
+    state = configuration.state_folder()
+    with tools.one_at_a_time():
+        tools.python_environment(SETUP_LOG)
+    backup.restore(state, source, key, SETUP_LOG)
+    print(f"\n  Start it with: STATE={state} make up")
     return 0
 
 
@@ -119,6 +142,8 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "check": run_checks,
     "test": run_tests,
     "generate": run_generate,
+    "backup": run_backup,
+    "restore": run_restore,
     "containers": run_containers,
 }
 

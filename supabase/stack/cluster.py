@@ -103,6 +103,7 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> None
     _require_version(folder, postgres)
     (folder / "harborline.conf").write_text(CONFIGURATION.format(port=settings.ports["postgres"]))
     (folder / "harborline.conf").chmod(0o644)
+    (folder / "pg_hba.conf").write_text(HOST_RULES)
 
 
 def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
@@ -131,7 +132,6 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
         secret.unlink()
     with (draft / "postgresql.conf").open("a") as file:
         file.write("include 'harborline.conf'\n")
-    (draft / "pg_hba.conf").write_text(HOST_RULES)
     draft.rename(folder)
 
 

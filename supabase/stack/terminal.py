@@ -1,6 +1,7 @@
 """What the person at the terminal sees: one line per step with its time, and one line per failure."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 TITLE_WIDTH = 46
 SLOW_SECONDS = 5
 SHOWN_LINES = 12
+PASSWORD = re.compile(r"://([^:/@\s]+):[^@\s]+@")
 
 
 class Stop(Exception):
@@ -58,8 +60,11 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
     hint: str = "",
+    confidential: bool = False,
 ) -> str:
     """Run a command to its end and return its standard output; everything goes to the log.
+
+    Passwords in addresses are not logged, and no standard output of a confidential command.
 
     Raises:
         Stop: the command is missing or failed; the last lines of its output and the hint are in the text.
@@ -79,7 +84,8 @@ def run(
         raise Stop(f"{arguments[0]} was not found. {hint}".strip()) from error
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as file:
-        file.write(f"$ {' '.join(arguments)}\n{result.stdout}{result.stderr}\n")
+        output = result.stderr if confidential else result.stdout + result.stderr
+        file.write(PASSWORD.sub("://\\1:***@", f"$ {' '.join(arguments)}\n{output}\n"))
     os.chmod(log, 0o600)
     if result.returncode:
         tail = "\n    ".join((result.stdout + result.stderr).strip().splitlines()[-SHOWN_LINES:])

@@ -16,6 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.stack import Stack
+
 ROOT = Path(__file__).resolve().parents[2]
 # The launcher is a folder that the system's Python runs, not a package.
 sys.path.append(str(ROOT / "supabase" / "stack"))
@@ -61,6 +63,18 @@ class Gateway:
 
     port: int
     http: httpx.Client
+
+
+@pytest.fixture(scope="session")
+def stack() -> Stack:
+    """The stack that STACK_ENV names."""
+    return Stack.read()
+
+
+@pytest.fixture(scope="session")
+def state() -> Path:
+    """The state folder of that stack."""
+    return Path(os.environ.get("STACK_ENV", ".stack/env")).resolve().parent
 
 
 def free_port() -> int:

@@ -1,0 +1,157 @@
+"""The launcher as a newcomer meets it: again is harmless, what dies comes back, failures are sentences."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+import settings as configuration
+from tests.support.stack import Stack, env_of
+
+LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
+
+
+def launch(state: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run the launcher for a state folder."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DEMO", "STACK_PROFILE", "STACK_ENV")
+    }
+    env = {**kept, "STATE": str(state), **extra}
+    return subprocess.run(
+        [*LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def process_ids(state: Path) -> dict[str, str]:
+    """The process id of each service, from `status`."""
+    lines = launch(state, "status").stdout.splitlines()
+    found = [line.split() for line in lines if " pid " in line]
+    return {fields[0]: fields[fields.index("pid") + 1].rstrip(",") for fields in found}
+
+
+def test_up_again_changes_nothing(state: Path) -> None:
+    before = (process_ids(state), (state / "env").read_bytes())
+    started = time.monotonic()
+    again = launch(state, "up")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert time.monotonic() - started < 30
+    assert (process_ids(state), (state / "env").read_bytes()) == before
+
+
+def test_a_killed_service_comes_back(state: Path, stack: Stack) -> None:
+    killed = int(process_ids(state)["storage"])
+    os.kill(killed, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while process_ids(state).get("storage") in (None, str(killed)) or not healthy(stack):
+        assert time.monotonic() < deadline, "storage did not come back"
+        time.sleep(0.3)
+
+
+def healthy(stack: Stack) -> bool:
+    """Whether storage answers through the gateway."""
+    return httpx.get(f"{stack.url}/storage/v1/status", headers={"apikey": stack.anon_key}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        ({"DEMO": "0"}, "keeps it"),
+        ({"STACK_PROFILE": "product"}, "keeps its profile"),
+        ({"DEMO": "yes"}, "DEMO is 1"),
+        ({"STACK_PROFILE": "fast"}, "product or reference"),
+    ],
+)
+def test_a_stack_stays_what_it_was_started_as(state: Path, wish: dict[str, str], sentence: str) -> None:
+    answer = launch(state, "up", **wish)
+    assert answer.returncode == 1
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_no_limits_are_only_for_the_demo(fresh: Path) -> None:
+    answer = launch(fresh, "up", DEMO="0", STACK_PROFILE="reference")
+    assert answer.returncode == 1
+    assert "only for DEMO=1" in answer.stderr
+    assert not fresh.exists()
+
+
+def test_a_taken_port_is_named(fresh: Path) -> None:
+    fresh.mkdir()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        (fresh / "settings.json").write_text(json.dumps({"ports": {"auth": port}}))
+        answer = launch(fresh, "up")
+    assert answer.returncode == 1
+    assert f"Port {port}, which this stack uses for its auth, is taken" in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["down", "status", "logs", "backup"])
+def test_without_a_stack_the_way_to_one_is_said(fresh: Path, command: str) -> None:
+    answer = launch(fresh, command)
+    assert answer.returncode == 1
+    assert "make up" in answer.stderr
+
+
+def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, fresh: Path) -> None:
+    made = launch(state, "backup")
+    assert made.returncode == 0, made.stdout + made.stderr
+    source, key = next((state / "backups").glob("*.sealed")), state / "keys" / "backup.key"
+    wrong = launch(fresh, "restore", FROM=str(source), KEY=str(state / "keys" / "jwks.json"))
+    assert wrong.returncode == 1
+    assert "does not open" in wrong.stderr
+    assert not list(fresh.rglob("PG_VERSION"))
+
+    restored = launch(fresh, "restore", FROM=str(source), KEY=str(key))
+    assert restored.returncode == 0, restored.stdout + restored.stderr
+    try:
+        up = launch(fresh, "up")
+        assert up.returncode == 0, up.stdout + up.stderr
+        copy = Stack(**{**stack.__dict__, "values": env_of(fresh / "env")})
+        assert figures(copy.values["DATABASE_ADMIN_URL"]) == figures(stack.values["DATABASE_ADMIN_URL"])
+        session = httpx.post(
+            f"{copy.values['SUPABASE_URL']}/auth/v1/token?grant_type=password",
+            headers={"apikey": stack.anon_key},
+            json={
+                "email": stack.values["DEMO_MEMBER_EMAIL"],
+                "password": stack.values["DEMO_MEMBER_PASSWORD"],
+            },
+        )
+        assert session.status_code == 200
+    finally:
+        launch(fresh, "down")
+
+
+def figures(url: str) -> list[tuple[str, int]]:
+    """Sums that two copies of one database share."""
+    with psycopg.connect(url) as connection:
+        query = """
+            select 'members', count(*) from private.profiles
+            union all select 'deposits', count(*) from public.deposits
+            union all select 'journal', count(*) from public.transactions
+            union all select 'cents', (100 * coalesce(sum(amount), 0))::bigint from public.bonuses
+            union all select 'receipts', count(*) from storage.objects
+        """
+        return connection.execute(query).fetchall()
+
+
+@pytest.fixture
+def fresh(state: Path) -> Iterator[Path]:
+    """A state folder that does not exist yet, where PostgreSQL's user can get at it."""
+    folder = state.with_name(f"{state.name}-fresh")
+    shutil.rmtree(folder, ignore_errors=True)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,166 @@
+"""The running stack is configured as it promises: time limits, durability, connections, loopback, rights."""
+
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import environment
+import settings as configuration
+from settings import Settings
+from tests.support.stack import Stack
+
+MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000}
+GATEWAY_SECONDS = 15
+FUNCTIONS_SECONDS = 12
+
+
+@pytest.fixture(scope="module")
+def admin(stack: Stack) -> Iterator[psycopg.Connection[tuple[str, ...]]]:
+    """The cluster's superuser."""
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def settings(state: Path) -> Settings:
+    """What the launcher keeps of this stack."""
+    return configuration.read(state)
+
+
+def milliseconds(value: str) -> int:
+    """`3s` or `250ms` as a number."""
+    number, unit = re.fullmatch(r"(\d+)(ms|s|min)", value).groups()  # type: ignore[union-attr]
+    return int(number) * MILLISECONDS[unit]
+
+
+def of_role(admin: psycopg.Connection[tuple[str, ...]], role: str) -> dict[str, str]:
+    """A role's own settings."""
+    query = """
+        select unnest(s.setconfig) from pg_catalog.pg_db_role_setting as s
+        inner join pg_catalog.pg_roles as r on r.oid = s.setrole where r.rolname = %s
+    """
+    return dict(row[0].split("=", 1) for row in admin.execute(query, [role]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("fsync", "on"),
+        ("full_page_writes", "on"),
+        ("synchronous_commit", "on"),
+        ("data_checksums", "on"),
+        ("password_encryption", "scram-sha-256"),
+        ("log_parameter_max_length_on_error", "0"),
+        ("max_connections", "60"),
+        ("superuser_reserved_connections", "3"),
+        ("listen_addresses", "127.0.0.1"),
+        ("jit", "off"),
+    ],
+)
+def test_the_cluster_is_durable_and_closed(
+    admin: psycopg.Connection[tuple[str, ...]], name: str, value: str
+) -> None:
+    assert admin.execute("select current_setting(%s)", [name]).fetchone() == (value,)
+
+
+def test_no_role_switches_durability_off(admin: psycopg.Connection[tuple[str, ...]]) -> None:
+    rows = admin.execute("select unnest(setconfig) from pg_catalog.pg_db_role_setting").fetchall()
+    assert not [row for row in rows if re.match("fsync|full_page_writes|synchronous_commit", row[0])]
+
+
+@pytest.mark.parametrize("role", ["anon", "authenticated", "platform_admin", "edge_functions"])
+def test_each_wait_is_shorter_than_the_one_around_it(
+    admin: psycopg.Connection[tuple[str, ...]], role: str
+) -> None:
+    limits = of_role(admin, role)
+    lock, statement = milliseconds(limits["lock_timeout"]), milliseconds(limits["statement_timeout"])
+    pool = 1000 * int(environment_of_postgrest()["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])
+    assert lock == 3000
+    assert lock < statement <= 8000 <= pool <= FUNCTIONS_SECONDS * 1000 < GATEWAY_SECONDS * 1000
+
+
+def environment_of_postgrest() -> dict[str, str]:
+    """PostgREST's environment without its secrets."""
+    source = Path(environment.__file__).read_text()
+    return dict(re.findall(r'"(PGRST_\w+)": "([^"]*)"', source))
+
+
+def test_the_gateway_waits_longer_than_any_function() -> None:
+    caddyfile = (configuration.ROOT / "supabase" / "gateway" / "Caddyfile").read_text()
+    assert f"response_header_timeout {GATEWAY_SECONDS}s" in caddyfile
+
+
+@pytest.mark.parametrize(
+    "role", ["authenticator", "edge_functions", "supabase_auth_admin", "supabase_storage_admin"]
+)
+def test_a_forgotten_transaction_ends(admin: psycopg.Connection[tuple[str, ...]], role: str) -> None:
+    assert milliseconds(of_role(admin, role)["idle_in_transaction_session_timeout"]) <= 10_000
+
+
+def test_a_confirmation_waits_for_the_members_row(admin: psycopg.Connection[tuple[str, ...]]) -> None:
+    assert "lock_timeout" not in of_role(admin, "supabase_auth_admin")
+
+
+def test_all_pools_together_leave_connections_free() -> None:
+    notifications, backups, monitor, reserved = 1, 2, 1, 3
+    # The worker holds its pool and one connection that listens for jobs.
+    wanted = sum(environment.POOLS.values()) + notifications + 1 + backups + monitor + reserved
+    assert wanted <= 60
+
+
+def test_migrations_need_no_superuser(admin: psycopg.Connection[tuple[str, ...]]) -> None:
+    query = "select rolsuper, rolcreaterole, rolbypassrls from pg_catalog.pg_roles where rolname = 'postgres'"
+    assert admin.execute(query).fetchone() == (False, True, True)
+    others = admin.execute("select rolname from pg_catalog.pg_roles where rolsuper").fetchall()
+    assert others == [("supabase_admin",)]
+
+
+def test_the_owner_ends_sign_ins_and_accounts_but_writes_none(
+    admin: psycopg.Connection[tuple[str, ...]],
+) -> None:
+    query = """
+        select c.relname || ' ' || p.privilege
+        from pg_catalog.pg_class as c
+        cross join unnest(array['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) as p (privilege)
+        where c.relnamespace = 'auth'::regnamespace and c.relkind = 'r'
+            and has_table_privilege('postgres', c.oid, p.privilege)
+    """
+    assert {row[0] for row in admin.execute(query)} == {"users DELETE", "sessions DELETE"}
+
+
+def test_everything_listens_on_this_machine_alone(settings: Settings) -> None:
+    listening: dict[int, set[str]] = {}
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                address, port = fields[1].split(":")
+                listening.setdefault(int(port, 16), set()).add(address)
+    for service, port in settings.ports.items():
+        assert listening.get(port) == {"0100007F"}, service
+
+
+def test_secrets_are_readable_by_their_owner_alone(state: Path) -> None:
+    assert stat.S_IMODE((state / "keys").stat().st_mode) == 0o700
+    assert stat.S_IMODE((state / "services").stat().st_mode) == 0o700
+    files = [
+        *(state / "keys").iterdir(),
+        state / "env",
+        state / "settings.json",
+        state / "logs" / "setup.log",
+    ]
+    for file in files:
+        if file.exists():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+def test_logs_hold_no_secret(state: Path, stack: Stack) -> None:
+    secrets = [stack.service_key, stack.values["DEMO_MEMBER_PASSWORD"], stack.values["DEMO_ADMIN_PASSWORD"]]
+    for file in (state / "logs").glob("*.log"):
+        text = file.read_text(errors="replace")
+        for secret in secrets:
+            assert secret not in text, file.name

@@ -3,7 +3,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test check generate bench backup restore help
+.PHONY: up down status logs test check generate backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up

@@ -45,7 +45,7 @@ class Database:
         """Seed the demo network once; it needs the services."""
         with step("Demo network"):
             env = environment.bootstrap(self.settings, self.keys)
-            command = [PYTHON, "-m", "functions.edge.bootstrap", "demo"]
+            command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", "demo"]
             answer = run(command, self.log, cwd=ROOT, env=env, confidential=True)
         # KEY=value lines with the demo's sign-ins; the seed is not run again once they are kept.
         path = self.settings.state / "keys" / "demo.env"

@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
 import backup
 import check
 import containers
+import environment
 import generate
 import health
 import lifecycle
@@ -25,6 +28,7 @@ from keys import Keys
 from settings import ROOT
 from supervisor import Supervisor
 from terminal import Stop, step
+from tools import PYTHON
 
 SETUP_LOG = ROOT / ".stack-tools" / "setup.log"
 
@@ -37,6 +41,8 @@ def up() -> int:
     postgres = tools.install(log, for_tests=False)
     lifecycle.bring_up(settings, postgres, log)
     summary.show(settings, Keys(settings))
+    if not settings.demo:
+        print("  Next: python3 supabase/stack bootstrap first-administrator --email ... --name ...")
     print(f"  Up after {time.monotonic() - started:.1f} s. Stop it with: make down")
     return 0
 
@@ -148,15 +154,33 @@ COMMANDS: dict[str, Callable[[], int]] = {
 }
 
 
+def bootstrap(arguments: list[str]) -> int:
+    """Run one of functions/edge/bootstrap's commands as the database's owner, and show its answer."""
+    settings = configuration.load()
+    command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", *arguments]
+    env = environment.bootstrap(settings, Keys(settings))
+    return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+
+
+def _interrupt(*_: object) -> None:
+    """A kind request to end is taken as Ctrl-C, so that what was started is also ended."""
+    raise KeyboardInterrupt
+
+
 def main() -> int:
     """Run one command; a failure that a person can act on is a line or two, not a traceback."""
+    signal.signal(signal.SIGTERM, _interrupt)
     parser = argparse.ArgumentParser(prog="python3 supabase/stack", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, function in COMMANDS.items():
         commands.add_parser(name, help=(function.__doc__ or "").splitlines()[0])
-    command = parser.parse_args().command
+    passed_on = commands.add_parser(
+        "bootstrap", help="The first administrator or the root member of a new stack"
+    )
+    passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
     try:
-        return COMMANDS[command]()
+        return bootstrap(given.arguments) if given.command == "bootstrap" else COMMANDS[given.command]()
     except Stop as refusal:
         print(f"\n  {refusal}", file=sys.stderr)
         return 1

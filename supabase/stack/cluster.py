@@ -161,7 +161,8 @@ def _version(postgres: Path) -> str:
 
 def command(settings: Settings, postgres: Path) -> str:
     """The server's command line for the supervisor."""
-    return f"{postgres / 'postgres'} -D {settings.cluster}"
+    # Should the supervisor be killed, nothing it started may be left behind with its ports.
+    return f"setpriv --pdeathsig INT -- {postgres / 'postgres'} -D {settings.cluster}"
 
 
 def owner() -> str:

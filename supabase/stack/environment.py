@@ -42,6 +42,7 @@ def service(name: str, role: str, settings: Settings, keys: Keys) -> dict[str, s
         "LOG_LEVEL": "INFO",
         "DATABASE_URL": keys.database_url(role),
         "DATABASE_POOL_SIZE": str(POOLS[name]),
+        "METRICS_PORT": str(settings.ports[f"{name}_metrics"]),
     }
 
 

@@ -20,6 +20,10 @@ SERVICES_WITH_PORTS = (
     "storage",
     "edge",
     "worker",
+    "auth_metrics",
+    "storage_metrics",
+    "edge_metrics",
+    "worker_metrics",
     "smtp",
     "mail",
 )

@@ -50,7 +50,7 @@ priority = 10
 """
 PROGRAM = """
 [program:{name}]
-command = {python} {runner} {specification}
+command = setpriv --pdeathsig TERM -- {python} {runner} {specification}
 directory = {root}
 autostart = false
 autorestart = true

@@ -59,6 +59,18 @@ def test_a_killed_service_comes_back(state: Path, stack: Stack) -> None:
         time.sleep(0.3)
 
 
+def test_a_killed_supervisor_leaves_nothing_behind_and_up_starts_all_again(state: Path, stack: Stack) -> None:
+    os.kill(int((state / "run" / "supervisord.pid").read_text()), signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    ports = configuration.read(state).ports.values()
+    while not all(configuration.is_free(port) for port in ports):
+        assert time.monotonic() < deadline, "something still listens"
+        time.sleep(0.3)
+    again = launch(state, "up")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert healthy(stack)
+
+
 def healthy(stack: Stack) -> bool:
     """Whether storage answers through the gateway."""
     return httpx.get(f"{stack.url}/storage/v1/status", headers={"apikey": stack.anon_key}).status_code == 200

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from functions.core.errors import Refusal, refusal_of
 from functions.core.logging import RequestLog
 from functions.edge import (
+    admin_accounts,
     admin_approve_deposit,
     admin_approve_withdrawal,
     admin_audit,
@@ -20,11 +21,13 @@ from functions.edge import (
     admin_export,
     admin_get_receipt,
     admin_get_transactions,
+    admin_jobs,
     admin_list_deposits,
     admin_list_withdrawals,
     admin_propose_correction,
     admin_remove_factors,
     admin_reveal_mt5_password,
+    admin_settings,
     admin_update_member,
     admin_update_subscription,
     bot_subscription,
@@ -35,6 +38,7 @@ from functions.edge.limits import Deadline, Limits
 from functions.edge.services import running
 
 DOORS = (
+    admin_accounts,
     admin_approve_deposit,
     admin_approve_withdrawal,
     admin_audit,
@@ -43,11 +47,13 @@ DOORS = (
     admin_export,
     admin_get_receipt,
     admin_get_transactions,
+    admin_jobs,
     admin_list_deposits,
     admin_list_withdrawals,
     admin_propose_correction,
     admin_remove_factors,
     admin_reveal_mt5_password,
+    admin_settings,
     admin_update_member,
     admin_update_subscription,
     bot_subscription,

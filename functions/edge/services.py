@@ -8,6 +8,7 @@ import httpx
 from fastapi import FastAPI, Request
 
 from functions.core.database import Pool, make_pool
+from functions.core.metrics import published
 from functions.core.tokens import KeySet
 from functions.edge.admin_tokens import AdminKey
 from functions.edge.factors import Factors
@@ -46,7 +47,8 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
         factors=Factors(settings.supabase_url, settings.supabase_service_role_key),
     )
     try:
-        yield
+        with published(settings, pool):
+            yield
     finally:
         await storage.aclose()
         await pool.close()

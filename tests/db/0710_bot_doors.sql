@@ -8,14 +8,14 @@ create temporary table kept as select
 -- Freya subscribed.
 select is((select answer #>> '{subscription,status}' from kept), 'active', 'a subscription is active at once');
 select is((select answer -> 'subscription' ? 'secret' from kept), false, 'and answers no secret');
-select is((select secret from private.bot_secrets), '\x0102'::bytea, 'the sealed password is kept as it came');
-select is((select title from private.admin_notices), 'Scout: new subscription', 'the administrators are told');
+select is((select secret from private.bot_secrets where subscription_id = '11111111-1111-4111-8111-111111111111'), '\x0102'::bytea, 'the sealed password is kept as it came');
+select is((select title from private.admin_notices order by created_at desc limit 1), 'Scout: new subscription', 'the administrators are told');
 select is((select action from private.audit_log order by seq desc limit 1), 'bot.subscribed', 'it is audited');
 select refuses(
     $$ select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), 'Scout', 's', 'l', 1, 'k1', '\x00') $$,
     409, 'already_subscribed', 'You are already subscribed to Scout.', 'twice is refused'
 );
-select is((select count(*) from public.bot_subscriptions), 1::bigint, 'and leaves one');
+select is((select count(*) from public.bot_subscriptions where user_id = user_id('freya')), 1::bigint, 'and leaves one');
 select refuses(
     $$ select edge.subscribe_bot(gen_random_uuid(), gen_random_uuid(), 'Scout', 's', 'l', 1, 'k1', '\x00') $$,
     403, 'profile_not_found', null, 'nobody without a profile subscribes'
@@ -61,8 +61,8 @@ select is((select body from public.notifications where user_id = user_id('freya'
 
 -- Freya ends it.
 select is(edge.unsubscribe_bot(user_id('freya'), 'Scout') #>> '{subscription,status}', 'cancelled', 'unsubscribing cancels, also what is suspended');
-select is_empty($$ select 1 from private.bot_secrets $$, 'and erases the password');
-select is((select mt5_password_length from public.bot_subscriptions), null, 'with its length');
+select is_empty($$ select 1 from private.bot_secrets where subscription_id = '11111111-1111-4111-8111-111111111111' $$, 'and erases the password');
+select is((select mt5_password_length from public.bot_subscriptions where user_id = user_id('freya')), null, 'with its length');
 select refuses(
     $$ select edge.unsubscribe_bot(user_id('freya'), 'Scout') $$, 404, 'not_subscribed', 'You are not subscribed to Scout.', 'once'
 );

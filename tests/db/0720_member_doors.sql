@@ -23,7 +23,7 @@ select refuses(format($$ select update_member(%L, 'gone', null, 'x') $$, profile
 select refuses($$ select update_member(gen_random_uuid(), 'active', null, 'x') $$, 404, 'not_found', null, 'an unknown member is unknown');
 select act_as_owner();
 select is_empty(format('select 1 from auth.sessions where user_id = %L', user_id('freya')), 'the sign-ins of who is suspended end');
-select is((select body from public.notifications where kind = 'account_suspended'), 'Shared password', 'the member reads why');
+select is((select body from public.notifications where kind = 'account_suspended' and user_id = user_id('freya')), 'Shared password', 'the member reads why');
 select is(
     (select payload - 'reason' from private.audit_log where action = 'member.updated' order by seq desc limit 1),
     '{"status_before": "active", "status_after": "suspended"}'::jsonb, 'the audit row names both'

@@ -10,7 +10,8 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from functions.edge.bootstrap import administrators, demo, passwords
+from functions.edge import generated
+from functions.edge.bootstrap import administrators, demo
 from functions.edge.bootstrap.accounts import Accounts
 from functions.edge.bootstrap.settings import BootstrapSettings
 
@@ -44,7 +45,7 @@ def root_member(
     arguments: argparse.Namespace, database: Database, settings: BootstrapSettings
 ) -> dict[str, str]:
     """Make a member without a sponsor; the profile id is the first referral code."""
-    password = passwords.generate()
+    password = generated.password()
     metadata = {"username": arguments.username, "display_name": arguments.name}
     user_id = Accounts(settings).put(arguments.email, password, metadata)
     profile = database.execute(

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import psycopg
 from argon2 import PasswordHasher
 
-from functions.edge.bootstrap import passwords
+from functions.edge import generated
 
 Role = Literal["super_admin", "finance_admin", "support_admin"]
 Database = psycopg.Connection[dict[str, Any]]
@@ -24,7 +24,7 @@ def make_first(database: Database, email: str, name: str) -> str:
     Raises:
         AlreadyThere: when one exists, active or not.
     """
-    password = passwords.generate()
+    password = generated.password()
     with database.transaction():
         database.execute("lock table private.admin_users in share row exclusive mode")
         found = database.execute("select from private.admin_users where role = 'super_admin'")

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from functions.edge.bootstrap import administrators, passwords
+from functions.edge import generated
+from functions.edge.bootstrap import administrators
 from functions.edge.bootstrap.accounts import Accounts
 from functions.edge.bootstrap.receipt_image import Transfer, draw
 from functions.edge.bootstrap.receipt_shelf import ReceiptShelf
@@ -65,7 +66,7 @@ def _transfer(receipt: dict[str, Any]) -> Transfer:
 def _officials(database: Database) -> dict[str, str]:
     lines = {}
     for official in OFFICIALS:
-        password = passwords.generate()
+        password = generated.password()
         administrators.put(database, official.email, official.name, official.role, password)
         lines[f"DEMO_{official.key}_EMAIL"] = official.email
         lines[f"DEMO_{official.key}_PASSWORD"] = password
@@ -80,7 +81,7 @@ def _members(database: Database, accounts: Accounts) -> dict[str, str]:
         ).fetchone()
         if profile is None:
             raise LookupError(f"{username} is not in the story")
-        password = passwords.generate()
+        password = generated.password()
         metadata = {"username": username, "display_name": profile["display_name"]}
         accounts.put(profile["email"], password, metadata, str(profile["user_id"]))
         lines[f"DEMO_{key}_EMAIL"] = profile["email"]

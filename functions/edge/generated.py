@@ -6,6 +6,6 @@ import secrets
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
-def generate() -> str:
+def password() -> str:
     """Four groups of five, about 99 bits, easy to read out."""
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(5)) for _ in range(4))

@@ -1,0 +1,58 @@
+import { useSearchParams } from 'react-router'
+import type { HistoryFilters } from './api'
+
+export const types = [
+  { value: 'deposit', label: 'Deposits' },
+  { value: 'withdrawal', label: 'Withdrawals' },
+  { value: 'bonus', label: 'All bonuses' },
+  { value: 'referral bonus', label: 'Referral bonus' },
+  { value: 'pairing bonus', label: 'Pairing bonus' },
+  { value: 'override bonus', label: 'Override bonus' },
+  { value: 'correction', label: 'Corrections' },
+]
+
+export const statuses = [
+  { value: 'pending', label: 'Pending' },
+  { value: 'approved', label: 'Approved' },
+  { value: 'rejected', label: 'Rejected' },
+  { value: 'completed', label: 'Completed' },
+  { value: 'failed', label: 'Failed' },
+]
+
+const day = /^\d{4}-\d{2}-\d{2}$/
+
+function oneOf(options: { value: string }[], given: string | null): string {
+  return options.find(({ value }) => value === given)?.value ?? ''
+}
+
+/** The filters, the open row and how to change them; all of it stands in the address. */
+export function useHistoryFilters() {
+  const [parameters, setParameters] = useSearchParams()
+  const from = parameters.get('from') ?? ''
+  const to = parameters.get('to') ?? ''
+  const filters: HistoryFilters = {
+    type: oneOf(types, parameters.get('type')),
+    status: oneOf(statuses, parameters.get('status')),
+    from: day.test(from) ? from : '',
+    to: day.test(to) ? to : '',
+  }
+
+  function put(key: keyof HistoryFilters | 'item', value: string) {
+    setParameters(
+      (before) => {
+        if (value === '') before.delete(key)
+        else before.set(key, value)
+        return before
+      },
+      { preventScrollReset: true },
+    )
+  }
+
+  return {
+    filters,
+    filtered: Object.values(filters).some((value) => value !== ''),
+    item: parameters.get('item'),
+    set: put,
+    clear: () => setParameters({}, { preventScrollReset: true }),
+  }
+}

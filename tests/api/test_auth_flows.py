@@ -1,0 +1,248 @@
+"""What the web app does with the stock client, from sign-up to the second factor."""
+
+import time
+import uuid
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pyotp
+import pytest
+from supabase import AuthApiError, Client, ClientOptions, create_client
+
+from tests.support.mail import Mailbox
+from tests.support.people import PASSWORD, Member
+from tests.support.stack import Stack
+
+NEW_PASSWORD = "another-lantern-58"
+
+
+@pytest.fixture
+def client(stack: Stack) -> Client:
+    """A browser of its own."""
+    return _client(stack)
+
+
+def _client(stack: Stack) -> Client:
+    return create_client(
+        stack.url, stack.anon_key, ClientOptions(persist_session=False, flow_type="implicit")
+    )
+
+
+def _someone(sponsor: Member) -> dict[str, Any]:
+    name = f"f_{uuid.uuid4().hex[:12]}"
+    data = {
+        "display_name": "Flora Lind",
+        "username": name,
+        "package_value": 0,
+        "referrer_id": sponsor.profile_id,
+    }
+    return {"email": f"{name}@example.com", "password": PASSWORD, "options": {"data": data}}
+
+
+def _follow(link: str) -> dict[str, str]:
+    """Open a mail's link as a browser does; what stands behind `#` where it leads."""
+    answer = httpx.get(link, follow_redirects=False)
+    assert answer.status_code == 303
+    fragment = urlsplit(answer.headers["location"]).fragment
+    return {name: values[0] for name, values in parse_qs(fragment).items()}
+
+
+def test_sign_up_confirm_and_sign_in(client: Client, stack: Stack, sponsor: Member, mailbox: Mailbox) -> None:
+    someone = _someone(sponsor)
+    someone["options"]["email_redirect_to"] = f"{stack.values['SITE_URL']}/dashboard"
+    made = client.auth.sign_up(someone)
+    assert made.session is None
+    assert made.user
+    assert len(made.user.identities or []) == 1
+    with pytest.raises(AuthApiError, match="Email not confirmed"):
+        client.auth.sign_in_with_password({"email": someone["email"], "password": PASSWORD})
+
+    letter = mailbox.wait_for(someone["email"])
+    assert someone["options"]["data"]["username"] in letter["html"]
+    assert "Not you? Ignore this mail." in letter["html"]
+    tokens = _follow(mailbox.link_in(letter))
+    assert tokens["type"] == "signup"
+    client.auth.set_session(tokens["access_token"], tokens["refresh_token"])
+    user = client.auth.get_user()
+    assert user
+    assert user.user.email_confirmed_at
+    profile = client.table("profiles").select("username").eq("user_id", user.user.id).single().execute()
+    assert profile.data["username"] == someone["options"]["data"]["username"]
+    assert _follow(mailbox.link_in(letter))["error_code"] == "otp_expired", "a link is good once"
+
+
+def test_an_address_that_is_taken_looks_like_any_other(
+    client: Client, sponsor: Member, member: Member, mailbox: Mailbox
+) -> None:
+    someone = _someone(sponsor) | {"email": member.email}
+    made = client.auth.sign_up(someone)
+    assert made.user
+    assert made.user.identities == []
+    assert made.user.id != member.user_id
+    assert mailbox.to(member.email) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"referrer_id": None}, "Referral code is required for registration"),
+        ({"referrer_id": str(uuid.uuid4())}, "Invalid referral code"),
+        ({"referrer_id": "not-a-code"}, "Invalid referral code"),
+    ],
+)
+def test_the_product_refuses_in_its_own_words(
+    client: Client, sponsor: Member, changes: dict[str, Any], text: str
+) -> None:
+    someone = _someone(sponsor)
+    someone["options"]["data"].update(changes)
+    with pytest.raises(AuthApiError, match=text):
+        client.auth.sign_up(someone)
+
+
+def test_the_six_digits_of_the_mail_do_as_well(
+    client: Client, sponsor: Member, mailbox: Mailbox, stack: Stack
+) -> None:
+    someone = _someone(sponsor)
+    service = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
+    body = {"type": "signup", "email": someone["email"], "password": PASSWORD} | someone["options"]
+    link = httpx.post(f"{stack.url}/auth/v1/admin/generate_link", headers=service, json=body).json()
+    signed_in = client.auth.verify_otp(
+        {"type": "signup", "email": someone["email"], "token": link["email_otp"]}
+    )
+    assert signed_in.session
+
+
+def test_a_second_mail_replaces_the_first(client: Client, sponsor: Member, mailbox: Mailbox) -> None:
+    someone = _someone(sponsor)
+    client.auth.sign_up(someone)
+    first = mailbox.link_in(mailbox.wait_for(someone["email"]))
+    time.sleep(1.2)  # the reference profile's pause between two mails of a kind
+    client.auth.resend({"type": "signup", "email": someone["email"]})
+    until = time.monotonic() + 20
+    while len(mailbox.to(someone["email"])) < 2 and time.monotonic() < until:
+        time.sleep(0.2)
+    second = mailbox.link_in(mailbox.to(someone["email"])[-1])
+    assert _follow(first)["error_code"] == "otp_expired"
+    assert "access_token" in _follow(second)
+
+
+def test_sign_in_refresh_and_sign_out(client: Client, member: Member) -> None:
+    signed_in = client.auth.sign_in_with_password({"email": member.email.upper(), "password": PASSWORD})
+    assert signed_in.session
+    refreshed = client.auth.refresh_session()
+    assert refreshed.session
+    assert refreshed.session.refresh_token != signed_in.session.refresh_token
+    client.auth.sign_out()
+    with pytest.raises(AuthApiError, match="Refresh Token Not Found"):
+        client.auth.refresh_session(refreshed.session.refresh_token)
+
+
+@pytest.mark.parametrize("password", ["", "wrong-one", "x" * 73, "ü" * 40, "a\tb\u2028c", "日本語" * 9])
+def test_a_wrong_password_says_nothing_more(client: Client, member: Member, password: str) -> None:
+    with pytest.raises(AuthApiError, match="Invalid login credentials"):
+        client.auth.sign_in_with_password({"email": member.email, "password": password})
+
+
+def test_passwords_count_to_their_last_byte(client: Client, sponsor: Member, stack: Stack) -> None:
+    someone = _someone(sponsor)
+    with pytest.raises(AuthApiError, match="72"):
+        client.auth.sign_up(someone | {"password": "x" * 73})
+    raw = httpx.post(
+        f"{stack.url}/auth/v1/signup",
+        headers={"apikey": stack.anon_key},
+        content=b'{"email":"a@example.com","password":"abc\\u0000def"}',
+    )
+    assert (raw.status_code, raw.json()["error_code"]) == (400, "bad_json")
+    large = httpx.post(
+        f"{stack.url}/auth/v1/signup",
+        headers={"apikey": stack.anon_key},
+        json={"email": someone["email"], "password": "x" * 1_100_000},
+    )
+    assert large.status_code == 413
+
+
+def test_a_forgotten_password_is_replaced_and_ends_other_sessions(
+    client: Client, stack: Stack, member: Member, mailbox: Mailbox
+) -> None:
+    client.auth.reset_password_for_email(
+        member.email, {"redirect_to": f"{stack.values['SITE_URL']}/reset-password"}
+    )
+    tokens = _follow(mailbox.link_in(mailbox.wait_for(member.email, "password")))
+    assert tokens["type"] == "recovery"
+    client.auth.set_session(tokens["access_token"], tokens["refresh_token"])
+    client.auth.update_user({"password": NEW_PASSWORD})
+    assert "changed" in mailbox.wait_for(member.email, "changed")["subject"]
+    gone = member.http.get("/auth/v1/user")
+    assert gone.status_code == 403, "the session from before is over"
+    fresh = _client(stack)
+    with pytest.raises(AuthApiError, match="Invalid login credentials"):
+        fresh.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    assert fresh.auth.sign_in_with_password({"email": member.email, "password": NEW_PASSWORD}).session
+
+
+def test_an_unknown_address_is_told_the_same(client: Client, mailbox: Mailbox) -> None:
+    email = f"nobody-{uuid.uuid4().hex}@example.com"
+    client.auth.reset_password_for_email(email)
+    assert mailbox.to(email) == []
+
+
+def test_a_new_address_needs_both_to_agree(
+    client: Client, stack: Stack, member: Member, mailbox: Mailbox
+) -> None:
+    new = f"new-{uuid.uuid4().hex[:12]}@example.com"
+    client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    pending = client.auth.update_user({"email": new})
+    assert pending
+    assert (pending.user.email, pending.user.new_email) == (member.email, new)
+    to_new = mailbox.link_in(mailbox.wait_for(new))
+    to_old = mailbox.link_in(mailbox.wait_for(member.email, "address"))
+    assert _follow(to_new)["message"].startswith("Confirmation link accepted")
+    fresh = _client(stack)
+    with pytest.raises(AuthApiError, match="Invalid login credentials"):
+        fresh.auth.sign_in_with_password({"email": new, "password": PASSWORD})
+    assert _follow(to_old)["type"] == "email_change"
+    assert fresh.auth.sign_in_with_password({"email": new, "password": PASSWORD}).user
+    assert new in mailbox.wait_for(member.email, "was changed")["html"], "the old address is told"
+    stored = fresh.table("profiles").select("email").eq("user_id", member.user_id).single().execute()
+    assert stored.data["email"] == new
+
+
+def test_nobody_takes_an_address_that_has_an_owner(client: Client, member: Member, sponsor: Member) -> None:
+    client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    with pytest.raises(AuthApiError, match="already been registered"):
+        client.auth.update_user({"email": sponsor.email.upper()})
+
+
+def test_a_second_factor_is_set_up_and_asked_for(
+    client: Client, stack: Stack, member: Member, mailbox: Mailbox
+) -> None:
+    client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    factor = client.auth.mfa.enroll({"factor_type": "totp", "friendly_name": "phone"})
+    assert factor.totp
+    assert factor.totp.uri.startswith("otpauth://totp/")
+    assert factor.totp.qr_code.startswith("data:image/svg+xml")
+    code = pyotp.TOTP(factor.totp.secret).now()
+    client.auth.mfa.challenge_and_verify({"factor_id": factor.id, "code": code})
+    levels = client.auth.mfa.get_authenticator_assurance_level()
+    assert (levels.current_level, levels.next_level) == ("aal2", "aal2")
+    assert mailbox.wait_for(member.email, "authenticator was added")
+
+    again = _client(stack)
+    again.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    levels = again.auth.mfa.get_authenticator_assurance_level()
+    assert (levels.current_level, levels.next_level) == ("aal1", "aal2")
+    again.auth.mfa.challenge_and_verify(
+        {"factor_id": factor.id, "code": pyotp.TOTP(factor.totp.secret).now()}
+    )
+    again.auth.mfa.unenroll({"factor_id": factor.id})
+    assert mailbox.wait_for(member.email, "authenticator was removed")
+
+
+def test_metadata_gives_no_rights(client: Client, member: Member) -> None:
+    client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    client.auth.update_user({"data": {"role": "service_role", "colour": "blue", "username": None}})
+    user = client.auth.get_user()
+    assert user
+    assert (user.user.role, user.user.user_metadata["colour"]) == ("authenticated", "blue")
+    assert "username" not in user.user.user_metadata

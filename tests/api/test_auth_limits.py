@@ -1,0 +1,309 @@
+"""The auth service's own limits, off in the reference profile: guesses, fresh proof, mails, addresses."""
+
+import secrets
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+from typing import Any
+
+import httpx
+import psycopg
+import pyotp
+import pytest
+
+from tests.support.own_auth import OwnAuth, bearer, own_auth
+from tests.support.stack import Stack
+
+pytestmark = pytest.mark.embedded_only
+
+PASSWORD = "harbour-lantern-41"
+
+
+@pytest.fixture(scope="module")
+def auth(stack: Stack) -> Iterator[OwnAuth]:
+    """An auth service with the product's limits."""
+    with own_auth(stack) as service:
+        yield service
+
+
+@pytest.fixture
+def ada(auth: OwnAuth) -> Iterator[dict[str, Any]]:
+    """Somebody with an account."""
+    user = auth.new_user(PASSWORD)
+    yield user
+    auth.delete_user(user["id"])
+
+
+@pytest.fixture(scope="module")
+def admin_db(stack: Stack) -> Iterator[psycopg.Connection[Any]]:
+    """The cluster's superuser, to let time pass."""
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
+        yield connection
+
+
+def _signed_in(auth: OwnAuth, user: dict[str, Any]) -> dict[str, Any]:
+    return dict(auth.sign_in(user["email"], PASSWORD).raise_for_status().json())
+
+
+def _set_password(auth: OwnAuth, token: str, **fields: str) -> httpx.Response:
+    address = f"10.9.{secrets.randbelow(250)}.{secrets.randbelow(250)}"
+    return auth.http.put("/user", headers={**bearer(token), "x-real-ip": address}, json=fields)
+
+
+def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
+    auth: OwnAuth, ada: dict[str, Any]
+) -> None:
+    other = auth.new_user(PASSWORD)
+    for number in range(10):
+        refused = auth.sign_in(ada["email"], f"wrong-{number}")
+        assert (refused.status_code, refused.json()["error_code"]) == (400, "invalid_credentials")
+    blocked = auth.sign_in(ada["email"], PASSWORD)
+    assert (blocked.status_code, blocked.json()["error_code"]) == (429, "over_request_rate_limit")
+    assert auth.sign_in(other["email"], PASSWORD).status_code == 200, "another account is untouched"
+    assert any(ada["email"] in letter and "paused" in letter for letter in auth.letters)
+    auth.delete_user(other["id"])
+
+
+def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
+    email = f"nobody-{secrets.token_hex(6)}@example.com"
+    codes = [auth.sign_in(email, "whatever-1").status_code for _ in range(11)]
+    assert codes == [400] * 10 + [429]
+
+
+def test_parallel_guesses_are_counted_before_they_are_judged(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda n: auth.sign_in(ada["email"], f"guess-{n}"), range(24)))
+    assert sum(answer.status_code == 400 for answer in answers) == 10
+
+
+def test_a_restart_clears_no_counter(stack: Stack) -> None:
+    with own_auth(stack) as service:
+        user = service.new_user(PASSWORD)
+        for number in range(9):
+            service.sign_in(user["email"], f"wrong-{number}")
+        service.stop(kill=True)
+        service.start()
+        assert service.sign_in(user["email"], "wrong-again").status_code == 400
+        assert service.sign_in(user["email"], PASSWORD).status_code == 429
+        service.delete_user(user["id"])
+
+
+def test_the_right_password_forgets_the_wrong_ones(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    for _ in range(2):
+        for number in range(9):
+            auth.sign_in(ada["email"], f"wrong-{number}")
+        assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
+
+
+def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]) -> None:
+    for number in range(11):
+        auth.sign_in(ada["email"], f"wrong-{number}")
+    admin_db.execute(
+        "update auth.attempts set started_at = started_at - interval '16 minutes' "
+        "where subject = encode(sha256(convert_to(%s, 'utf8')), 'hex')",
+        [ada["email"]],
+    )
+    assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
+
+
+def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
+    people = [auth.new_user(PASSWORD) for _ in range(8)]
+    times: dict[str, list[float]] = {"known": [], "unknown": []}
+    for turn in range(24):
+        for kind in times:
+            email = (
+                people[turn % 8]["email"] if kind == "known" else f"nobody-{secrets.token_hex(6)}@example.com"
+            )
+            started = time.perf_counter()
+            auth.sign_in(email, "wrong-password")
+            times[kind].append(time.perf_counter() - started)
+    known, unknown = median(times["known"]), median(times["unknown"])
+    assert abs(known - unknown) < 0.35 * max(known, unknown), (known, unknown)
+    for person in people:
+        auth.delete_user(person["id"])
+
+
+class TestNewPassword:
+    """A stolen session alone must not be able to change it."""
+
+    def test_a_fresh_sign_in_is_proof(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
+        session = _signed_in(auth, ada)
+        assert _set_password(auth, session["access_token"], password="new-lantern-92").status_code == 200
+        assert auth.sign_in(ada["email"], "new-lantern-92").status_code == 200
+
+    def test_an_older_session_needs_the_current_password(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+    ) -> None:
+        session, other = _signed_in(auth, ada), _signed_in(auth, ada)
+        admin_db.execute(
+            "update auth.mfa_amr_claims set updated_at = now() - interval '11 minutes' where session_id in "
+            "(select id from auth.sessions where user_id = %s)",
+            [ada["id"]],
+        )
+        token = session["access_token"]
+        bare = _set_password(auth, token, password="new-lantern-92")
+        assert (bare.status_code, bare.json()["error_code"]) == (400, "current_password_required")
+        wrong = _set_password(auth, token, password="new-lantern-92", current_password="guess-1")
+        assert (wrong.status_code, wrong.json()["error_code"]) == (400, "current_password_invalid")
+        right = _set_password(auth, token, password="new-lantern-92", current_password=PASSWORD)
+        assert right.status_code == 200
+        ended = auth.http.get("/user", headers=bearer(other["access_token"]))
+        assert (ended.status_code, ended.json()["error_code"]) == (403, "session_not_found")
+
+    def test_guessing_the_current_password_is_counted(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+    ) -> None:
+        token = _signed_in(auth, ada)["access_token"]
+        codes = [
+            _set_password(
+                auth, token, password="new-lantern-92", current_password=f"guess-{number}"
+            ).status_code
+            for number in range(11)
+        ]
+        assert codes == [400] * 10 + [429]
+
+    def test_a_recovery_link_is_proof_for_an_hour(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+    ) -> None:
+        link = auth.http.post(
+            "/admin/generate_link",
+            headers=bearer(auth.service_key),
+            json={"type": "recovery", "email": ada["email"]},
+        ).json()
+        headers = {"x-real-ip": "10.8.8.1"}
+        body = {"type": "recovery", "token_hash": link["hashed_token"]}
+        session = auth.http.post("/verify", headers=headers, json=body).raise_for_status().json()
+        admin_db.execute(
+            "update auth.mfa_amr_claims set updated_at = now() - interval '2 hours' where session_id in "
+            "(select id from auth.sessions where user_id = %s)",
+            [ada["id"]],
+        )
+        late = _set_password(auth, session["access_token"], password="new-lantern-92")
+        assert late.json()["error_code"] == "current_password_required"
+        admin_db.execute(
+            "update auth.mfa_amr_claims set updated_at = now() - interval '30 minutes' where session_id in "
+            "(select id from auth.sessions where user_id = %s)",
+            [ada["id"]],
+        )
+        assert _set_password(auth, session["access_token"], password="new-lantern-92").status_code == 200
+
+    @pytest.mark.parametrize("password", ["123456", "Password", "qwerty", "HARBORLINE"])
+    def test_a_common_one_is_refused(self, auth: OwnAuth, ada: dict[str, Any], password: str) -> None:
+        refused = _set_password(auth, _signed_in(auth, ada)["access_token"], password=password)
+        assert (refused.status_code, refused.json()["weak_password"]) == (422, {"reasons": ["pwned"]})
+
+
+def _step_up(auth: OwnAuth, token: str, secret: str, factor_id: str, code: str = "") -> httpx.Response:
+    headers = {**bearer(token), "x-real-ip": f"10.7.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+    challenge = auth.http.post(f"/factors/{factor_id}/challenge", headers=headers, json={}).json()
+    body = {"challenge_id": challenge["id"], "code": code or pyotp.TOTP(secret).now()}
+    return auth.http.post(f"/factors/{factor_id}/verify", headers=headers, json=body)
+
+
+@pytest.fixture
+def enrolled(auth: OwnAuth, ada: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+    """Ada's session, the id of a factor that is not verified yet, and its secret."""
+    session = _signed_in(auth, ada)
+    body = {"factor_type": "totp", "friendly_name": "phone"}
+    factor = auth.http.post("/factors", headers=bearer(session["access_token"]), json=body).json()
+    return session, factor["id"], factor["totp"]["secret"]
+
+
+def test_an_authenticator_code_is_good_once(
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
+) -> None:
+    session, factor_id, secret = enrolled
+    code = pyotp.TOTP(secret).now()
+    assert _step_up(auth, session["access_token"], secret, factor_id, code).status_code == 200
+    again = _signed_in(auth, ada)
+    replayed = _step_up(auth, again["access_token"], secret, factor_id, code)
+    assert (replayed.status_code, replayed.json()["error_code"]) == (422, "mfa_verification_failed")
+
+
+def test_authenticator_codes_cannot_be_guessed(
+    auth: OwnAuth, enrolled: tuple[dict[str, Any], str, str]
+) -> None:
+    session, factor_id, secret = enrolled
+    codes = [
+        _step_up(auth, session["access_token"], secret, factor_id, "000000").status_code for _ in range(11)
+    ]
+    assert codes == [422] * 10 + [429]
+    assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 429
+
+
+def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    link = auth.http.post(
+        "/admin/generate_link",
+        headers=bearer(auth.service_key),
+        json={"type": "magiclink", "email": ada["email"]},
+    ).json()
+
+    def give(code: str) -> httpx.Response:
+        headers = {"x-real-ip": f"10.6.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+        body = {"type": "email", "email": ada["email"], "token": code}
+        return auth.http.post("/verify", headers=headers, json=body)
+
+    wrong = f"{(int(link['email_otp']) + 1) % 1_000_000:06d}"
+    assert {give(wrong).status_code for _ in range(10)} == {403}
+    late = give(link["email_otp"])
+    assert (late.status_code, late.json()["error_code"]) == (403, "otp_expired")
+    by_link = {"type": "magiclink", "token_hash": link["hashed_token"]}
+    opened = auth.http.post("/verify", headers={"x-real-ip": "10.6.0.1"}, json=by_link)
+    assert opened.status_code == 200, "the link itself still works"
+
+
+def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    for email in (ada["email"], f"nobody-{secrets.token_hex(6)}@example.com"):
+        headers = {"x-real-ip": "10.5.0.1"}
+        first, second = (auth.http.post("/recover", headers=headers, json={"email": email}) for _ in range(2))
+        assert (first.status_code, first.json()) == (200, {})
+        assert (second.status_code, second.json()["error_code"]) == (429, "over_email_send_rate_limit")
+
+
+def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth) -> None:
+    def ask(address: str) -> int:
+        body = {"email": f"nobody-{secrets.token_hex(8)}@example.com"}
+        return auth.http.post("/recover", headers={"x-real-ip": address}, json=body).status_code
+
+    codes = [ask("10.4.0.1") for _ in range(31)]
+    assert codes == [200] * 30 + [429]
+    assert ask("10.4.0.2") == 200, "another address has its own"
+
+
+@pytest.mark.parametrize(
+    ("target", "is_followed"),
+    [
+        ("http://app.example.test:8080/x", True),
+        ("http://app.example.test:9090/x", False),
+        ("https://app.example.test:8080/x", False),
+        ("http://app.example.test:8080@evil.example/x", False),
+        ("http://evil.example\\@app.example.test:8080/", False),
+        ("http://user:pw@app.example.test:8080/", False),
+        ("//evil.example/x", False),
+        ("javascript:alert(1)", False),
+        ("http://127.0.0.1:9999/x", True),
+        ("http://[::1]:9999/x", True),
+        ("http://2130706433/x", False),
+        ("http://10.0.0.1/x", False),
+        ("https://one.preview.example/x", True),
+        ("https://one.two.preview.example/x", False),
+        ("https://one.preview.example.evil.example/x", False),
+        ("https://docs.example/a/b/c", True),
+        ("http://app.example.test:8080/\r\nset-cookie: a=b", False),
+    ],
+)
+def test_a_link_leads_only_where_it_may(stack: Stack, lists: OwnAuth, target: str, is_followed: bool) -> None:
+    query = {"token": "x", "type": "signup", "redirect_to": target}
+    answer = lists.http.get("/verify", params=query, headers={"x-real-ip": "10.3.0.1"})
+    assert answer.status_code == 303
+    base = answer.headers["location"].split("#")[0]
+    assert (base == target) if is_followed else (base == "http://app.example.test:8080")
+
+
+@pytest.fixture(scope="module")
+def lists(stack: Stack) -> Iterator[OwnAuth]:
+    """An auth service with an allow-list and no limits per address."""
+    allowed = "https://*.preview.example/*,https://docs.example/**"
+    with own_auth(stack, GOTRUE_URI_ALLOW_LIST=allowed, GOTRUE_RATE_LIMIT_HEADER="") as service:
+        yield service

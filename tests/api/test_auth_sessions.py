@@ -1,0 +1,226 @@
+"""Sessions: refresh tokens are swapped once, signing out ends what it says, the second factor holds."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import psycopg
+import pyotp
+import pytest
+
+from tests.support.people import PASSWORD, Caller, Member
+from tests.support.stack import Stack
+
+Session = dict[str, Any]
+
+
+class Auth:
+    """The auth service as raw HTTP, with the public key."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.http = httpx.Client(
+            base_url=f"{stack.url}/auth/v1", headers={"apikey": stack.anon_key}, timeout=30
+        )
+
+    def sign_in(self, member: Member) -> Session:
+        """One more session of a member."""
+        body = {"email": member.email, "password": PASSWORD}
+        return dict(self.http.post("/token?grant_type=password", json=body).raise_for_status().json())
+
+    def refresh(self, token: str) -> httpx.Response:
+        """Swap a refresh token."""
+        return self.http.post("/token?grant_type=refresh_token", json={"refresh_token": token})
+
+    def user(self, token: str) -> int:
+        """The status of GET /user with an access token."""
+        return self.http.get("/user", headers={"authorization": f"Bearer {token}"}).status_code
+
+    def post(self, path: str, token: str, body: Any = None) -> httpx.Response:
+        """POST as the owner of a token."""
+        return self.http.post(path, headers={"authorization": f"Bearer {token}"}, json=body or {})
+
+
+@pytest.fixture(scope="module")
+def auth(stack: Stack) -> Auth:
+    """The stack's auth service."""
+    return Auth(stack)
+
+
+@pytest.fixture
+def elapse(stack: Stack) -> Any:
+    """Lets time pass for a session's used refresh tokens."""
+
+    def pass_by(session_of: str) -> None:
+        with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
+            connection.execute(
+                "update auth.refresh_tokens set updated_at = updated_at - interval '11 seconds' "
+                "where revoked and session_id = (select session_id from auth.refresh_tokens where token = %s)",
+                [session_of],
+            )
+
+    return pass_by
+
+
+def test_a_chain_stays_one_session(auth: Auth, member: Member) -> None:
+    session = auth.sign_in(member)
+    for _ in range(3):
+        session = auth.refresh(session["refresh_token"]).raise_for_status().json()
+    assert auth.user(session["access_token"]) == 200
+    assert session["user"]["id"] == member.user_id
+
+
+def test_parallel_refreshes_get_one_child(auth: Auth, member: Member) -> None:
+    token = auth.sign_in(member)["refresh_token"]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: auth.refresh(token), range(6)))
+    assert [answer.status_code for answer in answers] == [200] * 6
+    assert len({answer.json()["refresh_token"] for answer in answers}) == 1
+
+
+def test_a_client_that_lost_the_answer_gets_the_same_child_at_any_age(
+    auth: Auth, member: Member, elapse: Any
+) -> None:
+    first = auth.sign_in(member)["refresh_token"]
+    child = auth.refresh(first).json()["refresh_token"]
+    elapse(child)
+    assert auth.refresh(first).json()["refresh_token"] == child
+
+
+@pytest.mark.embedded_only
+def test_a_stolen_token_used_late_ends_the_session(auth: Auth, member: Member, elapse: Any) -> None:
+    first = auth.sign_in(member)
+    second = auth.refresh(first["refresh_token"]).json()
+    third = auth.refresh(second["refresh_token"]).json()
+    elapse(third["refresh_token"])
+    stolen = auth.refresh(first["refresh_token"])
+    assert (stolen.status_code, stolen.json()["error_code"]) == (400, "refresh_token_already_used")
+    assert auth.refresh(third["refresh_token"]).status_code == 400, "the owner signs in anew"
+    assert auth.user(third["access_token"]) == 403
+    assert Caller(auth.stack, third["access_token"]).rows("profiles", "select=id").status_code in {401, 403}
+
+
+@pytest.mark.parametrize(
+    ("scope", "here", "there"), [("global", 403, 403), ("local", 403, 200), ("others", 200, 403)]
+)
+def test_signing_out_ends_what_it_says(auth: Auth, member: Member, scope: str, here: int, there: int) -> None:
+    mine, other = auth.sign_in(member), auth.sign_in(member)
+    assert auth.post(f"/logout?scope={scope}", mine["access_token"]).status_code == 204
+    assert (auth.user(mine["access_token"]), auth.user(other["access_token"])) == (here, there)
+    ended = [session for session, status in ((mine, here), (other, there)) if status == 403]
+    for session in ended:
+        assert auth.refresh(session["refresh_token"]).json()["error_code"] == "refresh_token_not_found"
+        everywhere = Caller(auth.stack, session["access_token"])
+        assert everywhere.rows("profiles", "select=id").status_code in {401, 403}
+        assert everywhere.function("sync-all-mlm-bonuses").status_code in {401, 403}
+
+
+def test_signing_out_while_refreshing_never_fails_oddly(auth: Auth, member: Member) -> None:
+    for _ in range(5):
+        session = auth.sign_in(member)
+        with ThreadPoolExecutor(2) as pool:
+            refreshed = pool.submit(auth.refresh, session["refresh_token"])
+            ended = pool.submit(auth.post, "/logout?scope=local", session["access_token"])
+        assert ended.result().status_code == 204
+        assert refreshed.result().status_code in {200, 400}
+
+
+class TestSecondFactor:
+    """An authenticator app: enrolled, asked for, removed."""
+
+    @pytest.fixture
+    def verified(self, auth: Auth, member: Member) -> dict[str, Any]:
+        """A session at aal2, the one it came from, and the factor."""
+        before = auth.sign_in(member)
+        factor = auth.post(
+            "/factors", before["access_token"], {"factor_type": "totp", "friendly_name": "phone"}
+        ).json()
+        after = self._verify(auth, before["access_token"], factor["id"], factor["totp"]["secret"])
+        return {"before": before, "after": after.raise_for_status().json(), "factor": factor}
+
+    def _verify(self, auth: Auth, token: str, factor_id: str, secret: str) -> httpx.Response:
+        challenge = auth.post(f"/factors/{factor_id}/challenge", token).json()
+        code = pyotp.TOTP(secret).now()
+        return auth.post(
+            f"/factors/{factor_id}/verify", token, {"challenge_id": challenge["id"], "code": code}
+        )
+
+    @pytest.mark.embedded_only
+    def test_the_refresh_token_from_before_is_worth_nothing(
+        self, auth: Auth, verified: dict[str, Any]
+    ) -> None:
+        old = auth.refresh(verified["before"]["refresh_token"])
+        assert (old.status_code, old.json()["error_code"]) == (400, "refresh_token_not_found")
+        assert auth.refresh(verified["after"]["refresh_token"]).status_code == 200
+
+    def test_a_new_sign_in_must_step_up_before_anything_else(
+        self, auth: Auth, member: Member, verified: dict[str, Any]
+    ) -> None:
+        again = auth.sign_in(member)["access_token"]
+        caller = Caller(auth.stack, again)
+        refused = caller.rows("profiles", "select=id")
+        assert (refused.status_code, refused.json()["code"]) == (403, "aal2_required")
+        changed = auth.http.put(
+            "/user", headers={"authorization": f"Bearer {again}"}, json={"password": "another-lantern-5"}
+        )
+        assert (changed.status_code, changed.json()["error_code"]) == (401, "insufficient_aal")
+        removed = auth.http.delete(
+            f"/factors/{verified['factor']['id']}", headers={"authorization": f"Bearer {again}"}
+        )
+        assert (removed.status_code, removed.json()["error_code"]) == (422, "insufficient_aal")
+
+    def test_other_sessions_below_it_end(self, auth: Auth, member: Member) -> None:
+        bystander, stepping = auth.sign_in(member), auth.sign_in(member)
+        factor = auth.post(
+            "/factors", stepping["access_token"], {"factor_type": "totp", "friendly_name": "phone"}
+        ).json()
+        self._verify(auth, stepping["access_token"], factor["id"], factor["totp"]["secret"])
+        assert auth.user(bystander["access_token"]) == 403
+
+    def test_removing_it_takes_the_session_back(self, auth: Auth, verified: dict[str, Any]) -> None:
+        token = verified["after"]["access_token"]
+        gone = auth.http.delete(
+            f"/factors/{verified['factor']['id']}", headers={"authorization": f"Bearer {token}"}
+        )
+        assert gone.status_code == 200
+        fresh = auth.refresh(verified["after"]["refresh_token"]).raise_for_status().json()
+        assert "factors" not in fresh["user"]
+
+    def test_a_challenge_is_used_once(self, auth: Auth, verified: dict[str, Any]) -> None:
+        token, factor = verified["after"]["access_token"], verified["factor"]
+        challenge = auth.post(f"/factors/{factor['id']}/challenge", token).json()
+        body = {"challenge_id": challenge["id"], "code": pyotp.TOTP(factor["totp"]["secret"]).now()}
+        assert auth.post(f"/factors/{factor['id']}/verify", token, body).status_code == 200
+        again = auth.post(f"/factors/{factor['id']}/verify", token, body)
+        assert (again.status_code, again.json()["error_code"]) == (422, "mfa_ip_address_mismatch")
+
+
+def test_a_ban_blocks_sign_in_and_refresh_with_the_session_kept(
+    auth: Auth, member: Member, stack: Stack
+) -> None:
+    session = auth.sign_in(member)
+    service = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
+
+    def ban(duration: str) -> None:
+        auth.http.put(
+            f"/admin/users/{member.user_id}", headers=service, json={"ban_duration": duration}
+        ).raise_for_status()
+
+    ban("1h")
+    assert auth.refresh(session["refresh_token"]).json()["error_code"] == "user_banned"
+    assert auth.user(session["access_token"]) == 403
+    ban("none")
+    assert auth.refresh(session["refresh_token"]).status_code == 200
+
+
+def test_sign_in_holds_nothing_up(auth: Auth, member: Member) -> None:
+    session = auth.sign_in(member)
+    with ThreadPoolExecutor(4) as pool:
+        slow = [pool.submit(auth.sign_in, member) for _ in range(4)]
+        started = time.perf_counter()
+        assert auth.user(session["access_token"]) == 200
+        waited = time.perf_counter() - started
+        for sign_in in slow:
+            sign_in.result()
+    assert waited < 1.0, "a read waits for no password"

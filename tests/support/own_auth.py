@@ -1,0 +1,157 @@
+"""An auth service of a test's own, with settings and keys of its own, against the stack's database."""
+
+import contextlib
+import os
+import secrets
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import orjson
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+
+from tests.support.stack import Stack
+
+
+class _Smtp(socketserver.StreamRequestHandler):
+    """Takes every letter; the server keeps whole conversations."""
+
+    def handle(self) -> None:
+        said: list[str] = []
+        self._say("220 test")
+        for raw in self.rfile:
+            line = raw.decode().rstrip("\r\n")
+            said.append(line)
+            word = line[:4].upper()
+            if word == "DATA":
+                self._say("354 go on")
+                for part in self.rfile:
+                    text = part.decode().rstrip("\r\n")
+                    if text == ".":
+                        break
+                    said.append(text)
+                self._say("250 taken")
+            elif word == "QUIT":
+                self._say("221 bye")
+                break
+            else:
+                self._say("250 ok")
+        self.server.letters.append("\n".join(said))  # type: ignore[attr-defined]
+
+    def _say(self, line: str) -> None:
+        self.wfile.write(f"{line}\r\n".encode())
+
+
+class OwnAuth:
+    """A process that a test may kill, and what only its owner knows: the signing key and the mails."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self.key = RSAKey.generate_key(2048, {"kid": "own", "alg": "RS256"})
+        shared = OctKey.import_key(secrets.token_hex(32), {"kid": "shared", "alg": "HS256"})
+        self.service_key = jwt.encode({"alg": "HS256", "kid": "shared"}, {"role": "service_role"}, shared)
+        signing = {**self.key.as_dict(private=True), "key_ops": ["sign", "verify"]}
+        signing.pop("use", None)
+        self._keys = [signing, {**shared.as_dict(private=True), "key_ops": ["verify"]}]
+        self._mail = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)
+        self._mail.letters = []  # type: ignore[attr-defined]
+        threading.Thread(target=self._mail.serve_forever, daemon=True).start()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.http = httpx.Client(base_url=self.url, timeout=20)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def letters(self) -> list[str]:
+        """What was mailed, as SMTP heard it."""
+        return list(self._mail.letters)  # type: ignore[attr-defined]
+
+    def start(self, **settings: str) -> None:
+        """Start it with the product's limits, changed by settings."""
+        environment = {
+            **os.environ,
+            "PORT": str(self.port),
+            "DATABASE_URL": self._stack.values["DATABASE_ADMIN_URL"],
+            "DATABASE_POOL_SIZE": "4",
+            "API_EXTERNAL_URL": self.url,
+            "GOTRUE_SITE_URL": "http://app.example.test:8080",
+            "GOTRUE_JWT_KEYS": orjson.dumps(self._keys).decode(),
+            "GOTRUE_SMTP_HOST": "127.0.0.1",
+            "GOTRUE_SMTP_PORT": str(self._mail.server_address[1]),
+            "GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL": "10",
+            "GOTRUE_RATE_LIMIT_HEADER": "X-Real-IP",
+            "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000",
+            "LOG_LEVEL": "WARNING",
+            **settings,
+        }
+        self.process = subprocess.Popen([sys.executable, "-m", "functions.auth"], env=environment)
+        for _ in range(200):
+            with contextlib.suppress(httpx.TransportError):
+                if self.http.get("/health").status_code == 200:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("the service did not start")
+
+    def stop(self, kill: bool = False) -> None:
+        """End the process, without a chance to tidy up if killed."""
+        if self.process is not None:
+            self.process.kill() if kill else self.process.terminate()
+            self.process.wait(20)
+            self.process = None
+
+    def close(self) -> None:
+        """End everything."""
+        self.stop()
+        self._mail.shutdown()
+        self._mail.server_close()
+        self.http.close()
+
+    def new_user(self, password: str, **values: Any) -> dict[str, Any]:
+        """A confirmed account without a profile."""
+        email = f"own-{secrets.token_hex(6)}@example.com"
+        made = self.http.post(
+            "/admin/users",
+            headers=bearer(self.service_key),
+            json={"email": email, "password": password, "email_confirm": True, **values},
+        )
+        return dict(made.raise_for_status().json())
+
+    def delete_user(self, user_id: str) -> None:
+        """Take it away again."""
+        self.http.delete(f"/admin/users/{user_id}", headers=bearer(self.service_key))
+
+    def sign_in(self, email: str, password: str, address: str = "") -> httpx.Response:
+        """One sign-in with a password, from an address of the caller's choice."""
+        headers = {"x-real-ip": address or f"10.{secrets.randbelow(250)}.{secrets.randbelow(250)}.7"}
+        return self.http.post(
+            "/token?grant_type=password", headers=headers, json={"email": email, "password": password}
+        )
+
+    def signed(self, claims: dict[str, Any], header: dict[str, Any] | None = None) -> str:
+        """A token of this service's own key with any claims."""
+        return jwt.encode({"alg": "RS256", "kid": "own", **(header or {})}, claims, self.key)
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that carries a token."""
+    return {"authorization": f"Bearer {token}"}
+
+
+@contextlib.contextmanager
+def own_auth(stack: Stack, **settings: str) -> Iterator[OwnAuth]:
+    """A started service, ended afterwards."""
+    service = OwnAuth(stack)
+    service.start(**settings)
+    try:
+        yield service
+    finally:
+        service.close()

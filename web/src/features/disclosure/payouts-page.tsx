@@ -64,18 +64,22 @@ function Content({ platform }: { platform: Platform }) {
         </p>
         <RiskLine />
       </div>
-      <Part title="Pairs">
-        <PairDiagram />
-      </Part>
+      <div className="grid gap-12 lg:grid-cols-2">
+        <Part title="Pairs">
+          <PairDiagram />
+        </Part>
+        <Part
+          title={`Why bonuses cannot exceed ${plain(add(rates.pairing, rates.referral, rates.override))}`}
+        >
+          <Bound platform={platform} />
+        </Part>
+      </div>
       <Part title="Packages">
         <PlanTable platform={platform} />
         <p className="text-compact text-muted-foreground">
           Referrals are counted as if each funded the same package. An upgrade costs the full price; what was
           paid before is not deducted.
         </p>
-      </Part>
-      <Part title={`Why bonuses cannot exceed ${plain(add(rates.pairing, rates.referral, rates.override))}`}>
-        <Bound platform={platform} />
       </Part>
       <Part title="Calculator">
         <Calculator platform={platform} />

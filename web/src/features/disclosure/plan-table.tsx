@@ -1,5 +1,6 @@
 import { Money, Percent } from '@/components/money'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
+import { cn } from '@/lib/cn'
 import { formatMoney, type Decimal } from '@/lib/money'
 import type { Platform } from '@/lib/platform'
 import { referralsToReach } from './plan'
@@ -26,7 +27,11 @@ export function PlanTable({ platform }: { platform: Platform }) {
             <TableHead
               key={head}
               data-align={index > 0 ? 'right' : undefined}
-              className="min-w-24 align-bottom"
+              className={cn(
+                'align-bottom',
+                index === 0 && 'sticky left-0 bg-background',
+                index > 3 && 'min-w-40',
+              )}
             >
               {head}
             </TableHead>
@@ -38,7 +43,9 @@ export function PlanTable({ platform }: { platform: Platform }) {
           const rates = { referral: platform.rates.referral, pairing: item.rate }
           return (
             <TableRow key={item.value}>
-              <TableCell className="font-semibold whitespace-nowrap">{item.label}</TableCell>
+              <TableCell className="sticky left-0 bg-background font-semibold whitespace-nowrap">
+                {item.label}
+              </TableCell>
               <TableCell data-align="right">
                 <Money value={item.value} />
               </TableCell>

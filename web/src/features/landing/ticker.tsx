@@ -13,7 +13,7 @@ const prices = [
 export function Ticker() {
   return (
     <section aria-label="Sample prices" className="border-b bg-card text-compact">
-      <div className="page-gutter mx-auto grid max-w-[1248px] grid-cols-2 gap-x-4 gap-y-0.5 py-2.5 md:flex md:flex-wrap md:gap-x-9">
+      <div className="page-gutter mx-auto grid max-w-[1248px] gap-x-4 min-[350px]:grid-cols-2 gap-y-0.5 py-2.5 md:flex md:flex-wrap md:gap-x-9">
         <span className="text-muted-foreground">sample prices</span>
         {prices.map(({ symbol, price, change }) => (
           <span key={symbol} className="whitespace-nowrap">

@@ -1,0 +1,61 @@
+import { expect, test } from '@playwright/test'
+import { linkOf, mailTo } from '../mail'
+import { need } from '../stack'
+
+const key = need('SUPABASE_ANON_KEY')
+
+/** A member of this journey's own, so that nobody else's password changes under them. */
+async function member(): Promise<string> {
+  const tag = Date.now().toString(36)
+  const email = `reset.${tag}@example.com`
+  const service = need('SUPABASE_SERVICE_ROLE_KEY')
+  const answer = await fetch(`${need('SUPABASE_URL')}/auth/v1/admin/users`, {
+    method: 'POST',
+    headers: { apikey: service, authorization: `Bearer ${service}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      email,
+      password: 'Old-lamp-on-the-wall-3',
+      email_confirm: true,
+      user_metadata: {
+        username: `reset_${tag}`,
+        display_name: 'Reset Person',
+        referrer_id: need('DEMO_REFERRAL_CODE'),
+      },
+    }),
+  })
+  expect(answer.ok, await answer.text()).toBe(true)
+  return email
+}
+
+test('a forgotten password is set anew through the mail, and the old one no longer works', async ({ page, request }) => {
+  const email = await member()
+  await page.goto('/sign-in')
+  await page.getByRole('link', { name: 'Forgot password?' }).click()
+  await page.getByLabel('Email').fill(email)
+  await page.getByRole('button', { name: 'Send link' }).click()
+  await expect(page.getByText(`If ${email} has an account, a link is on its way.`)).toBeVisible()
+
+  await page.goto(linkOf(await mailTo(email, /password/i)))
+  await expect(page.getByRole('heading', { name: 'Set a new password' })).toBeVisible()
+  await page.getByLabel('New password', { exact: true }).fill('New-lamp-on-the-wall-4')
+  await page.getByLabel('New password again').fill('something else')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await expect(page.getByText('Password mismatch')).toBeVisible()
+  await page.getByLabel('New password again').fill('New-lamp-on-the-wall-4')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await expect(page).toHaveURL('/dashboard')
+  await expect(page.getByText('Other devices were signed out.')).toBeVisible()
+
+  const old = await request.post('/auth/v1/token?grant_type=password', {
+    headers: { apikey: key },
+    data: { email, password: 'Old-lamp-on-the-wall-3' },
+  })
+  expect(old.status()).toBe(400)
+})
+
+test('an address without an account gets the same answer', async ({ page }) => {
+  await page.goto('/forgot-password')
+  await page.getByLabel('Email').fill('nobody@example.com')
+  await page.getByRole('button', { name: 'Send link' }).click()
+  await expect(page.getByText('If nobody@example.com has an account, a link is on its way.')).toBeVisible()
+})

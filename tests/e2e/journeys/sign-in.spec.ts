@@ -1,0 +1,49 @@
+import { expect, test } from '@playwright/test'
+import { need } from '../stack'
+
+const email = need('DEMO_MEMBER2_EMAIL')
+const password = need('DEMO_MEMBER2_PASSWORD')
+
+test('a guarded page asks to sign in, then opens; signing out leads home', async ({ page }) => {
+  await page.goto('/withdraw')
+  await expect(page).toHaveURL('/sign-in?redirect=%2Fwithdraw')
+  await expect(page.getByText('Sign in to open Withdraw.')).toBeVisible()
+
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill('not the password')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByText('Check your email and password.')).toBeVisible()
+  await expect(page.getByText('Failed to sign in')).toBeVisible()
+  await expect(page.getByLabel('Email')).toHaveValue(email)
+
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page).toHaveURL('/withdraw')
+  await expect(page.getByText('Signed in successfully!')).toBeVisible()
+
+  await page.getByRole('button', { name: 'Sign Out' }).click()
+  await expect(page).toHaveURL('/')
+  await expect(page.getByText('Signed out successfully!')).toBeVisible()
+  await page.goto('/dashboard')
+  await expect(page).toHaveURL('/sign-in?redirect=%2Fdashboard')
+})
+
+test('a redirect to another site is ignored', async ({ page }) => {
+  await page.goto('/sign-in?redirect=https://evil.example/')
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page).toHaveURL(/\/dashboard$/)
+})
+
+test('on a phone the links sit in a sheet that keeps the focus and gives it back', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto('/')
+  const menu = page.getByRole('button', { name: 'Menu' })
+  await menu.click()
+  const sheet = page.getByRole('dialog', { name: 'Navigation' })
+  await expect(sheet.getByRole('link', { name: 'Sign up' })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(sheet).toBeHidden()
+  await expect(menu).toBeFocused()
+})

@@ -1,0 +1,65 @@
+import { expect, test } from '@playwright/test'
+import { linkOf, mailTo } from '../mail'
+import { need } from '../stack'
+
+const password = 'Lantern-at-the-quay-7'
+
+function newcomer() {
+  const tag = Date.now().toString(36)
+  return { name: 'Noor Haddad', username: `noor_${tag}`, email: `noor.${tag}@example.com` }
+}
+
+test('a visitor follows a referral link, signs up, opens the mail and lands on the dashboard', async ({ page }) => {
+  const person = newcomer()
+  await page.goto('/')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(
+    'Trading tools, automation and a referral plan you can check.',
+  )
+
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect(page.getByText('Your sponsor. This cannot be changed later.')).toBeVisible()
+  await page.getByLabel('Full name').fill(person.name)
+  await page.getByLabel('Username').fill(person.username)
+  await expect(page.getByText('Available')).toBeVisible()
+  await page.getByLabel('Email').fill(person.email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Create account' }).click()
+
+  await expect(page.getByRole('heading', { name: 'Check your email' })).toBeVisible()
+  await expect(page.getByText('Account created! Please check your email for verification.')).toBeVisible()
+
+  const mail = await mailTo(person.email, /confirm/i)
+  expect(mail.html + mail.text).toContain(person.username)
+  await page.goto(linkOf(mail))
+  await expect(page).toHaveURL(/\/dashboard/)
+  await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
+  await expect(page.getByText('Email confirmed')).toBeVisible()
+
+  await page.goto(linkOf(mail))
+  await expect(page.getByText('This link has expired or was already used.')).toBeVisible()
+})
+
+test('sign-up says what is wrong where it can be mended, and keeps the answers', async ({ page }) => {
+  await page.goto('/sign-up')
+  await page.getByLabel('Referral code').fill('nobody-by-this-name')
+  await page.getByLabel('Full name').fill('Noor Haddad')
+  await expect(page.getByText('Invalid referral code')).toBeVisible()
+
+  await page.getByLabel('Username').fill('mara_l')
+  await expect(page.getByText('Username already exists. Please choose a different username.')).toBeVisible()
+  await page.getByLabel('Password', { exact: true }).fill('five5')
+  await page.getByRole('button', { name: 'Create account' }).click()
+  const summary = page.getByRole('group', { name: 'What to correct' })
+  await expect(summary).toBeFocused()
+  await expect(summary.getByText('Password must be at least 6 characters long.')).toBeVisible()
+  await expect(page.getByLabel('Full name')).toHaveValue('Noor Haddad')
+
+  await page.getByLabel('Email').fill('noor@example.com')
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByLabel('Username').fill(`noor_${Date.now().toString(36)}`)
+  await page.getByRole('checkbox').check()
+  await page.getByLabel('Referral code').fill('')
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await expect(page.getByText(/Referral code is required for registration|Invalid referral code/)).toBeVisible()
+})

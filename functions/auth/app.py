@@ -34,6 +34,7 @@ from functions.auth.service import Endpoint, Service
 from functions.auth.settings import AuthSettings
 from functions.core.errors import refusal_of
 from functions.core.logging import Receive, RequestLog, Scope, Send
+from functions.core.metrics import published
 
 log = logging.getLogger("auth")
 
@@ -95,9 +96,7 @@ ROUTES: dict[str, dict[str, Endpoint]] = {
     "/oauth/{rest}/{more}": {"GET": public.oauth, "POST": public.oauth},
 }
 _PATTERNS = [
-    (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)), methods)
-    for path, methods in ROUTES.items()
-    if "{" in path
+    (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)), path) for path in ROUTES if "{" in path
 ]
 
 
@@ -135,8 +134,9 @@ class App:
         await receive()
         await self._service.pool.open(wait=True, timeout=30)
         cleaning = asyncio.create_task(_clean(self._service))
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        with published(self._service.settings, self._service.pool):
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         cleaning.cancel()
         await self._service.pool.close()
         await send({"type": "lifespan.shutdown.complete"})
@@ -187,12 +187,14 @@ def _route(request: Request) -> dict[str, Endpoint] | None:
     path = request.scope["path"]
     path = path.rstrip("/") if len(path) > 1 else path
     if path in ROUTES:
+        request.scope["route_template"] = path
         return ROUTES[path]
-    for pattern, methods in _PATTERNS:
+    for pattern, template in _PATTERNS:
         match = pattern.fullmatch(path)
         if match:
             request.scope["path_params"] = match.groupdict()
-            return methods
+            request.scope["route_template"] = template
+            return ROUTES[template]
     return None
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import orjson
 
+from functions.core.metrics import observe
+
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 Scope = MutableMapping[str, Any]
@@ -49,7 +51,7 @@ def configure(level: str) -> None:
 
 
 class RequestLog:
-    """ASGI middleware: takes or makes `X-Request-Id`, answers with it and writes one line per request."""
+    """ASGI middleware: takes or makes `X-Request-Id`, answers with it; one line and one count per request."""
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
         self.app = app
@@ -77,11 +79,13 @@ class RequestLog:
         try:
             await self.app(scope, receive, send_with_id)
         finally:
+            seconds = time.perf_counter() - started
+            observe(scope, status, seconds)
             fields = {
                 "method": scope["method"],
                 "path": scope["path"],
                 "status": status,
-                "ms": round((time.perf_counter() - started) * 1000, 1),
+                "ms": round(seconds * 1000, 1),
             }
             self.logger.info("request", extra={"fields": fields})
             request_id.reset(token)

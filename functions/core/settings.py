@@ -13,6 +13,7 @@ class ServiceSettings(BaseSettings):
         database_url: libpq URL of the service's own database role.
         database_pool_size: connections kept open at most (the budget of all services is in tests/faults).
         log_level: a level name of the standard library.
+        metrics_port: where Prometheus reads the process's figures; unset for nowhere.
     """
 
     model_config = SettingsConfigDict(extra="ignore")
@@ -22,6 +23,7 @@ class ServiceSettings(BaseSettings):
     database_url: str
     database_pool_size: int = 10
     log_level: str = "INFO"
+    metrics_port: int | None = None
 
 
 class TokenSettings(ServiceSettings):

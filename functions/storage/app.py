@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from functions.core.database import make_pool, transaction
 from functions.core.logging import Receive, RequestLog, Scope, Send
+from functions.core.metrics import published
 from functions.core.tokens import KeySet
 from functions.storage import (
     buckets,
@@ -71,7 +72,8 @@ def make_app(settings: Settings) -> FastAPI:
             ByteStore(settings.storage_url, settings.spool_path),
         )
         sweeping = asyncio.create_task(sweeper.sweep_forever(app.state.service))
-        yield
+        with published(settings, pool):
+            yield
         sweeping.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await sweeping

@@ -9,7 +9,8 @@ from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued
 from psycopg.conninfo import make_conninfo
 
-from functions.core.database import make_pool
+from functions.core.database import Pool, make_pool
+from functions.core.metrics import published, waiting
 from functions.worker.health import serve_health
 from functions.worker.jobs import deliver_mail, timetable
 from functions.worker.post import Post
@@ -18,6 +19,8 @@ from functions.worker.settings import WorkerSettings
 # procrastinate's tables lie in a schema of their own, which migration 0700 opens to this role.
 QUEUE_SCHEMA = "-c search_path=procrastinate"
 MAIL_CHANNEL = "outbox"
+COUNT_EVERY_SECONDS = 15
+COUNTED_STATES = ("todo", "doing", "failed")
 log = logging.getLogger("worker")
 
 
@@ -30,7 +33,10 @@ async def work(settings: WorkerSettings) -> None:
     app.add_tasks_from(timetable, namespace="product")
     # When one of them fails, the others are cancelled and the supervisor starts the process anew.
     async with pool, app.open_async(pool), asyncio.TaskGroup() as together:
-        beside = [together.create_task(listen(settings.database_url))]
+        beside = [
+            together.create_task(listen(settings.database_url)),
+            together.create_task(publish(settings, pool)),
+        ]
         if settings.port:
             beside.append(together.create_task(serve_health(settings.host, settings.port, pool)))
         await app.run_worker_async(
@@ -75,3 +81,29 @@ async def ask_for_delivery() -> None:
         await deliver_mail.defer_async()
     except AlreadyEnqueued:
         log.debug("a delivery is waiting already")
+
+
+async def publish(settings: WorkerSettings, pool: Pool) -> None:
+    """Serve the figures, and count now and then what still has to be done."""
+    with published(settings, pool):
+        while settings.metrics_port is not None:
+            try:
+                await count_waiting(pool)
+            except psycopg.Error:
+                log.warning("what waits could not be counted", exc_info=True)
+            await asyncio.sleep(COUNT_EVERY_SECONDS)
+
+
+async def count_waiting(pool: Pool) -> None:
+    """Jobs of the queue by state, and letters of the outbox."""
+    async with pool.connection() as connection:
+        jobs = await connection.execute(
+            "select s.state, count(j.id) as depth from unnest(%s::procrastinate_job_status[]) as s (state)"
+            " left join procrastinate_jobs as j on j.status = s.state group by s.state",
+            [list(COUNTED_STATES)],
+        )
+        for row in await jobs.fetchall():
+            waiting.labels("jobs", row["state"]).set(row["depth"])
+        letters = await connection.execute("select * from jobs.count_mail()")
+        for row in await letters.fetchall():
+            waiting.labels("mail", row["state"]).set(row["depth"])

@@ -47,7 +47,7 @@ def figure(text: str, name: str) -> float:
         (
             "storage",
             f"/storage/v1/object/receipts/{secrets.token_hex(8)}",
-            "/object/{bucket}/{name:path}",
+            "/object/{bucket}/{path:path}",
             400,
         ),
         ("edge", "/functions/v1/admin-audit", "/admin-audit", 401),

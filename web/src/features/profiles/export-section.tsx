@@ -2,15 +2,12 @@ import { Download } from 'lucide-react'
 import { useState } from 'react'
 import { ErrorLine } from '@/components/field'
 import { Button } from '@/components/ui/button'
+import { saveText } from '@/lib/csv'
 import { collectMyData } from './api'
 
 function save(data: unknown): void {
-  const address = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `my-data-${new Date().toISOString().slice(0, 10)}.json`
-  link.click()
-  URL.revokeObjectURL(address)
+  const name = `my-data-${new Date().toISOString().slice(0, 10)}.json`
+  saveText(JSON.stringify(data, null, 2), name, 'application/json')
 }
 
 /** The member's own data as one JSON file, with progress while a long history is read. */

@@ -27,15 +27,20 @@ $$;
 comment on function private.refuse(integer, text, text, text) is
 'Ends the transaction with an HTTP status, a stable code and the sentence a person reads. The codes are listed in sql/README.md.';
 
+-- plpgsql, not sql: a screen calls these thirty times a request, and only plpgsql keeps the plan between requests.
 create function private.money(p_amount numeric) returns text
-language sql immutable set search_path = '' as $$
-    select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.to_char(p_amount, 'FM9999999999999990.00');
+end
 $$;
 comment on function private.money(numeric) is 'Dollars as JSON carries them: text with two decimals, "1234.50".';
 
 create function private.dollars(p_amount numeric) returns text
-language sql immutable set search_path = '' as $$
-    select case when p_amount < 0 then '-' else '' end || '$' || pg_catalog.to_char(pg_catalog.abs(p_amount), 'FM9,999,999,999,990.00')
+language plpgsql immutable set search_path = '' as $$
+begin
+    return case when p_amount < 0 then '-' else '' end || '$' || pg_catalog.to_char(pg_catalog.abs(p_amount), 'FM9,999,999,999,990.00');
+end
 $$;
 comment on function private.dollars(numeric) is 'Dollars as a sentence carries them: "$1,234.50".';
 

@@ -63,7 +63,8 @@ create table private.positions (
     paid_cents integer not null default 0 check (paid_cents in (0, package_cents)),
     children integer not null default 0 check (children >= 0),
     paid_order bigint unique,
-    constraint positions_place_key unique (referrer_no, child_no),
+    -- The packages ride along: a member's team figures are one range of this index.
+    constraint positions_place_key unique (referrer_no, child_no) include (package_cents, paid_cents),
     constraint roots_have_no_child_no check ((referrer_no is null) = (child_no is null))
 );
 alter table private.positions enable row level security;

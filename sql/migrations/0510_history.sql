@@ -136,8 +136,10 @@ $$;
 comment on function private.page_limit(integer, integer, integer) is 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
 
 create function private.cursor_of(p_at timestamptz, p_id uuid) returns text
-language sql immutable set search_path = '' as $$
-    select pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id;
+end
 $$;
 comment on function private.cursor_of(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
 

@@ -1,17 +1,16 @@
 -- The member's dashboard and the earnings chart: one request each. Everything comes from rows that are kept
--- per member, or from one index range of the member's own children, so a random member's dashboard costs the
+-- per member, or from one index range of the member's own children (positions_place_key), so a random member's dashboard costs the
 -- same whatever the size of the network.
 
--- Team figures read all children of one member: number, packages and who is funded, from the index alone.
-create index positions_team_idx on private.positions (referrer_no) include (package_cents, paid_cents);
-
 create function private.bonus_figures(p_amount numeric, p_count integer) returns jsonb
-language sql immutable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object(
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.jsonb_build_object(
         'amount', private.money(p_amount),
         'reentry', private.money(pg_catalog.round(p_amount * private.reentry_percent() / 100, 2)),
         'count', p_count
-    )
+    );
+end
 $$;
 comment on function private.bonus_figures(numeric, integer) is 'One type of bonus: its sum, the 10% of it that re-enters, and how many there are.';
 

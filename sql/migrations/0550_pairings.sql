@@ -4,26 +4,30 @@
 create function private.pair_state(
     p_left_cents integer, p_right_cents integer, p_has_right boolean, p_rate numeric
 ) returns text
-language sql immutable set search_path = '' as $$
-    select case
+language plpgsql immutable set search_path = '' as $$
+begin
+    return case
         when not p_has_right then 'open'
         when p_left_cents = 0 or p_right_cents = 0 then 'blocked'
         when p_rate = 0 then 'no_rate'
         else 'paying'
-    end
+    end;
+end
 $$;
 comment on function private.pair_state(integer, integer, boolean, numeric) is
 'open: no second child yet; blocked: a child has not funded a package; no_rate: the owner has no package; else paying. Takes funded cents.';
 
 create function private.child_of_pair(p_place private.positions, p_profile private.profiles) returns jsonb
-language sql stable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object(
+language plpgsql stable set search_path = '' as $$
+begin
+    return pg_catalog.jsonb_build_object(
         'id', (p_profile).id,
         'username', (p_profile).username,
         'display_name', (p_profile).display_name,
         'package_value', private.money((p_profile).package_value),
         'funded', (p_place).paid_cents > 0
-    )
+    );
+end
 $$;
 comment on function private.child_of_pair(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
 
@@ -45,6 +49,7 @@ begin
     v_pairs := (v_place.children + 1) / 2;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_member.package_value;
+    -- Every side is bounded by the page, so that no plan reads all children of a hub.
     select pg_catalog.jsonb_agg(
         pg_catalog.jsonb_build_object(
             'pair_number', l.pair_no,
@@ -67,19 +72,26 @@ begin
     into v_items
     from private.positions as l
     inner join private.profiles as lp on l.profile_id = lp.id
-    left join private.positions as r on l.referrer_no = r.referrer_no and r.child_no = l.child_no + 1
+    left join private.positions as r
+        on r.referrer_no = v_place.no and r.child_no between v_after * 2 + 1 and (v_after + v_limit) * 2 and r.child_no = l.child_no + 1
     left join private.profiles as rp on r.profile_id = rp.id
     left join public.bonuses as b
-        on b.bonus_type = 'pairing' and l.referrer_no = b.subject_no and l.pair_no = b.pair_number
+        on b.bonus_type = 'pairing' and b.subject_no = v_place.no
+        and b.pair_number between v_after + 1 and v_after + v_limit and l.pair_no = b.pair_number
     cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, v_rate) as s (state)
     where
         l.referrer_no = v_place.no
         and l.is_left
         and l.pair_no > v_after and l.pair_no <= v_after + v_limit;
-    select coalesce(sum(b.volume), 0), coalesce(sum(b.amount), 0), count(*)
-    into v_volume, v_bonus, v_paying
-    from public.bonuses as b
-    where b.bonus_type = 'pairing' and b.subject_no = v_place.no and b.amount > 0;
+    -- All pairs of two funded members: a merge of two index-only scans, however many there are.
+    select coalesce(sum(l.paid_cents + r.paid_cents), 0) / 100.0, count(*)
+    into v_volume, v_paying
+    from private.positions as l
+    inner join private.positions as r on l.referrer_no = r.referrer_no and l.pair_no = r.pair_no
+    where
+        l.referrer_no = v_place.no and l.is_left and l.paid_cents > 0 and not r.is_left and r.paid_cents > 0
+        and v_rate > 0;
+    select t.pairing_amount into v_bonus from private.totals as t where t.user_id = v_member.user_id;
     return pg_catalog.jsonb_build_object(
         'items', coalesce(v_items, '[]'),
         'pairs', v_pairs,

@@ -6,8 +6,9 @@
 create index positions_roots_idx on private.positions (no) where referrer_no is null;
 
 create function private.tree_node(p_place private.positions, p_profile private.profiles) returns jsonb
-language sql stable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object(
+language plpgsql stable set search_path = '' as $$
+begin
+    return pg_catalog.jsonb_build_object(
         'id', (p_profile).id,
         'username', (p_profile).username,
         'display_name', (p_profile).display_name,
@@ -17,7 +18,8 @@ language sql stable set search_path = '' as $$
         'funded', (p_place).paid_cents > 0,
         'direct_referrals', (p_place).children,
         'created_at', (p_profile).created_at
-    )
+    );
+end
 $$;
 comment on function private.tree_node(private.positions, private.profiles) is 'A member as a row of the team tree.';
 
@@ -78,8 +80,11 @@ language sql stable set search_path = '' as $$
     )
     from private.positions as c
     inner join private.profiles as p on c.profile_id = p.id
-    inner join private.positions as l on c.referrer_no = l.referrer_no and l.child_no = c.pair_no * 2 - 1
-    left join private.positions as r on c.referrer_no = r.referrer_no and r.child_no = c.pair_no * 2
+    -- Both sides of a pair are bounded by the page too: it holds whole pairs.
+    inner join private.positions as l
+        on l.referrer_no = p_parent and l.child_no > p_after and l.child_no <= p_after + p_limit and l.child_no = c.pair_no * 2 - 1
+    left join private.positions as r
+        on r.referrer_no = p_parent and r.child_no > p_after and r.child_no <= p_after + p_limit and r.child_no = c.pair_no * 2
     cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, p_rate) as s (state)
     where c.referrer_no = p_parent and c.child_no > p_after and c.child_no <= p_after + p_limit
 $$;

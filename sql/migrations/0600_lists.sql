@@ -80,17 +80,17 @@ begin
     end if;
     if v_offset <= p_total / 2 then
         execute pg_catalog.format('select array(select r.id %s order by %s offset %s limit %s)', p_from, p_order, v_offset, v_rows)
-        into v_ids using (p_request).pattern, (p_request).status, (p_request).kind;
+        into v_ids using (p_request).pattern;
         return v_ids;
     end if;
     execute pg_catalog.format(
         'select array(select r.id %s order by %s offset %s limit %s)', p_from, p_reversed, p_total - v_offset - v_rows, v_rows
-    ) into v_ids using (p_request).pattern, (p_request).status, (p_request).kind;
+    ) into v_ids using (p_request).pattern;
     return array(select u.id from pg_catalog.unnest(v_ids) with ordinality as u (id, place) order by u.place desc);
 end
 $$;
 comment on function private.page_of(text, text, text, private.list_request, bigint) is
-'Ids of one page, in order. p_from is a from clause over r written in these migrations (never input); $1 is the search pattern, $2 the status, $3 the type.';
+'Ids of one page, in order. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
 
 create function private.found_page(
     p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
@@ -101,7 +101,7 @@ declare
     v_found uuid[];
 begin
     execute pg_catalog.format('select array(select r.id %s limit 10001)', p_from)
-    into v_found using (p_request).pattern, (p_request).status, (p_request).kind;
+    into v_found using (p_request).pattern;
     total := pg_catalog.cardinality(v_found)::bigint;
     if total > 10000 then
         more := true;

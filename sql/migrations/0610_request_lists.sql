@@ -76,58 +76,68 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.due_after() is 'How long a request may wait for its decision.';
 
-create function private.request_item(p_row jsonb, p_member private.profiles, p_totals private.totals) returns jsonb
+create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
-    select private.money_json(p_row) || pg_catalog.jsonb_build_object(
-        'profile_id', (p_member).id,
-        'username', (p_member).username,
-        'display_name', (p_member).display_name,
-        'email', (p_member).email,
-        'account_status', (p_member).account_status,
-        'available_balance', private.money((p_totals).available_balance),
-        'cash_in_amount', private.money((p_member).cash_in_amount),
-        'package_value', private.money((p_member).package_value),
-        'trc20_wallet_address', (p_member).trc20_wallet_address,
-        'decided_by_name', (
-            select coalesce(a.full_name, a.email) from private.admin_users as a where a.id = (p_row ->> 'decided_by')::uuid
-        )
+    select pg_catalog.jsonb_agg(
+        pg_catalog.to_jsonb(d) || pg_catalog.jsonb_build_object(
+            'amount', private.money(d.amount),
+            'profile_id', p.id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'account_status', p.account_status,
+            'available_balance', private.money(t.available_balance),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'package_value', private.money(p.package_value),
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'decided_by_name', coalesce(a.full_name, a.email),
+            'total_deposits', private.money(p.cash_in_amount),
+            'package_before', case when d.status = 'pending' then private.money(p.package_value) end,
+            'package_after', case when d.status = 'pending' then private.money(greatest(p.package_value, k.value)) end,
+            'cash_in_before', case when d.status = 'pending' then private.money(p.cash_in_amount) end,
+            'cash_in_after', case when d.status = 'pending' then private.money(p.cash_in_amount + d.amount) end,
+            'flags', case when d.status = 'pending' then private.deposit_flags(d, p) else '[]' end
+        ) order by u.place
     )
+    from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+    inner join public.deposits as d on u.id = d.id
+    inner join private.profiles as p on d.user_id = p.user_id
+    inner join private.totals as t on d.user_id = t.user_id
+    left join private.packages as k on d.amount = k.value
+    left join private.admin_users as a on d.decided_by = a.id
 $$;
-comment on function private.request_item(jsonb, private.profiles, private.totals) is 'A deposit or withdrawal with its member. Money as text.';
+comment on function private.deposit_items(uuid[]) is
+'Deposits as the administrators'' list shows them. total_deposits is what was approved and counts, which is the member''s cash-in. Money as text.';
 
-create function private.deposit_item(p_deposit public.deposits) returns jsonb
+create function private.withdrawal_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
-    select private.request_item(pg_catalog.to_jsonb(p_deposit), p, t) || pg_catalog.jsonb_build_object(
-        'total_deposits', private.money(p.cash_in_amount),
-        'package_before', case when w.waits then private.money(p.package_value) end,
-        'package_after', case when w.waits then private.money(greatest(p.package_value, k.value)) end,
-        'cash_in_before', case when w.waits then private.money(p.cash_in_amount) end,
-        'cash_in_after', case when w.waits then private.money(p.cash_in_amount + (p_deposit).amount) end,
-        'flags', case when w.waits then private.deposit_flags(p_deposit, p) else '[]' end
+    select pg_catalog.jsonb_agg(
+        pg_catalog.to_jsonb(w) || pg_catalog.jsonb_build_object(
+            'amount', private.money(w.amount),
+            'profile_id', p.id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'account_status', p.account_status,
+            'available_balance', private.money(t.available_balance),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'package_value', private.money(p.package_value),
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'decided_by_name', coalesce(a.full_name, a.email),
+            'available_after', case when w.status = 'pending' then private.money(t.available_balance - w.amount) end,
+            'due_at', w.created_at + e.due_after,
+            'flags', case when w.status = 'pending' then private.withdrawal_flags(w, p) else '[]' end
+        ) order by u.place
     )
-    from private.profiles as p
-    inner join private.totals as t on p.user_id = t.user_id
-    left join private.packages as k on k.value = (p_deposit).amount
-    cross join lateral (select (p_deposit).status = 'pending' as waits) as w
-    where p.user_id = (p_deposit).user_id
+    from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+    inner join public.withdrawals as w on u.id = w.id
+    inner join private.profiles as p on w.user_id = p.user_id
+    inner join private.totals as t on w.user_id = t.user_id
+    left join private.admin_users as a on w.decided_by = a.id
+    cross join (select private.due_after() as due_after) as e
 $$;
-comment on function private.deposit_item(public.deposits) is
-'A deposit as the administrators'' list shows it. total_deposits is what was approved and counts, which is the member''s cash-in.';
-
-create function private.withdrawal_item(p_withdrawal public.withdrawals) returns jsonb
-language sql stable set search_path = '' as $$
-    select private.request_item(pg_catalog.to_jsonb(p_withdrawal), p, t) || pg_catalog.jsonb_build_object(
-        'available_after', case when w.waits then private.money(t.available_balance - (p_withdrawal).amount) end,
-        'due_at', (p_withdrawal).created_at + private.due_after(),
-        'flags', case when w.waits then private.withdrawal_flags(p_withdrawal, p) else '[]' end
-    )
-    from private.profiles as p
-    inner join private.totals as t on p.user_id = t.user_id
-    cross join lateral (select (p_withdrawal).status = 'pending' as waits) as w
-    where p.user_id = (p_withdrawal).user_id
-$$;
-comment on function private.withdrawal_item(public.withdrawals) is
-'A withdrawal as the administrators'' list shows it. available_after is negative when the balance no longer covers it.';
+comment on function private.withdrawal_items(uuid[]) is
+'Withdrawals as the administrators'' list shows them. available_after is negative when the balance no longer covers it. Money as text.';
 
 create function private.request_counts(p_noun text) returns jsonb
 language sql stable set search_path = '' as $$
@@ -169,9 +179,8 @@ create function private.request_page(
 language plpgsql stable set search_path = '' as $$
 declare
     v_all bigint := (p_counts ->> 'pending')::bigint + (p_counts ->> 'approved')::bigint + (p_counts ->> 'rejected')::bigint;
-    v_from text := pg_catalog.format(
-        'from public.%I as r inner join private.profiles as p on r.user_id = p.user_id where ($2 is null or r.status::text = $2)', p_table
-    );
+    v_status text := coalesce(' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status', '');
+    v_from text := pg_catalog.format('from public.%I as r inner join private.profiles as p on r.user_id = p.user_id where true', p_table) || v_status;
     v_matches text := pg_catalog.format(
         '(private.searchable(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
     );
@@ -211,20 +220,20 @@ begin
             from (
                 (
                     select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
-                    where private.searchable(p.username, p.display_name, p.email) like $1 and ($2 is null or r.status::text = $2)
+                    where private.searchable(p.username, p.display_name, p.email) like $1 %3$s
                     limit 10001
                 )
                 union
                 (
                     select r.id from public.%1$I as r
-                    where lower(r.%2$I) like $1 and ($2 is null or r.status::text = $2)
+                    where lower(r.%2$I) like $1 %3$s
                     limit 10001
                 )
             ) as f
             limit 10001
         )
-        $query$, p_table, p_text_column
-    ) into v_found using (p_request).pattern, (p_request).status;
+        $query$, p_table, p_text_column, v_status
+    ) into v_found using (p_request).pattern;
     total := pg_catalog.cardinality(v_found)::bigint;
     if total > 10000 then
         more := true;
@@ -247,14 +256,10 @@ declare
     v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
     v_counts jsonb := private.request_counts('deposits');
     v_page record;
-    v_items jsonb;
 begin
     perform private.require_admin();
     v_page := private.request_page('deposits', 'reference_number', v_request, v_counts);
-    select pg_catalog.jsonb_agg(private.deposit_item(d) order by u.place) into v_items
-    from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
-    inner join public.deposits as d on u.id = d.id;
-    return pg_catalog.jsonb_build_object('items', coalesce(v_items, '[]'), 'total', v_page.total, 'counts', v_counts)
+    return pg_catalog.jsonb_build_object('items', coalesce(private.deposit_items(v_page.ids), '[]'), 'total', v_page.total, 'counts', v_counts)
         || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
 end
 $$;
@@ -267,14 +272,10 @@ declare
     v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
     v_counts jsonb := private.request_counts('withdrawals');
     v_page record;
-    v_items jsonb;
 begin
     perform private.require_admin();
     v_page := private.request_page('withdrawals', 'wallet_address', v_request, v_counts);
-    select pg_catalog.jsonb_agg(private.withdrawal_item(w) order by u.place) into v_items
-    from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
-    inner join public.withdrawals as w on u.id = w.id;
-    return pg_catalog.jsonb_build_object('items', coalesce(v_items, '[]'), 'total', v_page.total, 'counts', v_counts)
+    return pg_catalog.jsonb_build_object('items', coalesce(private.withdrawal_items(v_page.ids), '[]'), 'total', v_page.total, 'counts', v_counts)
         || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
 end
 $$;

@@ -1,6 +1,10 @@
 -- The journal as administrators read it. Its totals come from kept figures: deposits and withdrawals are counted
 -- by status already; the bonus rows are counted here, with each statement that posts some.
 
+-- A filter by type, and one by a status that few rows have.
+create index transactions_type_idx on public.transactions (transaction_type, created_at desc, id desc);
+create index transactions_unsettled_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
+
 insert into private.counters (name, value)
 select 'bonus_transactions', count(*) from public.transactions as t where t.transaction_type = 'bonus'
 union all
@@ -73,11 +77,13 @@ create function public.list_transactions(p_filters jsonb default '{}') returns j
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_request private.list_request := private.read_filters(p_filters, array['created_at']);
-    v_from constant text := 'from public.transactions as r where ($2 is null or r.status::text = $2) and ($3 is null or r.transaction_type::text = $3)';
+    v_filters text;
     v_order text := 'r.created_at, r.id';
     v_reversed text := 'r.created_at desc, r.id desc';
     v_range record;
-    v_page record;
+    v_ids uuid[];
+    v_total bigint;
+    v_more boolean;
     v_items jsonb;
     v_cards record;
 begin
@@ -85,6 +91,10 @@ begin
     if v_request.status not in ('completed', 'pending', 'failed') or v_request.kind not in ('deposit', 'withdrawal', 'bonus') then
         perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
     end if;
+    v_filters := pg_catalog.concat(
+        ' and r.status = ' || pg_catalog.quote_literal(v_request.status) || '::public.transaction_status',
+        ' and r.transaction_type = ' || pg_catalog.quote_literal(v_request.kind) || '::public.transaction_type'
+    );
     if v_request.descending then
         select v_reversed, v_order into v_order, v_reversed;
     end if;
@@ -98,31 +108,37 @@ begin
     into v_cards
     from private.transaction_counts() as c;
     if v_request.pattern is null then
-        select private.page_of(v_from, v_order, v_reversed, v_request, v_cards.filtered) as ids, v_cards.filtered as total, null::boolean as more
-        into v_page;
+        v_ids := private.page_of(
+            'from public.transactions as r where true' || v_filters, v_order, v_reversed, v_request, v_cards.filtered
+        );
+        v_total := v_cards.filtered;
     else
-        select * into v_range from private.id_range(p_filters ->> 'search');
-        v_page := private.found_page(
+        v_range := private.id_range(p_filters ->> 'search');
+        select f.ids, f.total, f.more into v_ids, v_total, v_more
+        from private.found_page(
             'public.transactions',
-            v_from || pg_catalog.format(
-                $query$ and r.id in (
-                    select t.id from private.profiles as p inner join public.transactions as t on p.user_id = t.user_id
-                    where private.searchable(p.username, p.display_name, p.email) like $1
-                    union all
-                    select t.id from public.transactions as t where t.reference_id between %L and %L
-                )$query$, v_range.first, v_range.last
+            pg_catalog.format(
+                $query$from (
+                    (
+                        select r.id from private.profiles as p inner join public.transactions as r on p.user_id = r.user_id
+                        where private.searchable(p.username, p.display_name, p.email) like $1 %1$s
+                        limit 10001
+                    )
+                    union
+                    select r.id from public.transactions as r where r.reference_id between %2$L and %3$L %1$s
+                ) as r$query$, v_filters, v_range.first, v_range.last
             ),
-            v_from || pg_catalog.format(
-                $query$ and (
+            pg_catalog.format(
+                $query$from public.transactions as r where (
                     exists (
                         select from private.profiles as p
                         where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
                     )
-                    or r.reference_id between %L and %L
-                )$query$, v_range.first, v_range.last
+                    or r.reference_id between %2$L and %3$L
+                ) %1$s$query$, v_filters, v_range.first, v_range.last
             ),
             v_order, v_reversed, v_request
-        );
+        ) as f;
     end if;
     select pg_catalog.jsonb_agg(
         pg_catalog.jsonb_build_object(
@@ -138,16 +154,16 @@ begin
         ) order by u.place
     )
     into v_items
-    from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
+    from pg_catalog.unnest(v_ids) with ordinality as u (id, place)
     inner join public.transactions as t on u.id = t.id
     inner join private.profiles as p on t.user_id = p.user_id;
     return pg_catalog.jsonb_build_object(
         'items', coalesce(v_items, '[]'),
-        'total', v_page.total,
+        'total', v_total,
         'cards', pg_catalog.jsonb_build_object(
             'total', v_cards.rows, 'completed', v_cards.completed, 'total_volume', private.money(private.completed_volume())
         )
-    ) || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
+    ) || case when v_more then '{"more": true}' else '{}' end::jsonb;
 end
 $$;
 comment on function public.list_transactions(jsonb) is

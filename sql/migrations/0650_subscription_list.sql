@@ -31,10 +31,11 @@ create function public.list_subscriptions(p_filters jsonb default '{}') returns 
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_request private.list_request := private.read_filters(p_filters, array['subscribed_at']);
-    v_from constant text := 'from public.bot_subscriptions as r where ($2 is null or r.status::text = $2)';
+    v_filters text;
     v_order text := 'r.subscribed_at, r.id';
     v_reversed text := 'r.subscribed_at desc, r.id desc';
-    v_page record;
+    v_ids uuid[];
+    v_more boolean;
     v_items jsonb;
     v_counts jsonb;
     v_total bigint;
@@ -53,27 +54,39 @@ begin
         ), 0)::bigint
     into v_counts, v_total
     from pg_catalog.unnest(pg_catalog.enum_range(null::public.subscription_status)) as s (status);
+    v_filters := coalesce(' and r.status = ' || pg_catalog.quote_literal(v_request.status) || '::public.subscription_status', '');
     if v_request.pattern is null then
-        select private.page_of(v_from, v_order, v_reversed, v_request, v_total) as ids, v_total as total, null::boolean as more into v_page;
+        v_ids := private.page_of('from public.bot_subscriptions as r where true' || v_filters, v_order, v_reversed, v_request, v_total);
     else
-        v_page := private.found_page(
+        select f.ids, f.total, f.more into v_ids, v_total, v_more
+        from private.found_page(
             'public.bot_subscriptions',
-            v_from || $query$ and r.id in (
-                select b.id from private.profiles as p inner join public.bot_subscriptions as b on p.user_id = b.user_id
-                where private.searchable(p.username, p.display_name, p.email) like $1
-                union all
-                select b.id from public.bot_subscriptions as b
-                where lower(b.bot_name || ' ' || b.mt5_server || ' ' || b.mt5_login) like $1
-            )$query$,
-            v_from || $query$ and (
-                exists (
-                    select from private.profiles as p
-                    where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
-                )
-                or lower(r.bot_name || ' ' || r.mt5_server || ' ' || r.mt5_login) like $1
-            )$query$,
+            pg_catalog.format(
+                $query$from (
+                    (
+                        select r.id from private.profiles as p inner join public.bot_subscriptions as r on p.user_id = r.user_id
+                        where private.searchable(p.username, p.display_name, p.email) like $1 %1$s
+                        limit 10001
+                    )
+                    union
+                    (
+                        select r.id from public.bot_subscriptions as r
+                        where lower(r.bot_name || ' ' || r.mt5_server || ' ' || r.mt5_login) like $1 %1$s
+                        limit 10001
+                    )
+                ) as r$query$, v_filters
+            ),
+            pg_catalog.format(
+                $query$from public.bot_subscriptions as r where (
+                    exists (
+                        select from private.profiles as p
+                        where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
+                    )
+                    or lower(r.bot_name || ' ' || r.mt5_server || ' ' || r.mt5_login) like $1
+                ) %1$s$query$, v_filters
+            ),
             v_order, v_reversed, v_request
-        );
+        ) as f;
     end if;
     select pg_catalog.jsonb_agg(
         pg_catalog.jsonb_build_object(
@@ -92,11 +105,11 @@ begin
         ) order by u.place
     )
     into v_items
-    from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
+    from pg_catalog.unnest(v_ids) with ordinality as u (id, place)
     inner join public.bot_subscriptions as b on u.id = b.id
     inner join private.profiles as p on b.user_id = p.user_id;
-    return pg_catalog.jsonb_build_object('items', coalesce(v_items, '[]'), 'total', v_page.total, 'counts', v_counts)
-        || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
+    return pg_catalog.jsonb_build_object('items', coalesce(v_items, '[]'), 'total', v_total, 'counts', v_counts)
+        || case when v_more then '{"more": true}' else '{}' end::jsonb;
 end
 $$;
 comment on function public.list_subscriptions(jsonb) is

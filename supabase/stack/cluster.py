@@ -170,7 +170,7 @@ def owner() -> str:
     return system_user() or getpass.getuser()
 
 
-def wait(settings: Settings, postgres: Path, seconds: int = 60) -> None:
+def wait(settings: Settings, postgres: Path, seconds: int = 120) -> None:
     """Wait until the server accepts connections.
 
     Raises:

@@ -37,7 +37,7 @@ def answers(url: str, headers: dict[str, str]) -> bool:
         return False
 
 
-def wait(settings: Settings, keys: Keys, seconds: int = 60) -> None:
+def wait(settings: Settings, keys: Keys, seconds: int = 120) -> None:
     """Wait until every service answers.
 
     Raises:

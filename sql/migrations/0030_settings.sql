@@ -17,13 +17,13 @@ alter table private.settings enable row level security;
 comment on table private.settings is 'Operator values. minimum and maximum bound an integer, or the length of a text or list.';
 
 create table private.packages (
-    value public.usd primary key check (value between 1 and 10000000),
+    value public.usd primary key check (value between 1 and 10000000 and value = trunc(value)),
     label text not null unique,
-    pairing_percent numeric(5, 2) not null check (pairing_percent between 0 and 50),
+    pairing_percent integer not null check (pairing_percent between 1 and 50),
     value_cents integer generated always as ((value * 100)::integer) stored unique
 );
 alter table private.packages enable row level security;
-comment on table private.packages is 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half.';
+comment on table private.packages is 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half; whole dollars and whole percents, so that nothing is ever rounded.';
 
 insert into private.packages (value, label, pairing_percent) values
 (50, 'Starter', 10),

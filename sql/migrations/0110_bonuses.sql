@@ -2,14 +2,15 @@
 -- upgrade raises the row it belongs to. Rows keep their id and created_at; nothing is deleted and inserted
 -- again. Only the compensation engine writes here; over REST nobody does.
 
-create function private.referral_percent() returns numeric
-language sql immutable set search_path = '' as $$ select 5.00 $$;
+-- Without a search_path setting, which would keep them from being folded into the expressions that use them.
+create function private.referral_percent() returns integer
+language sql immutable as $$ select 5 $$;
 comment on function private.referral_percent() is 'Share of a direct referral''s package.';
-create function private.override_percent() returns numeric
-language sql immutable set search_path = '' as $$ select 1.00 $$;
+create function private.override_percent() returns integer
+language sql immutable as $$ select 1 $$;
 comment on function private.override_percent() is 'Share of a pair''s volume for the referrer of the pair''s owner.';
-create function private.reentry_percent() returns numeric
-language sql immutable set search_path = '' as $$ select 10.00 $$;
+create function private.reentry_percent() returns integer
+language sql immutable as $$ select 10 $$;
 comment on function private.reentry_percent() is 'Share of each bonus that auto-reenters: a memo, never deducted from the balance.';
 
 create table public.bonuses (
@@ -23,6 +24,8 @@ create table public.bonuses (
     rate numeric(5, 2) not null check (rate between 0 and 100),
     volume public.usd not null check (volume >= 0),
     reentry_amount public.usd generated always as (round(amount * private.reentry_percent() / 100, 2)) stored,
+    -- For comparing a million rows in integers.
+    amount_cents bigint generated always as ((amount * 100)::bigint) stored,
     -- Whose the natural key is: the child of a referral bonus, the pair's owner of the others.
     subject_no integer not null references private.positions (no) on delete restrict,
     constraint amount_is_rate_of_volume check (amount = round(volume * rate / 100, 2)),
@@ -31,9 +34,9 @@ create table public.bonuses (
 );
 alter table public.bonuses enable row level security;
 -- The natural keys, each in the order in which the engine computes its rows, with what the comparison reads.
-create unique index bonuses_referral_key on public.bonuses (subject_no) include (amount, rate) where bonus_type = 'referral';
-create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) include (amount, rate) where bonus_type = 'pairing';
-create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount, rate) where bonus_type = 'override';
+create unique index bonuses_referral_key on public.bonuses (subject_no) include (amount_cents) where bonus_type = 'referral';
+create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'pairing';
+create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
 create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
 create index bonuses_source_idx on public.bonuses (source_user_id);
 create index bonuses_subject_idx on public.bonuses (subject_no);

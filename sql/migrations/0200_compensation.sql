@@ -24,7 +24,7 @@ select
     c.referrer_no as user_no,
     c.paid_cents as volume_cents,
     private.referral_percent() as rate,
-    (c.paid_cents * private.referral_percent() / 100)::bigint as cents
+    c.paid_cents::bigint * private.referral_percent() / 100 as cents
 from private.positions as c
 where c.referrer_no is not null and c.paid_cents > 0;
 comment on view private.due_referrals is 'Referral bonuses as they should be; subject and source: the child.';
@@ -36,7 +36,7 @@ select
     q.owner_no as user_no,
     q.volume_cents,
     k.pairing_percent as rate,
-    (q.volume_cents * k.pairing_percent / 100)::bigint as cents,
+    q.volume_cents::bigint * k.pairing_percent / 100 as cents,
     q.left_no,
     q.right_no
 from private.pairs as q
@@ -51,7 +51,7 @@ select
     o.referrer_no as user_no,
     q.volume_cents,
     private.override_percent() as rate,
-    (q.volume_cents * private.override_percent() / 100)::bigint as cents
+    q.volume_cents::bigint * private.override_percent() / 100 as cents
 from private.pairs as q
 inner join private.positions as o on q.owner_no = o.no
 where o.referrer_no is not null;
@@ -64,7 +64,7 @@ create type private.due_bonus as (
     user_no integer,
     source_no integer,
     volume_cents bigint,
-    rate numeric,
+    rate integer,
     cents bigint
 );
 comment on type private.due_bonus is 'One bonus as it should be. cents 0: stored, but no longer due.';
@@ -137,7 +137,7 @@ declare
 begin
     select * into v_member from private.positions as p where p.no = p_no;
     return query
-    select b.bonus_type, b.subject_no, b.pair_number, null::integer, null::integer, 0::bigint, b.rate::numeric, 0::bigint
+    select b.bonus_type, b.subject_no, b.pair_number, null::integer, null::integer, 0::bigint, b.rate::integer, 0::bigint
     from public.bonuses as b
     where b.amount > 0 and (
         (b.bonus_type = 'referral' and b.subject_no = p_no)

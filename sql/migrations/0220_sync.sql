@@ -21,12 +21,12 @@ select
     d.user_no,
     d.subject_no as source_no,
     coalesce(d.volume_cents, 0)::bigint as volume_cents,
-    coalesce(d.rate, b.rate) as rate,
+    coalesce(d.rate, 0) as rate,
     coalesce(d.cents, 0) as cents
 from private.due_referrals as d
-full join (select r.subject_no, r.amount, r.rate from public.bonuses as r where r.bonus_type = 'referral') as b
+full join (select r.subject_no, r.amount_cents as cents from public.bonuses as r where r.bonus_type = 'referral') as b
     on d.subject_no = b.subject_no
-where (d.cents * 0.01, d.rate) is distinct from (b.amount::numeric, b.rate) and not (d.cents is null and b.amount = 0)
+where coalesce(d.cents, 0) is distinct from b.cents
 union all
 select
     'pairing'::public.bonus_type,
@@ -35,12 +35,12 @@ select
     d.user_no,
     case when d.left_no is not null then private.pair_source(d.left_no, d.right_no) end,
     coalesce(d.volume_cents, 0)::bigint,
-    coalesce(d.rate, b.rate),
+    coalesce(d.rate, 0),
     coalesce(d.cents, 0)
 from private.due_pairings as d
-full join (select p.subject_no, p.pair_number, p.amount, p.rate from public.bonuses as p where p.bonus_type = 'pairing') as b
+full join (select p.subject_no, p.pair_number, p.amount_cents as cents from public.bonuses as p where p.bonus_type = 'pairing') as b
     on d.subject_no = b.subject_no and d.pair_no = b.pair_number
-where (d.cents * 0.01, d.rate) is distinct from (b.amount::numeric, b.rate) and not (d.cents is null and b.amount = 0)
+where coalesce(d.cents, 0) is distinct from b.cents
 union all
 select
     'override'::public.bonus_type,
@@ -49,12 +49,12 @@ select
     d.user_no,
     d.subject_no,
     coalesce(d.volume_cents, 0)::bigint,
-    coalesce(d.rate, b.rate),
+    coalesce(d.rate, 0),
     coalesce(d.cents, 0)
 from private.due_overrides as d
-full join (select o.subject_no, o.pair_number, o.amount, o.rate from public.bonuses as o where o.bonus_type = 'override') as b
+full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
     on d.subject_no = b.subject_no and d.pair_no = b.pair_number
-where (d.cents * 0.01, d.rate) is distinct from (b.amount::numeric, b.rate) and not (d.cents is null and b.amount = 0);
+where coalesce(d.cents, 0) is distinct from b.cents;
 comment on view private.wrong_bonuses is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
 
 create function private.reconcile() returns integer

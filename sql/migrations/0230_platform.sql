@@ -24,14 +24,14 @@ language sql stable security definer set search_path = '' as $$
         'packages', (
             select pg_catalog.jsonb_agg(
                 pg_catalog.jsonb_build_object(
-                    'value', private.money(k.value), 'label', k.label, 'rate', pg_catalog.trim_scale(k.pairing_percent)::text
+                    'value', private.money(k.value), 'label', k.label, 'rate', k.pairing_percent::text
                 ) order by k.value
             ) from private.packages as k
         ),
         'rates', pg_catalog.jsonb_build_object(
-            'referral', pg_catalog.trim_scale(private.referral_percent())::text,
-            'override', pg_catalog.trim_scale(private.override_percent())::text,
-            'reentry', pg_catalog.trim_scale(private.reentry_percent())::text
+            'referral', private.referral_percent()::text,
+            'override', private.override_percent()::text,
+            'reentry', private.reentry_percent()::text
         ),
         'limits', pg_catalog.jsonb_build_object(
             'min_withdrawal', private.money(100), 'min_deposit', private.money(1), 'max_amount', private.money(10000000),

@@ -111,6 +111,11 @@ inner join private.positions as s on b.subject_no = s.no
 left join private.positions as u on s.referrer_no = u.no
 where b.user_id is distinct from case when b.bonus_type = 'pairing' then s.user_id else u.user_id end
     or (b.bonus_type <> 'pairing' and b.source_user_id <> s.user_id)
+    or (b.amount > 0 and b.rate <> case b.bonus_type
+        when 'referral' then private.referral_percent()
+        when 'override' then private.override_percent()
+        else (select k.pairing_percent from private.packages as k where k.value_cents = s.package_cents)
+    end)
 union all
 -- I12 Nobody earns from themselves.
 select 'I12', b.id::text from public.bonuses as b where b.user_id = b.source_user_id

@@ -2,7 +2,7 @@ begin;
 \ir ../support/actors.sql
 select * from no_plan();
 select results_eq($$ select value::numeric, label, pairing_percent from private.packages order by value $$,
-    $$ values (50.0, 'Starter', 10.00), (100, 'Basic', 20), (250, 'Standard', 30), (500, 'Premium', 40), (1000, 'VIP Package', 50) $$, 'the five packages');
+    $$ values (50.0, 'Starter', 10), (100, 'Basic', 20), (250, 'Standard', 30), (500, 'Premium', 40), (1000, 'VIP Package', 50) $$, 'the five packages');
 select throws_ok($$ insert into private.packages values (2000, 'Half and more', 51) $$, '23514', null, 'a pair always leaves the company half');
 
 -- Types and limits

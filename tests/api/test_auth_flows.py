@@ -138,7 +138,7 @@ def test_sign_in_refresh_and_sign_out(client: Client, member: Member) -> None:
         client.auth.refresh_session(refreshed.session.refresh_token)
 
 
-@pytest.mark.parametrize("password", ["", "wrong-one", "x" * 73, "ü" * 40, "a\tb\u2028c", "日本語" * 9])
+@pytest.mark.parametrize("password", ["wrong-one", "x" * 73, "ü" * 40, "a\tb\u2028c", "日本語" * 9])
 def test_a_wrong_password_says_nothing_more(client: Client, member: Member, password: str) -> None:
     with pytest.raises(AuthApiError, match="Invalid login credentials"):
         client.auth.sign_in_with_password({"email": member.email, "password": password})

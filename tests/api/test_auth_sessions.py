@@ -56,7 +56,8 @@ def elapse(stack: Stack) -> Any:
         with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
             connection.execute(
                 "update auth.refresh_tokens set updated_at = updated_at - interval '11 seconds' "
-                "where revoked and session_id = (select session_id from auth.refresh_tokens where token = %s)",
+                "where revoked and session_id = "
+                "(select session_id from auth.refresh_tokens where token = %s)",
                 [session_of],
             )
 

@@ -172,22 +172,24 @@ def test_a_forged_token_is_refused(
     assert answer.status_code in REFUSED, answer.text
 
 
+@pytest.fixture(scope="module")
+def auth(stack: Stack) -> Iterator[OwnAuth]:
+    """An auth service with a key of its own."""
+    with own_auth(stack) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def claims(auth: OwnAuth) -> Iterator[dict[str, Any]]:
+    """The claims of somebody who is signed in."""
+    user = auth.new_user("harbour-lantern-41")
+    session = auth.sign_in(user["email"], "harbour-lantern-41").raise_for_status().json()
+    yield _claims(session["access_token"])
+    auth.delete_user(user["id"])
+
+
 class TestWhatTheSignerMayNotSay:
     """Tokens with a good signature and claims that do not hold, at an auth service whose key the test has."""
-
-    @pytest.fixture(scope="class")
-    def auth(self, stack: Stack) -> Iterator[OwnAuth]:
-        """An auth service with a key of its own."""
-        with own_auth(stack) as service:
-            yield service
-
-    @pytest.fixture(scope="class")
-    def claims(self, auth: OwnAuth) -> Iterator[dict[str, Any]]:
-        """The claims of somebody who is signed in."""
-        user = auth.new_user("harbour-lantern-41")
-        session = auth.sign_in(user["email"], "harbour-lantern-41").raise_for_status().json()
-        yield _claims(session["access_token"])
-        auth.delete_user(user["id"])
 
     def _ask(self, auth: OwnAuth, claims: dict[str, Any], **header: Any) -> tuple[int, str | None]:
         answer = auth.http.get("/user", headers=bearer(auth.signed(claims, header)))

@@ -16,6 +16,8 @@ from settings import ROOT, Settings
 from terminal import Stop, step
 
 PREFIX = ".stack-test-"
+# What the last one said, for whoever looks into a failure.
+LOGS = ROOT / ".stack-tools" / "test-logs"
 
 
 @contextmanager
@@ -47,6 +49,9 @@ def stack(log: Path) -> Iterator[tuple[Settings, Path]]:
         yield settings, postgres
     finally:
         with step("Removing the test stack"):
+            lifecycle.take_down(settings)
+            shutil.rmtree(LOGS, ignore_errors=True)
+            shutil.copytree(settings.state / "logs", LOGS)
             remove(settings)
 
 

@@ -15,6 +15,7 @@ from functions.edge.door import Administrator, Caller, json_of
 from functions.edge.shapes import Shape
 
 router = APIRouter()
+Row = dict[str, Any]
 
 PAGE = 500
 MAX_PAGES = 400
@@ -74,20 +75,30 @@ async def admin_export(caller: Administrator, request: ExportRequest) -> Streami
     """Answer the file; finance and super administrators, and everybody their own audit rows."""
     async with caller.transaction() as connection:
         await json_of(connection, "public.note_export", request.list, Jsonb(request.filters))
+    # The first page is read before anything is answered, so that a refusal is still a refusal.
+    first = await _page(caller, request, 1)
     headers = {"content-disposition": f'attachment; filename="{request.list}.csv"'}
-    return StreamingResponse(_file(caller, request), media_type="text/csv; charset=utf-8", headers=headers)
+    file = _file(caller, request, first)
+    return StreamingResponse(file, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-async def _file(caller: Caller, request: ExportRequest) -> AsyncIterator[str]:
-    function, key, columns = LISTS[request.list]
+async def _file(caller: Caller, request: ExportRequest, first: list[Row]) -> AsyncIterator[str]:
+    columns = LISTS[request.list][2]
     yield _lines([columns])
-    for page in range(1, MAX_PAGES + 1):
-        filters = {**request.filters, "page": page, "pageSize": PAGE}
-        async with caller.transaction() as connection:
-            rows = orjson.loads(await json_of(connection, function, Jsonb(filters)))[key]
+    rows = first
+    for number in range(2, MAX_PAGES + 2):
         yield _lines([[cell(row.get(column)) for column in columns] for row in rows])
         if len(rows) < PAGE:
             return
+        rows = await _page(caller, request, number)
+
+
+async def _page(caller: Caller, request: ExportRequest, number: int) -> list[Row]:
+    function, key, _ = LISTS[request.list]
+    filters = {**request.filters, "page": number, "pageSize": PAGE}
+    async with caller.transaction() as connection:
+        rows: list[Row] = orjson.loads(await json_of(connection, function, Jsonb(filters)))[key]
+    return rows
 
 
 def cell(value: Any) -> str:

@@ -84,7 +84,7 @@ async def _answer(send: Send, refusal: Refusal) -> None:
 
 
 class Deadline:
-    """ASGI middleware: an answer within 12 s, below the gateway's 15 s.
+    """ASGI middleware: an answer begins within 12 s, below the gateway's 15 s; a file may take longer to send.
 
     The database gives up earlier (locks 3 s, statements 8 s), so this ends only what waits elsewhere.
     """
@@ -97,16 +97,15 @@ class Deadline:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = False
-
-        async def watch(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
-                await self.app(scope, receive, watch)
+            async with asyncio.timeout(DEADLINE_SECONDS) as deadline:
+
+                async def begin(message: Message) -> None:
+                    deadline.reschedule(None)
+                    await send(message)
+
+                await self.app(scope, receive, begin)
         except TimeoutError:
-            if not started:
-                await _answer(send, TOO_SLOW)
+            if not deadline.expired():
+                raise
+            await _answer(send, TOO_SLOW)

@@ -92,7 +92,8 @@ async def refuse_from_database(request: Request, error: psycopg.Error) -> JSONRe
     refusal = refusal_of(error)
     if refusal is None and isinstance(error, PoolTimeout | psycopg.OperationalError):
         refusal = BUSY
-    if refusal is None and isinstance(error, psycopg.DataError):
+    if refusal is None and isinstance(error, psycopg.DataError) and error.sqlstate is None:
+        # Refused before it was sent, as NUL is.
         refusal = BAD_TEXT
     if refusal is None:
         return await fail(request, error)

@@ -25,6 +25,11 @@ FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
     "admin-remove-factors": {"profileId": SOME_ID, "reason": "x"},
     "admin-propose-correction": {"kind": "void_deposit", "targetId": SOME_ID, "reason": "x"},
     "admin-confirm-correction": {"correctionId": SOME_ID},
+    "admin-accounts": {"action": "list"},
+    "admin-settings": {"action": "list"},
+    "admin-jobs": {"action": "list"},
+    "admin-audit": {},
+    "admin-export": {"list": "deposits"},
 }
 NOT_FOR_SUPPORT = (
     "admin-approve-deposit",
@@ -34,8 +39,18 @@ NOT_FOR_SUPPORT = (
     "admin-remove-factors",
     "admin-propose-correction",
     "admin-confirm-correction",
+    "admin-accounts",
+    "admin-settings",
+    "admin-jobs",
+    "admin-export",
 )
-NOT_FOR_FINANCE = ("admin-remove-factors", "admin-propose-correction")
+NOT_FOR_FINANCE = (
+    "admin-remove-factors",
+    "admin-propose-correction",
+    "admin-accounts",
+    "admin-settings",
+    "admin-jobs",
+)
 FOR_MEMBERS = {"bot-subscription": {"bot_name": "Scout", "action": "unsubscribe"}}
 ALL = {**FOR_ADMINISTRATORS, **FOR_MEMBERS, "sync-all-mlm-bonuses": {}}
 

@@ -1,0 +1,152 @@
+"""What the operator does through the functions: settings, accounts, the audit trail, files, outgoing mail."""
+
+import csv
+import io
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.support.mail import Mailbox
+from tests.support.people import Administrator, Member, People
+
+Owner = psycopg.Connection[dict[str, Any]]
+FORMULAS = ("=HYPERLINK(1)", "+1+1", "-1+1", "@SUM(1)", "\tcmd")
+
+
+def test_a_setting_keeps_its_type_and_limits(superior: Administrator, owner: Owner) -> None:
+    def change(value: Any, key: str = "review.due_hours") -> Any:
+        return superior.function("admin-settings", {"action": "change", "key": key, "value": value})
+
+    assert change(47).json()["setting"] == {"key": "review.due_hours", "value": 47}
+    for wrong in (0, "48", None, [48], 4.5, 10**30):
+        assert change(wrong).status_code == 400, wrong
+    assert change(False, "demo").status_code == 403
+    value = owner.execute("select value from private.settings where key = 'review.due_hours'").fetchone()
+    assert value == {"value": 47}
+    assert change(48).status_code == 200
+
+
+def test_a_seeded_installation_never_leaves_demo_mode(superior: Administrator) -> None:
+    readiness = superior.function("admin-settings", {"action": "readiness"}).json()
+    assert (readiness["demo"], readiness["ready"]) == (True, False)
+    seeded = next(item for item in readiness["items"] if item["item"] == "never_seeded")
+    assert seeded["ok"] is False
+    answer = superior.function("admin-settings", {"action": "leave_demo"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_ready")
+    assert "Sample data was loaded here." in answer.json()["error"]
+
+
+def test_a_test_mail_arrives(superior: Administrator, mailbox: Mailbox) -> None:
+    superior.function("admin-settings", {"action": "send_test_mail"}).raise_for_status()
+    mailbox.wait_for(superior.email, "Outgoing mail works")
+
+
+def test_an_account_from_its_first_password_to_its_end(people: People, superior: Administrator) -> None:
+    def accounts(**body: Any) -> Any:
+        return superior.function("admin-accounts", body)
+
+    email = f"new-{secrets.token_hex(4)}@example.com"
+    made = accounts(action="create", email=email, fullName="New Person", role="support_admin")
+    assert made.status_code == 200, made.text
+    identity, first = made.json()["administrator"]["id"], made.json()["password"]
+    assert "hash" not in made.text
+    person = people.sign_in_administrator(email, first)
+    assert person.function("admin-list-deposits").status_code == 200
+
+    again = accounts(action="create", email=email.upper(), fullName="Again", role="support_admin")
+    assert (again.status_code, again.json()["code"]) == (409, "email_taken")
+    second = accounts(action="reset_password", adminId=identity).json()["password"]
+    assert person.function("admin-list-deposits").status_code == 401, "the session ended"
+    person = people.sign_in_administrator(email, second)
+
+    accounts(action="update", adminId=identity, role="finance_admin").raise_for_status()
+    assert person.function("admin-list-deposits").status_code == 401, "another role is another sign-in"
+    person = people.sign_in_administrator(email, second)
+    accounts(action="update", adminId=identity, isActive=False).raise_for_status()
+    assert person.function("admin-list-deposits").status_code == 401
+    listed = accounts(action="list").json()["administrators"]
+    assert next(row for row in listed if row["id"] == identity)["is_active"] is False
+
+
+def test_nobody_changes_the_own_role(superior: Administrator) -> None:
+    body = {"action": "update", "adminId": superior.admin_id, "role": "finance_admin"}
+    answer = superior.function("admin-accounts", body)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("email", ["", "nobody", "a b@example.com", "x@", "@example.com"])
+def test_an_account_needs_an_address(superior: Administrator, email: str) -> None:
+    body = {"action": "create", "email": email, "fullName": "X", "role": "support_admin"}
+    answer = superior.function("admin-accounts", body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+
+
+def test_the_audit_trail_knows_who_decided(
+    member: Member, finance: Administrator, superior: Administrator, support: Administrator
+) -> None:
+    deposit = member.deposit(50)
+    finance.approve_deposit(deposit["id"]).raise_for_status()
+    found = superior.function("admin-audit", {"objectId": deposit["id"]}).json()
+    assert [entry["action"] for entry in found["entries"]] == ["deposit.approved"]
+    assert found["entries"][0]["actor_name"] == "Test finance_admin"
+    assert support.function("admin-audit", {"objectId": deposit["id"]}).json()["entries"] == []
+
+
+def test_a_file_that_no_spreadsheet_runs(
+    people: People, sponsor: Member, finance: Administrator, support: Administrator
+) -> None:
+    member = people.member(sponsor.profile_id)
+    marks = [f"{formula} {secrets.token_hex(8)}" for formula in FORMULAS]
+    for mark in marks:
+        row = member.deposit_row(50, reference_number=mark)
+        member.insert("deposits", row).raise_for_status()
+    body = {"list": "deposits", "filters": {"search": member.username, "sort": "created_at.asc"}}
+    answer = finance.function("admin-export", body)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["amount"] for row in rows] == ["50.00"] * len(marks)
+    for row, mark in zip(rows, marks, strict=True):
+        assert row["reference_number"] == f"'{mark}" or not mark[0].isprintable()
+        assert row["reference_number"][0] not in "=+-@\t"
+    assert support.function("admin-export", body).status_code == 403
+
+
+def test_negative_amounts_stay_numbers(
+    people: People, sponsor: Member, finance: Administrator, counted: Callable[[str], int]
+) -> None:
+    earner = people.earner(sponsor.profile_id, finance)
+    earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status()
+    body = {"list": "transactions", "filters": {"search": earner.username, "type": "withdrawal"}}
+    rows = list(csv.DictReader(io.StringIO(finance.function("admin-export", body).text)))
+    assert [row["amount"] for row in rows] == ["-100.00"]
+    assert (
+        counted(f"private.audit_log where action = 'list.exported' and actor = 'admin:{finance.admin_id}'")
+        >= 1
+    )
+
+
+def test_a_mail_that_was_given_up_is_sent_once_more(
+    superior: Administrator, owner: Owner, mailbox: Mailbox
+) -> None:
+    address = f"late-{secrets.token_hex(4)}@example.com"
+    owner.execute(
+        "insert into private.outbox (template, recipient, data, attempts, failed_at, last_error) "
+        "values ('test_mail', %s, %s, 12, now(), 'refused')",
+        [address, Jsonb({"title": "Late", "body": "Here after all."})],
+    )
+    jobs = superior.function("admin-jobs", {"action": "list"}).json()
+    failed = next(mail for mail in jobs["failed"] if mail["recipient"] == address)
+    retry = {"action": "retry_mail", "id": failed["id"]}
+    assert superior.function("admin-jobs", retry).json() == {"success": True}
+    mailbox.wait_for(address, "Late")
+
+
+def test_the_own_password_is_changed_not_reset(superior: Administrator) -> None:
+    body = {"action": "reset_password", "adminId": superior.admin_id}
+    answer = superior.function("admin-accounts", body)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")

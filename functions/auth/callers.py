@@ -8,8 +8,6 @@ import asyncio
 import uuid
 from typing import Any
 
-import psycopg
-
 from functions.auth.users import NO_INSTANCE, SELECT
 from functions.core.database import Pool
 
@@ -59,7 +57,7 @@ class Callers:
             async with self._pool.connection() as connection:
                 cursor = await connection.execute(_QUERY, [list(users), list(sessions), NO_INSTANCE])
                 found = {row["place"]: row for row in await cursor.fetchall()}
-        except (psycopg.Error, TimeoutError) as error:
+        except Exception as error:
             for future in futures:
                 if not future.done():
                     future.set_exception(error)

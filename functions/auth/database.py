@@ -18,6 +18,8 @@ async def _alive(connection: AsyncConnection[DictRow]) -> None:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
     if poll.poll(0):
+        # Closed, so that the pool replaces it; an open one would be lent again.
+        await connection.close()
         raise OperationalError("the server closed the connection")
 
 

@@ -84,7 +84,7 @@ async def _answer(send: Send, refusal: Refusal) -> None:
 
 
 class Deadline:
-    """ASGI middleware: an answer begins within 12 s, below the gateway's 15 s; a file may take longer to send.
+    """ASGI middleware: an answer begins within 12 s, below the gateway's 15 s; a file may take longer.
 
     The database gives up earlier (locks 3 s, statements 8 s), so this ends only what waits elsewhere.
     """

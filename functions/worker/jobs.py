@@ -21,6 +21,7 @@ TIMETABLE = {
     "check_books": "* * * * *",
     "make_missing_profiles": "* * * * *",
     "fold_counters": "* * * * *",
+    "fold_networks": "* * * * *",
     "expire_admin_sessions": "*/5 * * * *",
     "remove_unconfirmed": "17 * * * *",
     "snapshot_coverage": "5 0 * * *",

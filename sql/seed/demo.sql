@@ -153,5 +153,6 @@ begin
         raise exception 'The books of the sample data do not balance.';
     end if;
     perform jobs.fold_counters();
+    perform jobs.fold_networks();
 end
 $$;

@@ -1,7 +1,7 @@
 -- What a network brought, by the specification's formulas.
 begin;
 \ir ../support/actors.sql
-select plan(6);
+select plan(11);
 
 select join_as('root');
 select join_as('mara', 'root');
@@ -24,8 +24,32 @@ select is(
     }'::jsonb,
     'company profit is packages less everything that members earned'
 );
+-- The sums are kept; folding changes nothing that is seen.
+select act_as_owner();
+create function pg_temp.summary(p_name text) returns jsonb language sql as $$
+    select to_jsonb(s) from private.network_sums((select p from private.profiles as p where p.user_id = actors.user_id(p_name))) as s
+$$;
+create function pg_temp.walked(p_name text) returns jsonb language sql as $$
+    select jsonb_build_object(
+        'no', actors.position_no(p_name), 'members', count(*), 'package_cents', sum(o.package_cents),
+        'referral', sum(t.referral_amount), 'pairing', sum(t.pairing_amount), 'override', sum(t.override_amount)
+    )
+    from private.network(actors.position_no(p_name)) as n
+    inner join private.positions as o on n.no = o.no
+    inner join private.totals as t on o.user_id = t.user_id
+$$;
+select is(pg_temp.summary('root'), pg_temp.walked('root'), 'before a fold the changes are added up');
+select ok(jobs.fold_networks() > 0, 'a fold takes them');
+select is(pg_temp.summary('root'), pg_temp.walked('root'), 'after it the sums are the same');
+select join_as('hugo', 'erik');
+select complete('hugo');
+select pays('hugo', 100);
+select is(pg_temp.summary('mara'), pg_temp.walked('mara'), 'sums and later changes together, a pair below included');
+select is(pg_temp.summary('lena'), pg_temp.walked('lena'), 'and nothing of what happens beside');
+
+select act_as('mara');
 select is(
-    (public.get_team_growth('30d') #> '{points,29}') - 'start', '{"members": 3, "funded": 3}'::jsonb, 'the team as it is today'
+    (public.get_team_growth('30d') #> '{points,29}') - 'start', '{"members": 4, "funded": 4}'::jsonb, 'the team as it is today'
 );
 select is((public.get_team_growth('30d') #> '{points,0}') - 'start', '{"members": 0, "funded": 0}'::jsonb, 'and as it was');
 select act_as('marta');

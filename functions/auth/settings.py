@@ -70,7 +70,6 @@ class AuthSettings(ServiceSettings):
     disable_signup: bool = _gotrue("DISABLE_SIGNUP", False)
 
     jwt_keys: str = _gotrue("JWT_KEYS")
-    jwt_secret: str = _gotrue("JWT_SECRET", "")
     jwt_exp: int = _gotrue("JWT_EXP", 3600)
     jwt_aud: str = _gotrue("JWT_AUD", "authenticated")
     jwt_default_group_name: str = _gotrue("JWT_DEFAULT_GROUP_NAME", "authenticated")

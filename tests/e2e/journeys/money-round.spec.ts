@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
 import { receiptPicture } from '../receipt'
-import { administratorSession, need, origin } from '../stack'
+import { administratorSession, memberSession, need, origin } from '../stack'
 
 // One member's money goes all the way round: joined by a link, paid for a package, approved by an administrator,
 // earned by the sponsor, asked for, approved, and equal to the cent on every screen.
@@ -56,6 +56,28 @@ async function balance(page: Page): Promise<number> {
   return cents(await card.textContent())
 }
 
+interface Child {
+  username: string
+  package_value: number
+}
+
+/**
+ * What the sponsor (Premium, 40%) must earn once the newcomer's $1,000 count, in cents, worked out from the
+ * plan: 5% of the package, and 40% of the pair's volume if the newcomer completes a pair.
+ */
+async function owedToSponsor(): Promise<number> {
+  const { access_token: token } = await memberSession(need('DEMO_MEMBER_EMAIL'), need('DEMO_MEMBER_PASSWORD'))
+  const answer = await fetch(
+    `${origin}/rest/v1/profiles?select=username,package_value&referrer_id=eq.${need('DEMO_REFERRAL_CODE')}&order=created_at.asc`,
+    { headers: { apikey: need('SUPABASE_ANON_KEY'), authorization: `Bearer ${token}` } },
+  )
+  const children = (await answer.json()) as Child[]
+  const place = children.findIndex((child) => child.username === newcomer.username)
+  const partner = place % 2 === 1 ? children[place - 1] : undefined
+  const pairing = partner && partner.package_value > 0 ? (1000_00 + partner.package_value * 100) * 0.4 : 0
+  return 50_00 + pairing
+}
+
 test('a visitor joins by a referral link and confirms by mail', async ({ page }) => {
   await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
   await expect(page.getByText('@mara_l')).toBeVisible()
@@ -79,7 +101,7 @@ test('the member completes the account and sends a deposit', async ({ page }) =>
   await page.goto('/settings')
   await page.getByLabel('TRC20 wallet address').fill(wallet)
   await page.getByRole('button', { name: 'Save address' }).click()
-  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+  await expect(page.getByText('Wallet address saved')).toBeVisible()
   await page.goto('/dashboard')
   await expect(page.getByText('Select a package and make your first deposit')).toBeVisible()
 
@@ -111,7 +133,7 @@ test('the member completes the account and sends a deposit', async ({ page }) =>
   await expect(page.getByText('+$1,000.00').first()).toBeVisible()
   await expect(page.getByText('Pending').first()).toBeVisible()
   await page.goto('/dashboard')
-  await expect(page.getByRole('region', { name: 'Latest transactions' }).getByText('Pending')).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Latest transactions' })).toContainText('Pending')
 })
 
 test('an administrator sees the receipt and approves; the sponsor is credited at once', async ({ browser }) => {
@@ -137,10 +159,11 @@ test('an administrator sees the receipt and approves; the sponsor is credited at
   await expect(admin.getByText('Deposit approved successfully')).toBeVisible()
   await expect(admin.getByText('No deposits found')).toBeVisible()
 
-  // 5% of $1,000 for the direct referral; the eighth referral's pair waits for the seventh, so nothing else is due.
-  await sponsor.getByRole('button', { name: 'Refresh' }).click()
-  expect((await balance(sponsor)) - before).toBe(50_00)
+  expect((await balance(sponsor)) - before).toBe(await owedToSponsor())
   await expect(sponsor.getByRole('region', { name: 'Latest transactions' })).toContainText(newcomer.username)
+  await sponsor.getByRole('button', { name: 'Refresh' }).click()
+  await expect(sponsor.getByText('MLM Sync Complete')).toBeVisible()
+  expect((await balance(sponsor)) - before).toBe(await owedToSponsor())
   await admin.context().close()
   await sponsor.context().close()
 })
@@ -153,8 +176,6 @@ test('a deposit that was decided elsewhere says so and changes nothing', async (
   const dialog = admin.getByRole('dialog', { name: /Reject deposit of/ })
   await dialog.getByLabel('Rejection Reason').fill('Transaction not found')
 
-  const listed = await admin.evaluate(() => document.querySelector('[role=dialog]') !== null)
-  expect(listed).toBe(true)
   const elsewhere = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
   const headers = {
     apikey: need('SUPABASE_ANON_KEY'),
@@ -192,7 +213,7 @@ test('the sponsor asks for a withdrawal, the administrator approves, and every s
   await sponsor.getByLabel('Amount').fill('99999')
   await sponsor.getByRole('button', { name: 'Review withdrawal' }).click()
   await expect(sponsor.getByText(/Insufficient balance. Available: \$/)).toBeVisible()
-  await expect(sponsor.getByLabel('Amount')).toHaveValue(/99,?999/)
+  await expect(sponsor.getByLabel('Amount')).toHaveValue('99,999.00')
   await sponsor.getByLabel('Amount').fill('100.25')
   await sponsor.getByRole('button', { name: 'Review withdrawal' }).click()
   await sponsor.getByRole('dialog').getByRole('button', { name: 'Request $100.25' }).click()

@@ -1,4 +1,4 @@
-import { useState, type ComponentProps } from 'react'
+import type { ComponentProps } from 'react'
 import { cn } from '@/lib/cn'
 import { formatMoney, parseAmount } from '@/lib/money'
 import { Input } from './ui/input'
@@ -11,9 +11,13 @@ interface MoneyInputProps extends Omit<ComponentProps<typeof Input>, 'value' | '
 
 /** An amount in dollars: takes a dollar sign and commas, and is written out in full when left. */
 export function MoneyInput({ value, onChange, onBlur, className, ...rest }: MoneyInputProps) {
-  const [focused, setFocused] = useState(false)
-  const read = parseAmount(value)
-  const shown = !focused && 'value' in read ? formatMoney(read.value).slice(1) : value
+  // Written out when left, and left as it is when entered again: a text that changes under the focus would
+  // take the selection with it, and what is typed next would be added to the old amount.
+  function writeOut() {
+    const read = parseAmount(value)
+    if ('value' in read) onChange(formatMoney(read.value).slice(1))
+  }
+
   return (
     <span className="relative block">
       <span
@@ -26,11 +30,10 @@ export function MoneyInput({ value, onChange, onBlur, className, ...rest }: Mone
         inputMode="decimal"
         autoComplete="off"
         {...rest}
-        value={shown}
+        value={value}
         onChange={(event) => onChange(event.target.value)}
-        onFocus={() => setFocused(true)}
         onBlur={(event) => {
-          setFocused(false)
+          writeOut()
           onBlur?.(event)
         }}
         className={cn('tabular pl-7', className)}

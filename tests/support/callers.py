@@ -1,0 +1,116 @@
+"""Everybody who could call an endpoint: people, and holders of tokens that nobody may accept."""
+
+import base64
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+from joserfc import jwk, jwt
+
+from tests.support.people import Administrator, Member, People
+from tests.support.stack import DEFAULT_ENV
+
+CALLERS = (
+    "none",
+    "anon",
+    "member",
+    "other",
+    "suspended",
+    "support",
+    "finance",
+    "super",
+    "expired",
+    "tampered",
+    "alg_none",
+    "foreign_key",
+    "signed_out",
+)
+UNTRUSTED = ("expired", "tampered", "alg_none", "foreign_key", "signed_out")
+SERVICES_OF_MEMBERS = ("auth", "storage")
+
+
+class Callers:
+    """One HTTP client for each caller; false tokens imitate whom the service would let in."""
+
+    def __init__(self, people: People, member: Member, other: Member, suspended: str) -> None:
+        self.stack = people.stack
+        administrators = {
+            role: people.administrator(f"{role}_admin") for role in ("support", "finance", "super")
+        }
+        self._tokens = {
+            "anon": self.stack.anon_key,
+            "member": member.token,
+            "other": other.token,
+            "suspended": suspended,
+            **{role: who.token for role, who in administrators.items()},
+        }
+        keys = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "keys"
+        self._false = {
+            "members": _false(member.token, keys / "auth.json"),
+            "administrators": _false(administrators["super"].token, keys / "admin.json"),
+        }
+        self._false["members"]["signed_out"] = _signed_out_member(people, member)
+        self._false["administrators"]["signed_out"] = _signed_out_administrator(people)
+        self._clients: dict[str, httpx.Client] = {}
+
+    def client(self, caller: str, service: str) -> httpx.Client:
+        """The client of a caller at a service."""
+        if caller == "none":
+            return self._open("none", {})
+        if caller in UNTRUSTED:
+            kind = "members" if service in SERVICES_OF_MEMBERS else "administrators"
+            return self._open(f"{caller} {kind}", self._headers(self._false[kind][caller]))
+        return self._open(caller, self._headers(self._tokens[caller]))
+
+    def _headers(self, token: str) -> dict[str, str]:
+        return {"apikey": self.stack.anon_key, "authorization": f"Bearer {token}"}
+
+    def _open(self, name: str, headers: dict[str, str]) -> httpx.Client:
+        if name not in self._clients:
+            self._clients[name] = httpx.Client(base_url=self.stack.url, headers=headers, timeout=30)
+        return self._clients[name]
+
+    def close(self) -> None:
+        """Close every connection."""
+        for client in self._clients.values():
+            client.close()
+
+
+def _false(token: str, key_file: Path) -> dict[str, str]:
+    """Tokens made of a good one and its signing key."""
+    head, body, signature = token.split(".")
+    header, claims = _part(head), _part(body)
+    document = json.loads(key_file.read_text())
+    key = jwk.import_key(document)
+    fresh = type(key).generate_key(2048 if document["kty"] == "RSA" else "P-256")
+    names = {"alg": header["alg"], "kid": header["kid"]}
+    algorithms = [header["alg"]]
+    return {
+        "expired": jwt.encode(names, {**claims, "exp": int(time.time()) - 31}, key, algorithms=algorithms),
+        "tampered": f"{head}.{_text({**claims, 'exp': claims['exp'] + 1})}.{signature}",
+        "alg_none": f"{_text({'alg': 'none', 'typ': 'JWT'})}.{body}.",
+        "foreign_key": jwt.encode(names, claims, fresh, algorithms=algorithms),
+    }
+
+
+def _signed_out_member(people: People, member: Member) -> str:
+    again = people.sign_in(member.email, member.password)
+    again.http.post("/auth/v1/logout?scope=local").raise_for_status()
+    return again.token
+
+
+def _signed_out_administrator(people: People) -> str:
+    administrator: Administrator = people.administrator("super_admin")
+    administrator.function("admin-auth", {"action": "logout"}).raise_for_status()
+    return administrator.token
+
+
+def _part(text: str) -> dict[str, Any]:
+    return dict(json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))))
+
+
+def _text(value: dict[str, Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")

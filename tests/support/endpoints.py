@@ -1,0 +1,245 @@
+"""Every endpoint that the product has, found where it is declared, with a request to make of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from functions.auth.app import ROUTES as AUTH_ROUTES
+from functions.edge.main import app as edge
+from functions.storage.app import make_app
+from functions.storage.settings import Settings
+from tests.support.files import png
+from tests.support.people import WALLET, Member
+
+NOBODY = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
+TABLE_VERBS = ("GET", "POST", "PATCH", "DELETE")
+# By type of the argument: values that are right in form and name nothing that exists.
+ARGUMENTS: dict[str, Any] = {
+    "uuid": NOBODY,
+    "uuid[]": [NOBODY],
+    "text": "x",
+    "jsonb": {},
+    "integer": 1,
+    "bigint": 2**40,
+    "numeric": 1,
+    "boolean": True,
+    "date": "2026-01-01",
+}
+FUNCTION_BODIES: dict[str, dict[str, Any]] = {
+    "admin-accounts": {"action": "list"},
+    "admin-approve-deposit": {"depositId": NOBODY, "action": "approve"},
+    "admin-approve-withdrawal": {"withdrawalId": NOBODY, "action": "approve"},
+    "admin-audit": {"pageSize": 1},
+    "admin-auth": {"action": "totp_disable", "code": "000000"},
+    "admin-confirm-correction": {"correctionId": NOBODY},
+    "admin-export": {"list": "deposits"},
+    "admin-get-receipt": {"receiptUrl": "https://x.example/storage/v1/object/public/receipts/a/1.png"},
+    "admin-get-transactions": {"page": 1, "pageSize": 1},
+    "admin-jobs": {"action": "list"},
+    "admin-list-deposits": {"page": 1, "pageSize": 1},
+    "admin-list-withdrawals": {"page": 1, "pageSize": 1},
+    "admin-propose-correction": {"kind": "void_deposit", "targetId": NOBODY, "reason": "x"},
+    "admin-remove-factors": {"profileId": NOBODY, "reason": "x"},
+    "admin-reveal-mt5-password": {"subscriptionId": NOBODY},
+    "admin-settings": {"action": "readiness"},
+    "admin-update-member": {"profileId": NOBODY, "admin_notes": "x"},
+    "admin-update-subscription": {"subscriptionId": NOBODY, "status": "active", "reason": "x"},
+    "bot-subscription": {"bot_name": "Ranger", "action": "unsubscribe"},
+}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One verb at one template of the gateway's paths."""
+
+    method: str
+    template: str
+
+    @property
+    def service(self) -> str:
+        """rest, auth, storage or functions."""
+        return self.template.split("/")[1]
+
+    @property
+    def last(self) -> str:
+        """The function's, RPC's or table's name."""
+        return self.template.rsplit("/", 1)[1]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is sent to an endpoint."""
+
+    path: str
+    body: Any = None
+    content: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        """For httpx."""
+        if self.content is not None:
+            return {"content": self.content, "headers": self.headers}
+        return (
+            {"headers": self.headers} if self.body is None else {"json": self.body, "headers": self.headers}
+        )
+
+
+def found(owner: psycopg.Connection[dict[str, Any]]) -> list[Endpoint]:
+    """The services' routes, and the tables and functions of the schema that PostgREST shows."""
+    tables = owner.execute(
+        "select c.relname as name from pg_class as c where c.relnamespace = 'public'::regnamespace"
+        " and c.relkind in ('r', 'p', 'v', 'm', 'f') order by 1"
+    )
+    functions = owner.execute(
+        "select p.proname as name from pg_proc as p where p.pronamespace = 'public'::regnamespace"
+        " and p.prorettype <> 'trigger'::regtype order by 1"
+    )
+    return [
+        *(Endpoint(method, f"/functions/v1{path}") for method, path in _routes(edge)),
+        *(Endpoint(method, f"/storage/v1{path}") for method, path in _routes(_storage())),
+        *(Endpoint(method, f"/auth/v1{path}") for path, methods in AUTH_ROUTES.items() for method in methods),
+        *(Endpoint(verb, f"/rest/v1/{row['name']}") for row in tables.fetchall() for verb in TABLE_VERBS),
+        *(Endpoint("POST", f"/rest/v1/rpc/{row['name']}") for row in functions.fetchall()),
+    ]
+
+
+def _routes(app: Any) -> Iterator[tuple[str, str]]:
+    for entry in app.routes:
+        included = getattr(entry, "original_router", None)
+        for route in included.routes if included else [entry]:
+            for method in sorted(route.methods):
+                yield method, route.path
+
+
+def _storage() -> Any:
+    return make_app(
+        Settings(port=1, database_url="", jwks_path="", signing_secret="x" * 32, storage_url="file:///tmp")  # type: ignore[arg-type]
+    )
+
+
+@dataclass
+class Requests:
+    """Makes the request of each endpoint; what it aims at belongs to one member."""
+
+    owner: psycopg.Connection[dict[str, Any]]
+    member: Member
+    receipt: str
+
+    def of(self, endpoint: Endpoint, caller: str) -> Call:
+        """What `caller` sends; the same for everybody, but nobody overwrites a value with an equal one."""
+        makers = {
+            "rest": self._rest,
+            "auth": self._auth,
+            "storage": self._storage,
+            "functions": self._function,
+        }
+        return makers[endpoint.service](endpoint, caller)
+
+    def _function(self, endpoint: Endpoint, _: str) -> Call:
+        if endpoint.method != "POST":
+            return Call(endpoint.template)
+        return Call(endpoint.template, FUNCTION_BODIES.get(endpoint.last, {}))
+
+    def _auth(self, endpoint: Endpoint, _: str) -> Call:
+        path = (
+            endpoint.template.replace("{user_id}", self.member.user_id)
+            .replace("{factor_id}", NOBODY)
+            .replace("{identity_id}", NOBODY)
+            .replace("{rest}", "x")
+            .replace("{more}", "x")
+        )
+        # Ends no session of the caller's own.
+        query = "?scope=others" if endpoint.last == "logout" else ""
+        return Call(path + query, {} if endpoint.method in ("POST", "PUT", "PATCH") else None)
+
+    def _storage(self, endpoint: Endpoint, _: str) -> Call:
+        path = endpoint.template.replace("{bucket}", "receipts").replace("{path:path}", self.receipt)
+        bodies: dict[str, dict[str, Any]] = {
+            "/bucket": {"name": "another"},
+            "/bucket/{bucket}": {"public": True},
+            "/object/sign/{bucket}": {"expiresIn": 60, "paths": [self.receipt]},
+            "/object/sign/{bucket}/{path:path}": {"expiresIn": 60},
+            "/object/upload/sign/{bucket}/{path:path}": {},
+            "/object/list/{bucket}": {"prefix": self.member.user_id},
+            "/object/list-v2/{bucket}": {"prefix": f"{self.member.user_id}/"},
+            "/object/{bucket}": {"prefixes": [self.receipt]},
+            "/object/move": self._transfer(f"{self.member.user_id}/{10**12}.png"),
+            "/object/copy": self._transfer(self.receipt),
+        }
+        template = endpoint.template.removeprefix("/storage/v1")
+        signed = f"{path}?token=x" if "/sign/" in path and endpoint.method != "POST" else path
+        uploads = endpoint.method == "PUT" or template not in bodies
+        if endpoint.method in ("POST", "PUT") and template.endswith("/{path:path}") and uploads:
+            return Call(signed, content=png(), headers={"content-type": "image/png"})
+        if endpoint.method in ("POST", "PUT") or (endpoint.method, template) == (
+            "DELETE",
+            "/object/{bucket}",
+        ):
+            return Call(path, bodies.get(template, {}))
+        return Call(signed)
+
+    def _transfer(self, target: str) -> dict[str, Any]:
+        return {"bucketId": "receipts", "sourceKey": self.receipt, "destinationKey": target}
+
+    def _rest(self, endpoint: Endpoint, caller: str) -> Call:
+        if "/rpc/" in endpoint.template:
+            return Call(endpoint.template, self._rpc(endpoint.last))
+        key = "admin_id" if endpoint.last == "admin_sessions" else "user_id"
+        mine = f"{endpoint.template}?{key}=eq.{self.member.user_id}"
+        headers = {"prefer": "return=representation"}
+        if endpoint.method == "GET":
+            return Call(mine if key == "user_id" else f"{endpoint.template}?select=session_token")
+        if endpoint.method == "DELETE":
+            return Call(mine, headers=headers)
+        if endpoint.method == "POST":
+            return Call(endpoint.template, self._new_row(endpoint.last), headers=headers)
+        changes: dict[str, Any] = {
+            # The member stores what is stored already, so that nothing moves.
+            "profiles": {"trc20_wallet_address": WALLET if caller == "member" else "T-another"},
+            "notifications": {"read_at": "2026-01-01T00:00:00Z"},
+            "bot_subscriptions": {"status": "cancelled"},
+            "admin_sessions": {"expires_at": "2099-01-01T00:00:00Z"},
+        }
+        return Call(mine, changes.get(endpoint.last, {"amount": 999}), headers=headers)
+
+    def _new_row(self, table: str) -> dict[str, Any]:
+        """A row in the member's name; its amount is refused, so that nobody makes one."""
+        owned = {"user_id": self.member.user_id, "amount": 0}
+        rows: dict[str, dict[str, Any]] = {
+            "deposits": {
+                **owned,
+                "id": NOBODY,
+                "reference_number": "x",
+                "receipt_url": "x",
+                "status": "pending",
+            },
+            "withdrawals": {**owned, "id": NOBODY, "wallet_address": WALLET, "status": "pending"},
+            "admin_sessions": {"admin_id": NOBODY},
+        }
+        return rows.get(table, {"user_id": self.member.user_id})
+
+    def _rpc(self, name: str) -> dict[str, Any]:
+        special: dict[str, dict[str, Any]] = {
+            "get_earnings": {"p_range": "30d"},
+            "get_team_growth": {"p_range": "30d"},
+            "get_team_tree": {"p_root": self.member.profile_id},
+            "get_user_bot_subscriptions": {"p_user_id": self.member.user_id},
+            "get_sponsor": {"p_referral_code": self.member.username},
+            "note_export": {"p_list": "deposits", "p_filters": {}},
+            "decide_deposit": {"p_deposit_id": NOBODY, "p_action": "approve"},
+            "decide_withdrawal": {"p_withdrawal_id": NOBODY, "p_action": "approve"},
+            "update_subscription": {"p_subscription_id": NOBODY, "p_status": "active", "p_reason": "x"},
+        }
+        if name in special:
+            return special[name]
+        arguments = self.owner.execute(
+            "select a.name, format_type(a.type, null) as type from pg_proc as p"
+            " cross join lateral unnest(p.proargnames, p.proargtypes::oid[])"
+            " with ordinality as a (name, type, place)"
+            " where p.pronamespace = 'public'::regnamespace and p.proname = %s"
+            " and a.type is not null and a.place <= p.pronargs - p.pronargdefaults",
+            [name],
+        )
+        return {row["name"]: ARGUMENTS[row["type"]] for row in arguments.fetchall()}

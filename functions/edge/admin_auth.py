@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from functions.core.database import Connection, transaction
 from functions.core.errors import Refusal
+from functions.core.failpoints import reached
 from functions.edge import passwords, two_step
 from functions.edge.door import Caller, Shared, Visit, Visitor, administrator_of, caller_of
 from functions.edge.services import Services
@@ -109,6 +110,7 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
             visit.user_agent,
         )
         signed_in = await _admin(connection, login.email)
+    reached("admin.after_session_row")
     token = str(session["session_token"])
     return {
         "session_token": token,

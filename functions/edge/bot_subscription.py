@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, StringConstraints
 
 from functions.core.errors import Refusal
+from functions.core.failpoints import reached
 from functions.edge.door import Caller, Member, Shared, json_of
 from functions.edge.services import Services
 
@@ -48,6 +49,7 @@ async def _subscribe(caller: Caller, request: BotRequest, services: Services) ->
         raise TOO_LONG
     subscription_id = str(uuid4())
     sealed = services.sealer.seal(request.mt5_password, "bot_secrets", subscription_id, caller.id)
+    reached("bot.after_encrypt")
     async with caller.service_transaction() as connection:
         return await json_of(
             connection,

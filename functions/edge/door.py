@@ -14,6 +14,7 @@ from fastapi import Depends, Request, Response
 
 from functions.core.database import Connection, Pool, transaction_as
 from functions.core.errors import Refusal
+from functions.core.failpoints import reached
 from functions.core.tokens import Claims, TokenRefused
 from functions.edge.admin_tokens import ROLE as ADMINISTRATOR
 from functions.edge.services import Services, services_of
@@ -73,6 +74,7 @@ class Caller:
         """Call one SQL function that returns JSON, commit, and answer with its text unchanged."""
         async with self.transaction() as connection:
             text = await json_of(connection, function, *arguments)
+        reached(f"{function}.after_commit")
         return Response(text, media_type="application/json")
 
 

@@ -16,10 +16,10 @@ from uuid import uuid4
 from fastapi import APIRouter, Request
 from psycopg import OperationalError
 
+from functions.core.failpoints import reached
 from functions.storage import documents
 from functions.storage.content import check_content, is_checked
 from functions.storage.errors import disk_full, too_large
-from functions.storage.failpoints import reached
 from functions.storage.names import PLACEHOLDER, check_allowed_type, check_key, check_robots
 from functions.storage.reception import Incoming, Written, content_length, receive, write_down
 from functions.storage.rows import Draft, Row, find_bucket, stamp, try_write, write

@@ -1,0 +1,79 @@
+"""A functions process of a test's own, which it may let crash, against the stack's database."""
+
+import base64
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import orjson
+from joserfc.jwk import RSAKey
+
+from tests.support.stack import Stack
+
+
+class OwnEdge:
+    """It knows the members' key of the stack and an administrators' key of its own."""
+
+    def __init__(self, stack: Stack, folder: Path) -> None:
+        admin = RSAKey.generate_key(2048, {"kid": "own-admin", "alg": "RS256", "use": "sig"})
+        public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
+        own = {**admin.as_dict(private=False), "alg": "RS256", "use": "sig"}
+        key = base64.b64encode(secrets.token_bytes(32)).decode()
+        self._files = {
+            "JWKS_PATH": {"keys": [*public, own]},
+            "ADMIN_KEY_PATH": admin.as_dict(private=True),
+            "SECRETS_KEY_PATH": {"active": "own", "keys": {"own": key}},
+        }
+        self._folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._stack = stack
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20)
+
+    @contextlib.contextmanager
+    def running(self, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:
+        """Start it, and end it if it still runs."""
+        paths = {}
+        for name, content in self._files.items():
+            path = self._folder / f"{name.lower()}.json"
+            path.write_bytes(orjson.dumps(content))
+            paths[name] = str(path)
+        environment = {
+            **os.environ,
+            **paths,
+            "PORT": str(self.port),
+            "DATABASE_URL": self._stack.values["DATABASE_ADMIN_URL"],
+            "SUPABASE_URL": self._stack.url,
+            "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
+            "STORAGE_INTERNAL_URL": f"{self._stack.url}/storage/v1",
+            "FAILPOINT": failpoint,
+            "LOG_LEVEL": "WARNING",
+        }
+        process = subprocess.Popen([sys.executable, "-m", "functions.edge"], env=environment)
+        try:
+            self._wait()
+            yield process
+        finally:
+            process.terminate()
+            process.wait(20)
+
+    def _wait(self) -> None:
+        for _ in range(300):
+            with contextlib.suppress(httpx.TransportError):
+                if self.http.get("/health").status_code == 200:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("the functions did not start")
+
+    def call(self, name: str, body: object, token: str = "") -> httpx.Response:
+        """POST a function."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return self.http.post(f"/{name}", json=body, headers=headers)

@@ -5,10 +5,7 @@ import { cn } from '@/lib/cn'
 export function RadioGroup({ className, ...rest }: ComponentProps<typeof Primitive.Root>) {
   return (
     <Primitive.Root
-      className={cn(
-        'rounded-card border border-input bg-card aria-invalid:border-destructive',
-        className,
-      )}
+      className={cn('rounded-card border border-input bg-card aria-invalid:border-destructive', className)}
       {...rest}
     />
   )

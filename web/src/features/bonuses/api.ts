@@ -24,6 +24,7 @@ export interface Earnings {
 export function earningsQuery(range: ChartRange) {
   return queryOptions({
     queryKey: [memberKey, 'earnings', range],
-    queryFn: async () => unwrap(await (await memberClient()).rpc('get_earnings', { p_range: range })) as unknown as Earnings,
+    queryFn: async () =>
+      unwrap(await (await memberClient()).rpc('get_earnings', { p_range: range })) as unknown as Earnings,
   })
 }

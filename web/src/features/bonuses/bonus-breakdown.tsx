@@ -35,7 +35,10 @@ export function BonusBreakdown({ bonuses }: { bonuses: Member['bonuses'] }) {
             {kinds.map(({ name, colour, sum, query }) => (
               <TableRow key={name}>
                 <TableCell className="font-semibold">
-                  <Link to={`${paths.transactions}?type=${query}`} className="inline-flex items-center gap-2 rounded-mark hover:underline">
+                  <Link
+                    to={`${paths.transactions}?type=${query}`}
+                    className="inline-flex items-center gap-2 rounded-mark hover:underline"
+                  >
                     <span aria-hidden className={`size-3 rounded-mark ${colour}`} />
                     {name}
                   </Link>

@@ -36,7 +36,15 @@ function Part({ x = 0, y = 0, width = 0, height = 0, fill, value }: BarShapeProp
   const amount = Array.isArray(value) ? Number(value[1]) - Number(value[0]) : Number(value)
   if (!amount) return <g />
   const drawn = Math.max(2, Number(height) - 1)
-  return <rect x={Number(x)} y={Number(y) + Number(height) - drawn} width={Number(width)} height={drawn} fill={fill} />
+  return (
+    <rect
+      x={Number(x)}
+      y={Number(y) + Number(height) - drawn}
+      width={Number(width)}
+      height={drawn}
+      fill={fill}
+    />
+  )
 }
 
 function TooltipBox({ row, bucket }: { row: Row; bucket: Bucket }) {
@@ -70,7 +78,13 @@ function Totals({ rows, top }: { rows: Row[]; top: number }) {
   const labels = rows.flatMap((row, index) => {
     if (compare(row.total, '0') === 0) return []
     const height = (row.pairing + row.referral + row.override) / top
-    return [{ text: formatMoney(row.total), x: area.x + (index + 0.5) * slot, y: area.y + area.height * (1 - height) }]
+    return [
+      {
+        text: formatMoney(row.total),
+        x: area.x + (index + 0.5) * slot,
+        y: area.y + area.height * (1 - height),
+      },
+    ]
   })
   return labelsThatFit(labels, Math.min(widest, slot * 0.8) / 2).map((label) => (
     <text
@@ -99,7 +113,12 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
   const top = ticks.at(-1) ?? 100
   return (
     <ResponsiveContainer width="100%" height="100%">
-      <BarChart data={rows} margin={{ top: 20, right: 4, bottom: 0, left: 4 }} barCategoryGap="20%" title="Earnings by type">
+      <BarChart
+        data={rows}
+        margin={{ top: 20, right: 4, bottom: 0, left: 4 }}
+        barCategoryGap="20%"
+        title="Earnings by type"
+      >
         <CartesianGrid vertical={false} stroke="var(--border)" />
         <XAxis
           dataKey="name"

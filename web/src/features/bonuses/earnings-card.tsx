@@ -37,7 +37,12 @@ export function EarningsCard() {
   const [range, setRange] = useRange()
   const query = useQuery({ ...earningsQuery(range), placeholderData: keepPreviousData })
   return (
-    <Region query={query} errorText="Failed to load MLM data" loadingText="Loading earnings" skeleton={<CardSkeleton />}>
+    <Region
+      query={query}
+      errorText="Failed to load MLM data"
+      loadingText="Loading earnings"
+      skeleton={<CardSkeleton />}
+    >
       {(earnings) => <Card earnings={earnings} range={range} onRange={setRange} />}
     </Region>
   )
@@ -58,7 +63,8 @@ function Card({ earnings, range, onRange }: CardProps) {
       className="h-full"
       summary={
         <>
-          {describePeriod(earnings)} Total <Money value={totals.total} className="font-semibold text-foreground" />
+          {describePeriod(earnings)} Total{' '}
+          <Money value={totals.total} className="font-semibold text-foreground" />
         </>
       }
       series={[
@@ -69,7 +75,13 @@ function Card({ earnings, range, onRange }: CardProps) {
       range={range}
       onRange={onRange}
       table={{
-        head: [bucket === 'day' ? 'Day' : bucket === 'week' ? 'Week' : 'Month', 'Pairing', 'Referral', 'Override', 'Total'],
+        head: [
+          bucket === 'day' ? 'Day' : bucket === 'week' ? 'Week' : 'Month',
+          'Pairing',
+          'Referral',
+          'Override',
+          'Total',
+        ],
         rows: points.map((point) => [
           barName(point.start, bucket),
           <Money key="pairing" value={point.pairing} />,

@@ -69,7 +69,11 @@ function FourFigures({ member, platform }: { member: Member; platform: Platform 
         className="card-box"
         label="Package"
         value={<Money value={profile.package_value} />}
-        note={profile.package_label ? `${profile.package_label}, pairing rate ${formatPercent(profile.package_rate)}` : 'No package yet'}
+        note={
+          profile.package_label
+            ? `${profile.package_label}, pairing rate ${formatPercent(profile.package_rate)}`
+            : 'No package yet'
+        }
         explain={explainPackage(member)}
       />
       <Figure

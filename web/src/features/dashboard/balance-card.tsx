@@ -44,8 +44,8 @@ export function BalanceCard({ member, minimum }: { member: Member; minimum: Deci
         ) : null}
         {balance.hold_until ? (
           <p className="text-compact text-warning">
-            Withdrawals can be requested now and are approved after <Timestamp value={balance.hold_until} exact />, because
-            of a recent security change.
+            Withdrawals can be requested now and are approved after{' '}
+            <Timestamp value={balance.hold_until} exact />, because of a recent security change.
           </p>
         ) : null}
       </div>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Skeleton } from '@/components/ui/skeleton'
 import type { Member } from '@/lib/member'
 import type { Platform } from '@/lib/platform'
+import { useMedia } from '@/lib/use-media'
 import { AccountSummary } from './account-summary'
 import { BalanceCard } from './balance-card'
 import { BonusCards } from './bonus-cards'
@@ -20,6 +21,7 @@ interface ClassicViewProps {
 
 /** Twelve columns from 1024 px: what I have, what is missing, how it grew, what happened. */
 export function ClassicView({ member, platform, earnings }: ClassicViewProps) {
+  const wide = useMedia('(min-width: 1024px)')
   return (
     <div className="flex flex-col gap-3 md:gap-4">
       <div className="grid gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
@@ -31,14 +33,10 @@ export function ClassicView({ member, platform, earnings }: ClassicViewProps) {
         <div className="order-last *:h-full lg:order-none">
           <TeamCard member={member} />
         </div>
-        <div className="contents lg:hidden">
-          <BonusCards member={member} />
-        </div>
+        {wide ? null : <BonusCards member={member} />}
       </div>
       <div className="grid gap-3 md:gap-4 lg:grid-cols-[1fr_2fr]">
-        <div className="hidden lg:grid">
-          <BonusCards member={member} />
-        </div>
+        {wide ? <BonusCards member={member} /> : null}
         {earnings}
       </div>
       <div className="my-2 md:my-4">

@@ -54,7 +54,12 @@ function StatCards({ member }: { member: Member }) {
         value={team.direct_referrals}
         explain={explainReferrals(member)}
       />
-      <Figure className="card-box" label="Active Pairs" value={team.active_pairs} explain={explainPairs(member)} />
+      <Figure
+        className="card-box"
+        label="Active Pairs"
+        value={team.active_pairs}
+        explain={explainPairs(member)}
+      />
     </div>
   )
 }

@@ -6,7 +6,12 @@ import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
-import { DropdownMenu, DropdownMenuContent, DropdownMenuItem, DropdownMenuTrigger } from '@/components/ui/dropdown-menu'
+import {
+  DropdownMenu,
+  DropdownMenuContent,
+  DropdownMenuItem,
+  DropdownMenuTrigger,
+} from '@/components/ui/dropdown-menu'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { formatTime } from '@/lib/dates'
 import { memberQuery } from '@/lib/member'
@@ -29,7 +34,10 @@ function useView(): [View, (view: string) => void] {
   const [parameters, setParameters] = useSearchParams()
   const given = parameters.get('view')
   const view = views.find((known) => known === given) ?? 'classic'
-  return [view, (next) => setParameters(next === 'classic' ? {} : { view: next }, { preventScrollReset: true })]
+  return [
+    view,
+    (next) => setParameters(next === 'classic' ? {} : { view: next }, { preventScrollReset: true }),
+  ]
 }
 
 /** Balance, team and earnings of the signed-in member. What other features draw comes in from the route. */
@@ -56,11 +64,21 @@ export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
           <TabsTrigger value="advanced">Advanced Analytics</TabsTrigger>
         </TabsList>
         <TabsContent value={view}>
-          <Region query={member} errorText="Failed to load dashboard data" loadingText="Loading dashboard" skeleton={<ClassicSkeleton />}>
+          <Region
+            query={member}
+            errorText="Failed to load dashboard data"
+            loadingText="Loading dashboard"
+            skeleton={<ClassicSkeleton />}
+          >
             {(data) => (
-              <Region query={platform} errorText="Failed to load dashboard data" skeleton={<ClassicSkeleton />}>
+              <Region
+                query={platform}
+                errorText="Failed to load dashboard data"
+                skeleton={<ClassicSkeleton />}
+              >
                 {(settings) => {
-                  if (view === 'advanced') return <AdvancedView member={data} platform={settings} panels={panels} />
+                  if (view === 'advanced')
+                    return <AdvancedView member={data} platform={settings} panels={panels} />
                   if (view === 'compact') return <CompactView member={data} platform={settings} tree={tree} />
                   return <ClassicView member={data} platform={settings} earnings={earnings} />
                 }}

@@ -9,6 +9,7 @@ import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
 import type { HistoryItem } from '@/lib/member'
 import { movementTitle } from '@/lib/movement'
 import { paths } from '@/lib/paths'
+import { useMedia } from '@/lib/use-media'
 
 /** The newest five movements, each leading to its details. */
 export function LatestTransactions({ items }: { items: HistoryItem[] }) {
@@ -30,13 +31,15 @@ export function LatestTransactions({ items }: { items: HistoryItem[] }) {
       {items.length === 0 ? (
         <EmptyState drawing="mooring" title="No transactions yet" text="Your first one will appear here." />
       ) : (
-        <>
-          <Rows items={items} />
-          <Cards items={items} />
-        </>
+        <List items={items} />
       )}
     </section>
   )
+}
+
+function List({ items }: { items: HistoryItem[] }) {
+  const wide = useMedia('(min-width: 768px)')
+  return wide ? <Rows items={items} /> : <Cards items={items} />
 }
 
 function details(item: HistoryItem): string {
@@ -45,48 +48,46 @@ function details(item: HistoryItem): string {
 
 function Rows({ items }: { items: HistoryItem[] }) {
   return (
-    <div className="hidden md:block">
-      <Table>
-        <thead>
-          <tr>
-            <TableHead>Type</TableHead>
-            <TableHead>From or to</TableHead>
-            <TableHead>Date</TableHead>
-            <TableHead>Status</TableHead>
-            <TableHead data-align="right">Amount</TableHead>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((item) => (
-            <TableRow key={`${item.source}-${item.id}`}>
-              <TableCell className="font-semibold">
-                <Link to={details(item)} className="rounded-mark hover:underline">
-                  {movementTitle(item)}
-                </Link>
-              </TableCell>
-              <TableCell className="text-muted-foreground">
-                <MovementParty item={item} />
-              </TableCell>
-              <TableCell className="text-muted-foreground">
-                <Timestamp value={item.created_at} />
-              </TableCell>
-              <TableCell>
-                <StatusBadge status={item.status} />
-              </TableCell>
-              <TableCell data-align="right" className="font-semibold">
-                <Money value={item.amount} signed />
-              </TableCell>
-            </TableRow>
-          ))}
-        </tbody>
-      </Table>
-    </div>
+    <Table>
+      <thead>
+        <tr>
+          <TableHead>Type</TableHead>
+          <TableHead>From or to</TableHead>
+          <TableHead>Date</TableHead>
+          <TableHead>Status</TableHead>
+          <TableHead data-align="right">Amount</TableHead>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <TableRow key={`${item.source}-${item.id}`}>
+            <TableCell className="font-semibold">
+              <Link to={details(item)} className="rounded-mark hover:underline">
+                {movementTitle(item)}
+              </Link>
+            </TableCell>
+            <TableCell className="text-muted-foreground">
+              <MovementParty item={item} />
+            </TableCell>
+            <TableCell className="text-muted-foreground">
+              <Timestamp value={item.created_at} />
+            </TableCell>
+            <TableCell>
+              <StatusBadge status={item.status} />
+            </TableCell>
+            <TableCell data-align="right" className="font-semibold">
+              <Money value={item.amount} signed />
+            </TableCell>
+          </TableRow>
+        ))}
+      </tbody>
+    </Table>
   )
 }
 
 function Cards({ items }: { items: HistoryItem[] }) {
   return (
-    <ul className="mt-1 divide-y md:hidden">
+    <ul className="mt-1 divide-y">
       {items.map((item) => (
         <li key={`${item.source}-${item.id}`} className="py-3 last:pb-0">
           <div className="flex items-baseline justify-between gap-4 font-semibold">

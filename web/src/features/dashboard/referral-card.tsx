@@ -9,7 +9,13 @@ import { referralLink } from '@/lib/referral-link'
 import { toasts } from '@/lib/toast-queue'
 import { ShareButton } from './share-button'
 
-export function ReferralCard({ profile, title = 'Referral link' }: { profile: MemberProfile; title?: string }) {
+export function ReferralCard({
+  profile,
+  title = 'Referral link',
+}: {
+  profile: MemberProfile
+  title?: string
+}) {
   const [shown, setShown] = useState(false)
   const link = referralLink(profile.id)
 
@@ -23,7 +29,9 @@ export function ReferralCard({ profile, title = 'Referral link' }: { profile: Me
       <h2 id="referral-link" className="text-section">
         {title}
       </h2>
-      <p className="text-compact text-muted-foreground">Whoever joins with it becomes your direct referral, for good.</p>
+      <p className="text-compact text-muted-foreground">
+        Whoever joins with it becomes your direct referral, for good.
+      </p>
       <div className="mt-3 flex gap-2">
         <output
           aria-label="Your referral id"

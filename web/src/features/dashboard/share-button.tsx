@@ -19,7 +19,8 @@ export function ShareButton({ link }: { link: string }) {
   if (typeof navigator.share === 'function') {
     const share = () =>
       navigator.share({ title: product, text, url: link }).catch((error: unknown) => {
-        if (!(error instanceof DOMException && error.name === 'AbortError')) toasts.error('Failed to share link')
+        if (!(error instanceof DOMException && error.name === 'AbortError'))
+          toasts.error('Failed to share link')
       })
     return (
       <Button variant="outline" onClick={() => void share()}>

@@ -63,7 +63,11 @@ export function TeamCard({ member }: { member: Member }) {
         <TeamFigure
           label="Package rate"
           value={<Percent value={team.package_rate} />}
-          note={profile.package_label ? `${profile.package_label} package`.replace('Package package', 'Package') : 'No package yet'}
+          note={
+            profile.package_label
+              ? `${profile.package_label} package`.replace('Package package', 'Package')
+              : 'No package yet'
+          }
           explain={explainRate(member)}
         />
         <TeamFigure

@@ -23,7 +23,9 @@ export function useBackgroundRefresh(): void {
   useEffect(() => {
     if (synced.current) return
     synced.current = true
-    sync(undefined, { onError: (error) => console.warn('Background sync failed; existing data is shown.', error) })
+    sync(undefined, {
+      onError: (error) => console.warn('Background sync failed; existing data is shown.', error),
+    })
   }, [sync])
   useEffect(() => {
     const timer = setInterval(() => {
@@ -69,7 +71,8 @@ export function useRefreshButton() {
     }
     const failed = queries.getQueryState(memberQuery.queryKey)?.status === 'error'
     if (failed) toasts.error('Failed to refresh dashboard data')
-    else if (synced) toasts.success('MLM Sync Complete', { description: 'Dashboard data refreshed successfully' })
+    else if (synced)
+      toasts.success('MLM Sync Complete', { description: 'Dashboard data refreshed successfully' })
     else toasts.error('Sync Failed', { description: 'The figures shown are the last known ones.' })
   }
 

@@ -49,7 +49,8 @@ async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
       {
         id: deposit.id,
         user_id: data.session?.user.id ?? '',
-        amount: deposit.amount,
+        // Decimal text, which numeric reads exactly; the generated type only knows numbers.
+        amount: deposit.amount as unknown as number,
         reference_number: deposit.reference,
         receipt_url: deposit.receiptUrl,
         status: 'pending',

@@ -53,14 +53,20 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
   const outcome = outcomeOf(amount, options, packages)
 
   async function submit(values: DepositValues) {
-    const answers = { amount: amountOf(values) ?? '0', reference: values.reference.trim(), receiptUrl: values.receiptUrl }
+    const answers = {
+      amount: amountOf(values) ?? '0',
+      reference: values.reference.trim(),
+      receiptUrl: values.receiptUrl,
+    }
     try {
       await create.mutateAsync({ id: requestId(answers), ...answers })
     } catch (error) {
       toasts.error('Failed to submit deposit request. Please try again.', { money: true })
       throw error
     }
-    toasts.success('Deposit request submitted successfully! Admin will review and process your deposit.', { money: true })
+    toasts.success('Deposit request submitted successfully! Admin will review and process your deposit.', {
+      money: true,
+    })
     setReviewing(null)
     form.reset(first)
     setFile(null)
@@ -101,7 +107,13 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
               />
             )}
           </Field>
-          <ReceiptField key={round} form={form} pdf={options.other_amount_allowed} maxBytes={limits.receipt_max_bytes} onFile={setFile} />
+          <ReceiptField
+            key={round}
+            form={form}
+            pdf={options.other_amount_allowed}
+            maxBytes={limits.receipt_max_bytes}
+            onFile={setFile}
+          />
         </section>
         <Understood form={form} />
         <ActionBar
@@ -112,7 +124,12 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
             </>
           }
         >
-          <Button type="submit" aria-disabled={!online} aria-describedby={online ? undefined : offline} onClick={(event) => !online && event.preventDefault()}>
+          <Button
+            type="submit"
+            aria-disabled={!online}
+            aria-describedby={online ? undefined : offline}
+            onClick={(event) => !online && event.preventDefault()}
+          >
             Review deposit
           </Button>
           <Button asChild variant="link" className="hidden px-4 md:inline-flex">
@@ -167,7 +184,9 @@ function AmountSection({ form, options, packages }: AmountSectionProps) {
           <div className="mt-2 flex flex-col gap-2">
             <PackageChoice
               ref={(group: HTMLDivElement | null) =>
-                field.ref(group && { focus: () => group.querySelector<HTMLElement>('[role="radio"]')?.focus() })
+                field.ref(
+                  group && { focus: () => group.querySelector<HTMLElement>('[role="radio"]')?.focus() },
+                )
               }
               options={options}
               value={field.value}
@@ -210,7 +229,8 @@ function AmountSection({ form, options, packages }: AmountSectionProps) {
       ) : (
         <p className="mt-2 text-compact text-muted-foreground">
           {upgrading
-            ? (note ?? 'An upgrade costs the full price of the higher package. What you paid before is not deducted.')
+            ? (note ??
+              'An upgrade costs the full price of the higher package. What you paid before is not deducted.')
             : 'You can move to a higher package later, at its full price. Never to a lower one.'}
         </p>
       )}

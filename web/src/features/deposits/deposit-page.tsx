@@ -19,7 +19,12 @@ export function DepositPage() {
   return (
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Deposit" purpose="Pay for a package, then send us the proof." />
-      <Region query={options} errorText="Failed to load user data" loadingText="Loading deposit form" skeleton={<FormSkeleton />}>
+      <Region
+        query={options}
+        errorText="Failed to load user data"
+        loadingText="Loading deposit form"
+        skeleton={<FormSkeleton />}
+      >
         {(data) => (
           <Region query={platform} errorText="Failed to load user data" skeleton={<FormSkeleton />}>
             {(settings) => <Body options={data} platform={settings} />}
@@ -42,14 +47,21 @@ function Body({ options, platform }: { options: DepositOptions; platform: Platfo
     return (
       <div className="flex max-w-[560px] flex-col gap-8">
         {waiting}
-        <Notice tone="info">{closed ?? 'The operator has not set a deposit address yet. Deposits are closed until then.'}</Notice>
+        <Notice tone="info">
+          {closed ?? 'The operator has not set a deposit address yet. Deposits are closed until then.'}
+        </Notice>
       </div>
     )
   }
   return (
     <div className="flex flex-col gap-8">
       {waiting ? <div className="max-w-[560px]">{waiting}</div> : null}
-      <DepositForm key={options.package_value} options={options} platform={platform} balance={member.data?.balance.available ?? null}>
+      <DepositForm
+        key={options.package_value}
+        options={options}
+        platform={platform}
+        balance={member.data?.balance.available ?? null}
+      >
         <DepositGuide />
         <DepositAddress address={address} sample={options.deposit_address_sample} />
       </DepositForm>

@@ -26,10 +26,17 @@ export function DepositReview({ amount, outcome, reference, file, onClose, onCon
         { label: 'Amount', value: <Money value={amount} className="font-semibold" /> },
         {
           label: 'Package',
-          value: same ? `${outcome.packageNow}, unchanged` : <Change from={outcome.packageNow} to={outcome.packageAfter} />,
+          value: same ? (
+            `${outcome.packageNow}, unchanged`
+          ) : (
+            <Change from={outcome.packageNow} to={outcome.packageAfter} />
+          ),
         },
         { label: 'Reference', value: <span className="font-mono break-all">{reference}</span> },
-        { label: 'Receipt', value: file ? <span className="break-all">{`${file.name}, ${formatBytes(file.size)}`}</span> : '' },
+        {
+          label: 'Receipt',
+          value: file ? <span className="break-all">{`${file.name}, ${formatBytes(file.size)}`}</span> : '',
+        },
       ]}
       warning="An administrator compares this with the transfer, usually within 24 hours. Until then you can cancel it."
       confirmLabel={`Submit ${formatMoney(amount)}`}

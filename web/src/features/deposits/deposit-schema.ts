@@ -16,7 +16,13 @@ export interface DepositValues {
   understood: boolean
 }
 
-export const emptyDeposit: DepositValues = { choice: '', typed: '', reference: '', receiptUrl: '', understood: false }
+export const emptyDeposit: DepositValues = {
+  choice: '',
+  typed: '',
+  reference: '',
+  receiptUrl: '',
+  understood: false,
+}
 
 /** The amount these answers stand for; null while there is none. */
 export function amountOf(values: Pick<DepositValues, 'choice' | 'typed'>): Decimal | null {
@@ -30,7 +36,12 @@ interface Limits {
   max_amount: Decimal
 }
 
-function typedProblem(typed: string, options: DepositOptions, packages: Package[], limits: Limits): string | null {
+function typedProblem(
+  typed: string,
+  options: DepositOptions,
+  packages: Package[],
+  limits: Limits,
+): string | null {
   const unread = amountProblem(typed)
   const amount = amountOf({ choice: otherAmount, typed })
   if (unread !== null || amount === null) return unread
@@ -44,7 +55,9 @@ function typedProblem(typed: string, options: DepositOptions, packages: Package[
 export function depositSchema(options: DepositOptions, packages: Package[], limits: Limits) {
   return z
     .object({
-      choice: z.string().min(1, options.other_amount_allowed ? 'Choose an upgrade or another amount' : 'Choose a package'),
+      choice: z
+        .string()
+        .min(1, options.other_amount_allowed ? 'Choose an upgrade or another amount' : 'Choose a package'),
       typed: z.string(),
       reference: z
         .string()

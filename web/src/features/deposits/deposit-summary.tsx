@@ -20,7 +20,8 @@ function named(packages: Package[], value: Decimal): Package | null {
 /** What the account would hold if this amount were approved; nulls while there is no usable amount. */
 export function outcomeOf(amount: Decimal | null, options: DepositOptions, packages: Package[]): Outcome {
   const present = named(packages, options.package_value)
-  const packageNow = present?.label ?? (toCents(options.package_value) > 0n ? formatMoney(options.package_value) : 'None')
+  const packageNow =
+    present?.label ?? (toCents(options.package_value) > 0n ? formatMoney(options.package_value) : 'None')
   const meaning = amount === null ? null : readAmount(amount, packages, options.package_value)
   if (amount === null || meaning === null || meaning.kind === 'refused') {
     return { packageNow, packageAfter: null, rateAfter: null, cashInAfter: null }
@@ -54,7 +55,10 @@ interface DepositSummaryProps {
 /** Beside the form from 1024 px: what this deposit does, what it leaves alone, where it goes. */
 export function DepositSummary({ amount, outcome, options, balance }: DepositSummaryProps) {
   return (
-    <aside aria-label="Summary" className="hidden w-80 shrink-0 flex-col gap-4 lg:sticky lg:top-22 lg:flex lg:self-start">
+    <aside
+      aria-label="Summary"
+      className="hidden w-80 shrink-0 flex-col gap-4 lg:sticky lg:top-22 lg:flex lg:self-start"
+    >
       <section aria-labelledby="this-deposit" className="card-box">
         <h2 id="this-deposit" className="text-section">
           This deposit
@@ -87,7 +91,9 @@ export function DepositSummary({ amount, outcome, options, balance }: DepositSum
       </section>
       {options.deposit_address ? (
         <section aria-label="Pay to" className="card-box">
-          <p className="text-compact text-muted-foreground">{options.deposit_address_sample ? 'Pay to, sample' : 'Pay to'}</p>
+          <p className="text-compact text-muted-foreground">
+            {options.deposit_address_sample ? 'Pay to, sample' : 'Pay to'}
+          </p>
           <Address
             value={options.deposit_address}
             short

@@ -18,7 +18,15 @@ interface PackageChoiceProps {
 }
 
 /** The packages a member may pay for now, as rows; then, with a package, any other amount. */
-export function PackageChoice({ options, value, onChange, describedBy, invalid, labelledBy, ref }: PackageChoiceProps) {
+export function PackageChoice({
+  options,
+  value,
+  onChange,
+  describedBy,
+  invalid,
+  labelledBy,
+  ref,
+}: PackageChoiceProps) {
   return (
     <RadioGroup
       ref={ref}

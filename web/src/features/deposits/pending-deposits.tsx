@@ -50,7 +50,10 @@ export function PendingDeposits({ pending }: { pending: PendingDeposit[] }) {
           title={`Cancel deposit of ${formatMoney(leaving.amount)}?`}
           facts={[
             { label: 'Amount', value: <Money value={leaving.amount} /> },
-            { label: 'Reference', value: <span className="font-mono break-all">{leaving.reference_number}</span> },
+            {
+              label: 'Reference',
+              value: <span className="font-mono break-all">{leaving.reference_number}</span>,
+            },
           ]}
           warning="Nobody reviews it then. USDT you have already sent is not sent back by this."
           confirmLabel="Cancel deposit"

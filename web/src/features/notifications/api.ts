@@ -29,7 +29,7 @@ const everyMinute = 60_000
 async function fetchNotifications(before: string | null, limit: number): Promise<NotificationPage> {
   const client = await memberClient()
   return unwrap(
-    await client.rpc('get_notifications', { p_before: before, p_limit: limit }),
+    await client.rpc('get_notifications', { p_before: before ?? undefined, p_limit: limit }),
   ) as unknown as NotificationPage
 }
 
@@ -62,7 +62,7 @@ export function useMarkRead() {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: async (ids: string[] | null) => {
-      const answer = await (await memberClient()).rpc('mark_notifications_read', { p_ids: ids })
+      const answer = await (await memberClient()).rpc('mark_notifications_read', { p_ids: ids ?? undefined })
       if (answer.error) unwrap(answer)
     },
     onMutate: async (ids) => {

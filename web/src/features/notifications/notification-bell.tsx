@@ -26,11 +26,18 @@ export function NotificationBell() {
         <Button variant="ghost" size="icon" aria-label={bellName(unread)} title={bellName(unread)}>
           <Bell aria-hidden />
           {unread > 0 ? (
-            <span className="absolute top-2.5 right-2.5 size-2.5 rounded-mark border-2 border-card bg-lantern" aria-hidden />
+            <span
+              className="absolute top-2.5 right-2.5 size-2.5 rounded-mark border-2 border-card bg-lantern"
+              aria-hidden
+            />
           ) : null}
         </Button>
       </PopoverTrigger>
-      <PopoverContent align="end" className="flex max-h-[min(32rem,80dvh)] w-96 flex-col p-0 text-body" aria-label="Notifications">
+      <PopoverContent
+        align="end"
+        className="flex max-h-[min(32rem,80dvh)] w-96 flex-col p-0 text-body"
+        aria-label="Notifications"
+      >
         <div className="flex min-h-12 items-center justify-between gap-4 border-b px-4">
           <h2 className="text-lead">Notifications</h2>
           {unread > 0 ? (

@@ -25,7 +25,10 @@ export function NotificationRow({ item, onOpen }: NotificationRowProps) {
   const unread = item.read_at === null
   return (
     <div className="flex gap-3 py-3">
-      <Icon className={cn('mt-0.5 size-5 stroke-[1.75] text-muted-foreground', unread && 'text-primary')} aria-hidden />
+      <Icon
+        className={cn('mt-0.5 size-5 stroke-[1.75] text-muted-foreground', unread && 'text-primary')}
+        aria-hidden
+      />
       <div className="min-w-0 grow">
         <div className="flex items-start justify-between gap-3">
           <p className={cn('min-w-0', unread && 'font-semibold')}>

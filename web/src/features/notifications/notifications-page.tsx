@@ -35,7 +35,11 @@ export function NotificationsPage() {
         skeleton={<Skeleton className="h-80 w-full max-w-[720px] rounded-card" />}
         isEmpty={() => items.length === 0}
         empty={
-          <EmptyState drawing="mooring" title="Nothing yet" text="Decisions about your money will appear here." />
+          <EmptyState
+            drawing="mooring"
+            title="Nothing yet"
+            text="Decisions about your money will appear here."
+          />
         }
       >
         {() => (

@@ -67,7 +67,10 @@ async function updateWallet({ userId, wallet, proof }: WalletChange): Promise<vo
     const { error } = await client.auth.signInWithPassword(proof)
     if (error) throw toRefusal(error)
   }
-  const { error, status } = await client.from('profiles').update({ trc20_wallet_address: wallet }).eq('user_id', userId)
+  const { error, status } = await client
+    .from('profiles')
+    .update({ trc20_wallet_address: wallet })
+    .eq('user_id', userId)
   if (error) throw toRefusal(error, status)
 }
 
@@ -89,7 +92,7 @@ export async function collectMyData(onProgress: (rows: number) => void): Promise
   let before: string | null = null
   do {
     const page: HistoryPage = unwrap(
-      await client.rpc('get_transaction_history', { p_before: before, p_limit: 100 }),
+      await client.rpc('get_transaction_history', { p_before: before ?? undefined, p_limit: 100 }),
     ) as unknown as HistoryPage
     transactions.push(...page.items)
     onProgress(transactions.length)
@@ -98,4 +101,3 @@ export async function collectMyData(onProgress: (rows: number) => void): Promise
   const notifications = unwrap(await client.rpc('get_notifications', { p_limit: 100 }))
   return { exported_at: new Date().toISOString(), account, transactions, notifications }
 }
-

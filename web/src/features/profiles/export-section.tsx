@@ -30,12 +30,16 @@ export function ExportSection() {
 
   return (
     <div className="flex flex-col items-start gap-3">
-      <p className="text-muted-foreground">Your account, every transaction and your newest notices, as a JSON file.</p>
+      <p className="text-muted-foreground">
+        Your account, every transaction and your newest notices, as a JSON file.
+      </p>
       <Button variant="outline" busy={rows !== null && `${rows} rows`} onClick={() => void run()}>
         <Download aria-hidden />
         Export my data
       </Button>
-      <div role="alert">{failed ? <ErrorLine>The export failed. Nothing was saved. Please try again.</ErrorLine> : null}</div>
+      <div role="alert">
+        {failed ? <ErrorLine>The export failed. Nothing was saved. Please try again.</ErrorLine> : null}
+      </div>
     </div>
   )
 }

@@ -44,7 +44,11 @@ export function ProfileForm({ profile }: { profile: MemberProfile }) {
       return
     }
     try {
-      const { confirm } = await update.mutateAsync({ ...changed, userId: profile.user_id, presentEmail: present })
+      const { confirm } = await update.mutateAsync({
+        ...changed,
+        userId: profile.user_id,
+        presentEmail: present,
+      })
       form.reset({ username: changed.username, email: present })
       toasts.success(
         'Profile updated successfully',
@@ -59,7 +63,11 @@ export function ProfileForm({ profile }: { profile: MemberProfile }) {
     if (hasCode(error, 'username_taken', 'invalid_username') && error instanceof Refusal) {
       form.setError('username', { message: error.message }, { shouldFocus: true })
     } else if (hasCode(error, 'email_exists', 'email_address_invalid', 'validation_failed')) {
-      form.setError('email', { message: 'Invalid email address or email already in use.' }, { shouldFocus: true })
+      form.setError(
+        'email',
+        { message: 'Invalid email address or email already in use.' },
+        { shouldFocus: true },
+      )
     } else {
       const text = 'Failed to update profile. Please try again.'
       form.setError('root', { message: errorText(error, text) })
@@ -88,7 +96,9 @@ export function ProfileForm({ profile }: { profile: MemberProfile }) {
       />
       <TextField form={form} name="email" label="Email" type="email" autoComplete="email" />
       {session.newEmail ? <Waiting newEmail={session.newEmail} oldEmail={present} /> : null}
-      {form.formState.errors.root?.message ? <ErrorLine>{form.formState.errors.root.message}</ErrorLine> : null}
+      {form.formState.errors.root?.message ? (
+        <ErrorLine>{form.formState.errors.root.message}</ErrorLine>
+      ) : null}
       <Button type="submit" className="self-start" busy={update.isPending && 'Saving...'}>
         Save profile
       </Button>

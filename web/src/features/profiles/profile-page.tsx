@@ -18,7 +18,12 @@ export function ProfilePage() {
   return (
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Profile" purpose="How you sign in, and what others see of you." />
-      <Region query={query} errorText="Failed to load profile data" loadingText="Loading profile" skeleton={<PageSkeleton />}>
+      <Region
+        query={query}
+        errorText="Failed to load profile data"
+        loadingText="Loading profile"
+        skeleton={<PageSkeleton />}
+      >
         {(member) => (
           <div className="flex flex-col gap-10 lg:flex-row lg:gap-16">
             <div className="flex w-full max-w-[560px] min-w-0 flex-col gap-8">
@@ -83,8 +88,8 @@ function Facts({ member }: { member: Member }) {
         <Row name="Member since">{formatDay(new Date(profile.created_at))}</Row>
       </dl>
       <p className="mt-3 text-compact text-muted-foreground">
-        Your sponsor and your place in the team never change. Members above and below you see your name and package, and
-        nothing else.
+        Your sponsor and your place in the team never change. Members above and below you see your name and
+        package, and nothing else.
       </p>
     </aside>
   )

@@ -55,16 +55,27 @@ export function WalletForm({ profile }: WalletFormProps) {
       await update.mutateAsync({ userId: profile.user_id, wallet: plain, proof })
       setPasswordAsked(false)
       form.reset({ wallet: plain, password: '' })
-      toasts.success('Wallet address saved', { money: true })
+      toasts.success('Profile updated successfully', { money: true })
     } catch (error) {
       if (hasCode(error, 'reauthentication_needed')) setPasswordAsked(true)
-      else if (hasCode(error, 'invalid_credentials')) form.setError('password', { message: 'This password is not right' }, { shouldFocus: true })
-      else form.setError('wallet', { message: errorText(error, 'The address could not be saved. Please try again.') }, { shouldFocus: true })
+      else if (hasCode(error, 'invalid_credentials'))
+        form.setError('password', { message: 'This password is not right' }, { shouldFocus: true })
+      else
+        form.setError(
+          'wallet',
+          { message: errorText(error, 'Failed to update profile. Please try again.') },
+          { shouldFocus: true },
+        )
     }
   }
 
   return (
-    <form noValidate aria-label="Wallet" className="flex flex-col gap-5" onSubmit={(event) => void form.handleSubmit(save)(event)}>
+    <form
+      noValidate
+      aria-label="Wallet"
+      className="flex flex-col gap-5"
+      onSubmit={(event) => void form.handleSubmit(save)(event)}
+    >
       <LeaveGuard when={form.formState.isDirty} />
       <Field
         label="TRC20 wallet address"
@@ -109,10 +120,13 @@ export function WalletForm({ profile }: WalletFormProps) {
           <PasswordField form={form} name="password" label="Your password" autoComplete="current-password" />
         </>
       ) : null}
-      {form.formState.errors.root?.message ? <ErrorLine>{form.formState.errors.root.message}</ErrorLine> : null}
+      {form.formState.errors.root?.message ? (
+        <ErrorLine>{form.formState.errors.root.message}</ErrorLine>
+      ) : null}
       {stored !== '' && typed !== stored ? (
         <p className="text-compact text-muted-foreground">
-          For 24 hours after a change withdrawals can be requested, but are not approved. You are told by email.
+          For 24 hours after a change withdrawals can be requested, but are not approved. You are told by
+          email.
         </p>
       ) : null}
       <Button type="submit" className="self-start" busy={update.isPending && 'Saving...'}>

@@ -17,7 +17,12 @@ async function changePassword({ email, current, next }: PasswordChange): Promise
   const { createClient } = await import('@supabase/supabase-js')
   const { supabaseUrl, supabaseKey } = readConfig()
   const proof = createClient(supabaseUrl, supabaseKey, {
-    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false, storageKey: 'password-proof' },
+    auth: {
+      persistSession: false,
+      autoRefreshToken: false,
+      detectSessionInUrl: false,
+      storageKey: 'password-proof',
+    },
   })
   const signedIn = await proof.auth.signInWithPassword({ email, password: current })
   if (signedIn.error) throw toRefusal(signedIn.error)
@@ -103,10 +108,16 @@ export function useAbandon() {
 
 export function useVerify() {
   const queries = useQueryClient()
-  return useMutation({ mutationFn: verify, onSuccess: () => queries.invalidateQueries({ queryKey: devicesKey }) })
+  return useMutation({
+    mutationFn: verify,
+    onSuccess: () => queries.invalidateQueries({ queryKey: devicesKey }),
+  })
 }
 
 export function useRemove() {
   const queries = useQueryClient()
-  return useMutation({ mutationFn: remove, onSuccess: () => queries.invalidateQueries({ queryKey: devicesKey }) })
+  return useMutation({
+    mutationFn: remove,
+    onSuccess: () => queries.invalidateQueries({ queryKey: devicesKey }),
+  })
 }

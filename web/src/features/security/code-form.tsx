@@ -31,7 +31,9 @@ export function CodeForm({ confirmLabel, destructive = false, onCode, onCancel }
     try {
       await onCode(code)
     } catch (error) {
-      setProblem(hasCode(error, 'mfa_verification_failed', 'mfa_challenge_expired') ? wrong : errorText(error, wrong))
+      setProblem(
+        hasCode(error, 'mfa_verification_failed', 'mfa_challenge_expired') ? wrong : errorText(error, wrong),
+      )
       setCode('')
     } finally {
       setBusy(false)

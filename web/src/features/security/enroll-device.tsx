@@ -64,8 +64,19 @@ function NameDevice({ taken, onNamed, onCancel }: NameDeviceProps) {
   }
 
   return (
-    <form noValidate aria-label="New device" className="flex flex-col gap-4" onSubmit={(event) => void form.handleSubmit(begin)(event)}>
-      <TextField form={form} name="name" label="Device name" hint="How you will recognise it, such as My phone." autoComplete="off" />
+    <form
+      noValidate
+      aria-label="New device"
+      className="flex flex-col gap-4"
+      onSubmit={(event) => void form.handleSubmit(begin)(event)}
+    >
+      <TextField
+        form={form}
+        name="name"
+        label="Device name"
+        hint="How you will recognise it, such as My phone."
+        autoComplete="off"
+      />
       <Notice tone="info">Setting up signs out your other devices.</Notice>
       <div className="flex flex-wrap gap-3">
         <Button type="submit" busy={enroll.isPending && 'Preparing...'}>
@@ -96,10 +107,18 @@ function Scan({ enrollment, onDone, onCancel }: ScanProps) {
         <div className="min-w-0 grow basis-56">
           <p className="text-compact text-muted-foreground">Secret</p>
           <p className="font-mono break-words">{groupedAddress(enrollment.secret)}</p>
-          <CopyButton text={enrollment.secret} what="secret" size="compact" className="mt-2" onFailed={() => setFailed(true)}>
+          <CopyButton
+            text={enrollment.secret}
+            what="secret"
+            size="compact"
+            className="mt-2"
+            onFailed={() => setFailed(true)}
+          >
             Copy secret
           </CopyButton>
-          {failed ? <ErrorLine className="mt-2">Copying did not work. Select the secret by hand.</ErrorLine> : null}
+          {failed ? (
+            <ErrorLine className="mt-2">Copying did not work. Select the secret by hand.</ErrorLine>
+          ) : null}
         </div>
       </div>
       <CodeForm
@@ -107,7 +126,9 @@ function Scan({ enrollment, onDone, onCancel }: ScanProps) {
         onCancel={onCancel}
         onCode={async (code) => {
           await verify.mutateAsync({ factorId: enrollment.id, code })
-          toasts.success('Two-step sign-in is on', { description: 'Add a second device: there are no recovery codes.' })
+          toasts.success('Two-step sign-in is on', {
+            description: 'Add a second device: there are no recovery codes.',
+          })
           onDone()
         }}
       />

@@ -36,12 +36,23 @@ export function PasswordForm() {
 
   const failure = form.formState.errors.root?.message
   return (
-    <form noValidate aria-label="Change password" className="flex flex-col gap-5" onSubmit={(event) => void form.handleSubmit(save)(event)}>
+    <form
+      noValidate
+      aria-label="Change password"
+      className="flex flex-col gap-5"
+      onSubmit={(event) => void form.handleSubmit(save)(event)}
+    >
       <ErrorSummary form={form} />
       {/* Lets a password manager know whose password this is. */}
       <input type="hidden" autoComplete="username" value={email ?? ''} readOnly />
       <PasswordField form={form} name="current" label="Current password" autoComplete="current-password" />
-      <PasswordField form={form} name="next" label="New password" hint="At least 6 characters." autoComplete="new-password" />
+      <PasswordField
+        form={form}
+        name="next"
+        label="New password"
+        hint="At least 6 characters."
+        autoComplete="new-password"
+      />
       <PasswordField form={form} name="again" label="Confirm new password" autoComplete="new-password" />
       {failure ? <ErrorLine>{failure}</ErrorLine> : null}
       <p className="text-compact text-muted-foreground">

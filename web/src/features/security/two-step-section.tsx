@@ -15,7 +15,12 @@ import { EnrollDevice } from './enroll-device'
 export function TwoStepSection() {
   const query = useQuery(devicesQuery)
   return (
-    <Region query={query} errorText="Your devices did not load." loadingText="Loading devices" skeleton={<Skeleton className="h-28 w-full" />}>
+    <Region
+      query={query}
+      errorText="Your devices did not load."
+      loadingText="Loading devices"
+      skeleton={<Skeleton className="h-28 w-full" />}
+    >
       {(devices) => <Devices devices={devices} />}
     </Region>
   )
@@ -58,12 +63,16 @@ function Devices({ devices }: { devices: Device[] }) {
                   Remove
                 </Button>
               </div>
-              {removing === device.id ? <RemoveDevice device={device} onDone={() => setRemoving(null)} /> : null}
+              {removing === device.id ? (
+                <RemoveDevice device={device} onDone={() => setRemoving(null)} />
+              ) : null}
             </li>
           ))}
         </ul>
       ) : null}
-      {devices.length === 1 ? <Notice tone="warning">Add a second device: there are no recovery codes.</Notice> : null}
+      {devices.length === 1 ? (
+        <Notice tone="warning">Add a second device: there are no recovery codes.</Notice>
+      ) : null}
       {adding ? (
         <EnrollDevice taken={devices.map((device) => device.name)} onDone={() => setAdding(false)} />
       ) : (

@@ -39,7 +39,9 @@ export interface PairingPage {
 export const pairingsQuery = infiniteQueryOptions({
   queryKey: [memberKey, 'pairings'],
   queryFn: async ({ pageParam }) =>
-    unwrap(await (await memberClient()).rpc('get_pairings', { p_after: pageParam, p_limit: 50 })) as unknown as PairingPage,
+    unwrap(
+      await (await memberClient()).rpc('get_pairings', { p_after: pageParam, p_limit: 50 }),
+    ) as unknown as PairingPage,
   initialPageParam: 0,
   getNextPageParam: (last) => last.next,
 })
@@ -59,7 +61,8 @@ export interface NetworkSummary {
 
 export const networkQuery = queryOptions({
   queryKey: [memberKey, 'network'],
-  queryFn: async () => unwrap(await (await memberClient()).rpc('get_network_summary')) as unknown as NetworkSummary,
+  queryFn: async () =>
+    unwrap(await (await memberClient()).rpc('get_network_summary')) as unknown as NetworkSummary,
 })
 
 export interface TeamGrowth {
@@ -72,7 +75,10 @@ export interface TeamGrowth {
 export function growthQuery(range: ChartRange) {
   return queryOptions({
     queryKey: [memberKey, 'team-growth', range],
-    queryFn: async () => unwrap(await (await memberClient()).rpc('get_team_growth', { p_range: range })) as unknown as TeamGrowth,
+    queryFn: async () =>
+      unwrap(
+        await (await memberClient()).rpc('get_team_growth', { p_range: range }),
+      ) as unknown as TeamGrowth,
   })
 }
 
@@ -119,7 +125,9 @@ export function treeQuery(root: string | null, after: number) {
     queryKey: [memberKey, 'tree', root, after],
     queryFn: async () =>
       unwrap(
-        await (await memberClient()).rpc('get_team_tree', { p_root: root, p_after: after, p_limit: treePageSize }),
+        await (
+          await memberClient()
+        ).rpc('get_team_tree', { p_root: root ?? undefined, p_after: after, p_limit: treePageSize }),
       ) as unknown as TreePage,
   })
 }

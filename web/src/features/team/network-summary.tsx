@@ -40,7 +40,13 @@ export function NetworkSummary() {
 }
 
 function Figures({ summary }: { summary: Summary }) {
-  const { member_count: members, team_count: team, total_packages: packages, total_user: earned, as_of: asOf } = summary
+  const {
+    member_count: members,
+    team_count: team,
+    total_packages: packages,
+    total_user: earned,
+    as_of: asOf,
+  } = summary
   return (
     <div className="grid gap-3 md:grid-cols-3 md:gap-4">
       <Figure
@@ -48,14 +54,22 @@ function Figures({ summary }: { summary: Summary }) {
         label="Members"
         value={members.toLocaleString('en-US')}
         note="You and everyone below you"
-        explain={{ text: 'You, your direct referrals, theirs, and so on.', formula: `1 + ${team.toLocaleString('en-US')} below you`, asOf }}
+        explain={{
+          text: 'You, your direct referrals, theirs, and so on.',
+          formula: `1 + ${team.toLocaleString('en-US')} below you`,
+          asOf,
+        }}
       />
       <Figure
         className="card-box"
         label="Network packages"
         value={<Money value={packages} />}
         note="Effective packages of all members"
-        explain={{ text: 'The packages of all these members added up.', formula: `${members} members, together ${formatMoney(packages)}`, asOf }}
+        explain={{
+          text: 'The packages of all these members added up.',
+          formula: `${members} members, together ${formatMoney(packages)}`,
+          asOf,
+        }}
       />
       <Figure
         className="card-box"
@@ -73,7 +87,13 @@ function Figures({ summary }: { summary: Summary }) {
 }
 
 function Distribution({ summary }: { summary: Summary }) {
-  const { total_packages: packages, total_user: earned, total_company_profit: profit, profit_percentage: percent, as_of: asOf } = summary
+  const {
+    total_packages: packages,
+    total_user: earned,
+    total_company_profit: profit,
+    profit_percentage: percent,
+    as_of: asOf,
+  } = summary
   const rows = [
     { name: 'Referral bonuses', amount: summary.total_referral },
     { name: 'Pairing bonuses', amount: summary.total_pairing },

@@ -7,12 +7,14 @@ import { Badge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
+import { useMedia } from '@/lib/use-media'
 import { pairingsQuery, type PairChild, type Pairing, type PairingPage } from './api'
 import { nameOf } from './names'
 
 /** Pairs in order, each with its state; totals of the paying ones come from the server. */
 export function PairingTable() {
   const query = useInfiniteQuery(pairingsQuery)
+  const wide = useMedia('(min-width: 768px)')
   return (
     <Region
       query={query as UseQueryResult<typeof query.data & object>}
@@ -34,8 +36,11 @@ export function PairingTable() {
         return (
           <>
             <div className="card-box">
-              <Pairs pairs={pairs} totals={latest?.totals} />
-              <Cards pairs={pairs} totals={latest?.totals} />
+              {wide ? (
+                <Pairs pairs={pairs} totals={latest?.totals} />
+              ) : (
+                <Cards pairs={pairs} totals={latest?.totals} />
+              )}
               {query.hasNextPage ? (
                 <Button
                   variant="outline"
@@ -79,65 +84,63 @@ interface PairsProps {
 
 function Pairs({ pairs, totals }: PairsProps) {
   return (
-    <div className="hidden md:block">
-      <Table>
-        <thead>
-          <tr>
-            <TableHead>Pair</TableHead>
-            <TableHead>Left child</TableHead>
-            <TableHead>Right child</TableHead>
-            <TableHead data-align="right">Pair volume</TableHead>
-            <TableHead data-align="right">Rate</TableHead>
-            <TableHead data-align="right">Your bonus</TableHead>
-            <TableHead className="pl-6">State</TableHead>
-          </tr>
-        </thead>
-        <tbody>
-          {pairs.map((pair) => (
-            <TableRow key={pair.pair_number}>
-              <TableCell className="tabular font-semibold">{pair.pair_number}</TableCell>
-              <TableCell>
-                <Child child={pair.left_child} />
-              </TableCell>
-              <TableCell>
-                <Child child={pair.right_child} />
-              </TableCell>
-              <TableCell data-align="right">
-                <Money value={pair.pair_volume} />
-              </TableCell>
-              <TableCell data-align="right" className="text-muted-foreground">
-                <Percent value={pair.rate} />
-              </TableCell>
-              <TableCell data-align="right" className="font-semibold">
-                <Money value={pair.user_bonus} />
-              </TableCell>
-              <TableCell className="pl-6">
-                <StateBadge pair={pair} />
-              </TableCell>
-            </TableRow>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr className="border-t font-semibold">
-            <TableCell colSpan={3}>Total of paying pairs</TableCell>
-            <TableCell data-align="right">
-              <Money value={totals?.total_volume} />
+    <Table>
+      <thead>
+        <tr>
+          <TableHead>Pair</TableHead>
+          <TableHead>Left child</TableHead>
+          <TableHead>Right child</TableHead>
+          <TableHead data-align="right">Pair volume</TableHead>
+          <TableHead data-align="right">Rate</TableHead>
+          <TableHead data-align="right">Your bonus</TableHead>
+          <TableHead className="pl-6">State</TableHead>
+        </tr>
+      </thead>
+      <tbody>
+        {pairs.map((pair) => (
+          <TableRow key={pair.pair_number}>
+            <TableCell className="tabular font-semibold">{pair.pair_number}</TableCell>
+            <TableCell>
+              <Child child={pair.left_child} />
             </TableCell>
-            <TableCell />
-            <TableCell data-align="right">
-              <Money value={totals?.total_user_bonus} />
+            <TableCell>
+              <Child child={pair.right_child} />
             </TableCell>
-            <TableCell />
-          </tr>
-        </tfoot>
-      </Table>
-    </div>
+            <TableCell data-align="right">
+              <Money value={pair.pair_volume} />
+            </TableCell>
+            <TableCell data-align="right" className="text-muted-foreground">
+              <Percent value={pair.rate} />
+            </TableCell>
+            <TableCell data-align="right" className="font-semibold">
+              <Money value={pair.user_bonus} />
+            </TableCell>
+            <TableCell className="pl-6">
+              <StateBadge pair={pair} />
+            </TableCell>
+          </TableRow>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr className="border-t font-semibold">
+          <TableCell colSpan={3}>Total of paying pairs</TableCell>
+          <TableCell data-align="right">
+            <Money value={totals?.total_volume} />
+          </TableCell>
+          <TableCell />
+          <TableCell data-align="right">
+            <Money value={totals?.total_user_bonus} />
+          </TableCell>
+          <TableCell />
+        </tr>
+      </tfoot>
+    </Table>
   )
 }
 
 function Cards({ pairs, totals }: PairsProps) {
   return (
-    <ul className="divide-y md:hidden">
+    <ul className="divide-y">
       {pairs.map((pair) => (
         <li key={pair.pair_number} className="flex flex-col gap-1.5 py-3 first:pt-0">
           <div className="flex items-center justify-between gap-4 font-semibold">
@@ -180,8 +183,8 @@ function WaitingNote({ pairs }: { pairs: Pairing[] }) {
   return (
     <p className="mt-3 flex max-w-none items-start gap-2 text-compact text-muted-foreground">
       <Info className="mt-0.5 size-4" aria-hidden />
-      Pair {waiting.pair_number} is waiting: {name} has not funded a package. Positions never change, so the pair counts
-      once {name} does.
+      Pair {waiting.pair_number} is waiting: {name} has not funded a package. Positions never change, so the
+      pair counts once {name} does.
     </p>
   )
 }

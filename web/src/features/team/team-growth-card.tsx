@@ -44,7 +44,11 @@ function Card({ growth, range, onRange }: CardProps) {
       onRange={onRange}
       table={{
         head: ['Until', 'Team', 'Funded'],
-        rows: growth.points.map((point) => [barName(point.start, growth.bucket), point.members, point.funded]),
+        rows: growth.points.map((point) => [
+          barName(point.start, growth.bucket),
+          point.members,
+          point.funded,
+        ]),
       }}
     >
       <div className="h-60">

@@ -20,7 +20,14 @@ export default function TeamGrowthLines({ growth }: { growth: TeamGrowth }) {
           tick={tick}
           minTickGap={24}
         />
-        <YAxis width="auto" allowDecimals={false} tickLine={false} axisLine={false} tick={tick} domain={[0, 'auto']} />
+        <YAxis
+          width="auto"
+          allowDecimals={false}
+          tickLine={false}
+          axisLine={false}
+          tick={tick}
+          domain={[0, 'auto']}
+        />
         <Tooltip
           cursor={{ stroke: 'var(--input)' }}
           content={({ active, payload }) => {

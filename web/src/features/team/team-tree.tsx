@@ -8,6 +8,7 @@ import { RiskLine } from '@/components/risk-line'
 import { Skeleton } from '@/components/ui/skeleton'
 import { referralLink } from '@/lib/referral-link'
 import { toasts } from '@/lib/toast-queue'
+import { useMedia } from '@/lib/use-media'
 import type { PathStep, TreeNode } from './api'
 import { fullNameOf, nameOf } from './names'
 import { TreeDetails } from './tree-details'
@@ -39,7 +40,14 @@ function useRoot(): [string | null, (id: string | null) => void] {
 export function TeamTree({ selfId }: { selfId: string }) {
   const [root, setRoot] = useRoot()
   const shown = root === selfId ? null : root
-  return <Tree key={shown ?? 'self'} root={shown} selfId={selfId} onRoot={(id) => setRoot(id === selfId ? null : id)} />
+  return (
+    <Tree
+      key={shown ?? 'self'}
+      root={shown}
+      selfId={selfId}
+      onRoot={(id) => setRoot(id === selfId ? null : id)}
+    />
+  )
 }
 
 interface TreeProps {
@@ -50,6 +58,7 @@ interface TreeProps {
 
 function Tree({ root, selfId, onRoot }: TreeProps) {
   const { top, rows, toggle, showMore } = useTree(root)
+  const wide = useMedia('(min-width: 768px)')
   const [details, setDetails] = useState<MemberRow | null>(null)
 
   function toggleRow(row: MemberRow) {
@@ -79,7 +88,7 @@ function Tree({ root, selfId, onRoot }: TreeProps) {
           return (
             <>
               {data.path.length > 1 ? <Breadcrumb path={data.path} onRoot={onRoot} /> : null}
-              <div className="hidden md:block">
+              {wide ? (
                 <TreeGrid
                   label={label}
                   rows={rows}
@@ -88,10 +97,15 @@ function Tree({ root, selfId, onRoot }: TreeProps) {
                   onOpen={setDetails}
                   onMore={(row) => showMore(row.parent)}
                 />
-              </div>
-              <div className="md:hidden">
-                <TreeLevels label={label} rows={rows} onEnter={onRoot} onOpen={setDetails} onMore={(row) => showMore(row.parent)} />
-              </div>
+              ) : (
+                <TreeLevels
+                  label={label}
+                  rows={rows}
+                  onEnter={onRoot}
+                  onOpen={setDetails}
+                  onMore={(row) => showMore(row.parent)}
+                />
+              )}
             </>
           )
         }}
@@ -132,7 +146,11 @@ function Breadcrumb({ path, onRoot }: { path: PathStep[]; onRoot: (id: string | 
                 {fullNameOf(step)}
               </span>
             ) : (
-              <button type="button" className="text-link min-h-6 pointer-coarse:min-h-11" onClick={() => onRoot(step.id)}>
+              <button
+                type="button"
+                className="text-link min-h-6 pointer-coarse:min-h-11"
+                onClick={() => onRoot(step.id)}
+              >
                 {fullNameOf(step)}
               </button>
             )}

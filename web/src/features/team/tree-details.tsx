@@ -23,7 +23,13 @@ export function TreeDetails({ row, onClose, onRoot }: TreeDetailsProps) {
     { label: 'Direct referrals', value: node.direct_referrals.toLocaleString('en-US') },
     { label: 'Joined', value: <Timestamp value={node.created_at} exact /> },
   ]
-  if (child) facts.splice(1, 0, { label: 'Position', value: child.position }, { label: 'Pair', value: describePair(child) })
+  if (child)
+    facts.splice(
+      1,
+      0,
+      { label: 'Position', value: child.position },
+      { label: 'Pair', value: describePair(child) },
+    )
   return (
     <Sheet open onOpenChange={(open) => !open && onClose()}>
       <SheetContent

@@ -41,7 +41,8 @@ export function TreeGrid({ label, rows, selfId, onToggle, onOpen, onMore }: Tree
     if (!target) return
     const row = body.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(target.key)}"]`)
     if (!row) return
-    const element = target.cell === null ? row : row.querySelector<HTMLElement>(`[data-cell="${target.cell}"]`)
+    const element =
+      target.cell === null ? row : row.querySelector<HTMLElement>(`[data-cell="${target.cell}"]`)
     element?.focus({ preventScroll: true })
     element?.scrollIntoView({ block: 'nearest' })
     wanted.current = null
@@ -103,9 +104,17 @@ export function TreeGrid({ label, rows, selfId, onToggle, onOpen, onMore }: Tree
         onKeyDown={onKeyDown}
       >
         <div role="rowgroup">
-          <div role="row" aria-rowindex={1} className={cn(grid, 'border-b pb-2.5 text-compact font-medium text-muted-foreground')}>
+          <div
+            role="row"
+            aria-rowindex={1}
+            className={cn(grid, 'border-b pb-2.5 text-compact font-medium text-muted-foreground')}
+          >
             {columns.map((name, index) => (
-              <div key={name} role="columnheader" className={cn('px-2', index === 0 && 'pl-0', [1, 3, 5, 6].includes(index) && 'text-right')}>
+              <div
+                key={name}
+                role="columnheader"
+                className={cn('px-2', index === 0 && 'pl-0', [1, 3, 5, 6].includes(index) && 'text-right')}
+              >
                 {name}
               </div>
             ))}

@@ -36,7 +36,12 @@ export function Gutter({ brackets }: { brackets: Bracket[] }) {
     <span
       key={level}
       aria-hidden
-      className={cn('pointer-events-none absolute w-3', strokes[state], parts[part], part === 'through' && 'w-0')}
+      className={cn(
+        'pointer-events-none absolute w-3',
+        strokes[state],
+        parts[part],
+        part === 'through' && 'w-0',
+      )}
       style={{ left: gutterOf(level) }}
     />
   ))
@@ -55,7 +60,11 @@ export function TreeLegend() {
         <li key={state} className="flex items-center gap-2">
           <span
             aria-hidden
-            className={cn('h-3.5 w-2.5 border-t-2 border-l-2', state !== 'open' && 'border-b-2', strokes[state])}
+            className={cn(
+              'h-3.5 w-2.5 border-t-2 border-l-2',
+              state !== 'open' && 'border-b-2',
+              strokes[state],
+            )}
           />
           {text}
         </li>

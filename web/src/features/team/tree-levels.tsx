@@ -35,7 +35,9 @@ export function TreeLevels({ label, rows, onEnter, onOpen, onMore }: TreeLevelsP
     <ul aria-label={label} className="flex flex-col gap-3">
       {[...pairs].map(([number, members]) => (
         <li key={number} className="card-box">
-          <p className="text-compact text-muted-foreground">{members[0]?.child ? describePair(members[0].child) : ''}</p>
+          <p className="text-compact text-muted-foreground">
+            {members[0]?.child ? describePair(members[0].child) : ''}
+          </p>
           <ul className={cn('mt-2 border-l-2 pl-3', edges[members[0]?.child?.pair_state ?? 'open'])}>
             {members.map((row) => (
               <Person key={row.key} row={row} onEnter={onEnter} onOpen={onOpen} />
@@ -45,7 +47,12 @@ export function TreeLevels({ label, rows, onEnter, onOpen, onMore }: TreeLevelsP
       ))}
       {more ? (
         <li>
-          <Button variant="outline" className="w-full" busy={more.loading && 'Loading'} onClick={() => onMore(more)}>
+          <Button
+            variant="outline"
+            className="w-full"
+            busy={more.loading && 'Loading'}
+            onClick={() => onMore(more)}
+          >
             Show 50 more of {more.total.toLocaleString('en-US')}
           </Button>
         </li>

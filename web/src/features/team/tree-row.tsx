@@ -9,8 +9,17 @@ import { fullNameOf, nameOf } from './names'
 import { Gutter, insetOf } from './tree-gutter'
 import { describePair, type MemberRow, type MoreRow, type TreeRow } from './tree-rows'
 
-export const columns = ['Name', 'Position', 'Pair', 'Package', 'Funded', 'Direct referrals', 'Joined'] as const
-export const grid = 'grid grid-cols-[minmax(280px,1fr)_72px_minmax(168px,200px)_112px_124px_124px_112px] items-center'
+export const columns = [
+  'Name',
+  'Position',
+  'Pair',
+  'Package',
+  'Funded',
+  'Direct referrals',
+  'Joined',
+] as const
+export const grid =
+  'grid grid-cols-[minmax(280px,1fr)_72px_minmax(168px,200px)_112px_124px_124px_112px] items-center'
 
 /** Where the keyboard stands: a row, and in it a cell once Right went in. */
 export interface Spot {
@@ -44,12 +53,22 @@ export function TreeGridRow(props: RowProps) {
     tabIndex: here && spot.cell === null ? 0 : -1,
     style,
     ref: measure,
-    onFocus: (event: React.FocusEvent) => event.target === event.currentTarget && onFocus({ key: row.key, cell: null }),
-    className: cn(grid, 'absolute inset-x-0 min-h-14 bg-card -outline-offset-2 hover:bg-muted', !last && 'border-b'),
+    onFocus: (event: React.FocusEvent) =>
+      event.target === event.currentTarget && onFocus({ key: row.key, cell: null }),
+    className: cn(
+      grid,
+      'absolute inset-x-0 min-h-14 bg-card -outline-offset-2 hover:bg-muted',
+      !last && 'border-b',
+    ),
   } as const
   if (row.kind === 'more') return <More {...props} row={row} shared={shared} />
   return (
-    <div {...shared} aria-expanded={row.expanded ?? undefined} aria-posinset={row.place} aria-setsize={row.siblings}>
+    <div
+      {...shared}
+      aria-expanded={row.expanded ?? undefined}
+      aria-posinset={row.place}
+      aria-setsize={row.siblings}
+    >
       <Cells {...props} row={row} />
     </div>
   )
@@ -60,7 +79,11 @@ type Shared = React.ComponentProps<'div'>
 function More({ row, onMore, shared }: RowProps & { row: MoreRow; shared: Shared }) {
   return (
     <div {...shared}>
-      <div role="gridcell" aria-colspan={columns.length} className="relative col-span-7 flex min-h-14 items-center">
+      <div
+        role="gridcell"
+        aria-colspan={columns.length}
+        className="relative col-span-7 flex min-h-14 items-center"
+      >
         <Gutter brackets={row.brackets} />
         <span style={{ paddingLeft: insetOf(row.level) }}>
           {row.loading ? (
@@ -81,7 +104,11 @@ function More({ row, onMore, shared }: RowProps & { row: MoreRow; shared: Shared
 function Cells({ row, spot, self, onFocus, onToggle, onOpen }: RowProps & { row: MemberRow }) {
   const { node, child } = row
   const cells: ReactNode[] = [
-    <span key="name" className="relative flex min-h-14 min-w-0 items-center" style={{ paddingLeft: insetOf(row.level) }}>
+    <span
+      key="name"
+      className="relative flex min-h-14 min-w-0 items-center"
+      style={{ paddingLeft: insetOf(row.level) }}
+    >
       <Gutter brackets={row.brackets} />
       <Toggle row={row} onToggle={onToggle} />
       <button type="button" tabIndex={-1} className="min-w-0 truncate text-left" onClick={() => onOpen(row)}>
@@ -118,7 +145,12 @@ function Cells({ row, spot, self, onFocus, onToggle, onOpen }: RowProps & { row:
         data-cell={index}
         tabIndex={here ? 0 : -1}
         onFocus={(event) => event.target === event.currentTarget && onFocus({ key: row.key, cell: index })}
-        className={cn('min-w-0 rounded-mark px-2', index === 0 && 'pl-0', right.includes(index) && 'tabular text-right', index === 6 && 'text-muted-foreground')}
+        className={cn(
+          'min-w-0 rounded-mark px-2',
+          index === 0 && 'pl-0',
+          right.includes(index) && 'tabular text-right',
+          index === 6 && 'text-muted-foreground',
+        )}
       >
         {cell}
       </div>

@@ -46,7 +46,15 @@ describe('flattenTree', () => {
   })
 
   it('ends a branch with a row that loads more, and keeps the full count', () => {
-    const rows = flattenTree(root, new Map([['mara', { ...branch(child('a', 1, 'blocked'), child('b', 2, 'blocked')), total: 22_909, more: true }]]))
+    const rows = flattenTree(
+      root,
+      new Map([
+        [
+          'mara',
+          { ...branch(child('a', 1, 'blocked'), child('b', 2, 'blocked')), total: 22_909, more: true },
+        ],
+      ]),
+    )
     expect(rows.at(-1)).toMatchObject({ kind: 'more', parent: 'mara', total: 22_909 })
     expect(rows[1]).toMatchObject({ place: 1, siblings: 22_909 })
   })

@@ -62,7 +62,13 @@ export function flattenTree(root: TreeNode, branches: Map<string, Branch>): Tree
   return rows
 }
 
-function addChildren(rows: TreeRow[], parent: string, level: number, above: Bracket[], branches: Map<string, Branch>) {
+function addChildren(
+  rows: TreeRow[],
+  parent: string,
+  level: number,
+  above: Bracket[],
+  branches: Map<string, Branch>,
+) {
   const branch = branches.get(parent)
   if (!branch) return
   branch.items.forEach((child, index) => {
@@ -82,11 +88,20 @@ function addChildren(rows: TreeRow[], parent: string, level: number, above: Brac
       expanded: child.direct_referrals > 0 ? branches.has(child.id) : null,
     })
     // Below an open left child its bracket runs on to the partner.
-    const through: Bracket[] = isLeft && hasPartner ? [...above, { level, part: 'through', state: child.pair_state }] : above
+    const through: Bracket[] =
+      isLeft && hasPartner ? [...above, { level, part: 'through', state: child.pair_state }] : above
     addChildren(rows, child.id, level + 1, through, branches)
   })
   if (branch.more || branch.loading) {
-    rows.push({ kind: 'more', key: `${parent}-more`, level, brackets: above, parent, loading: branch.loading, total: branch.total })
+    rows.push({
+      kind: 'more',
+      key: `${parent}-more`,
+      level,
+      brackets: above,
+      parent,
+      loading: branch.loading,
+      total: branch.total,
+    })
   }
 }
 

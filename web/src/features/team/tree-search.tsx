@@ -26,7 +26,10 @@ export function TreeSearch({ onFind }: { onFind: (id: string) => void }) {
       <label htmlFor={id} className="sr-only">
         Search your team
       </label>
-      <Search className="pointer-events-none absolute top-3.5 left-3 size-4 text-muted-foreground" aria-hidden />
+      <Search
+        className="pointer-events-none absolute top-3.5 left-3 size-4 text-muted-foreground"
+        aria-hidden
+      />
       <Input
         id={id}
         type="search"
@@ -39,8 +42,15 @@ export function TreeSearch({ onFind }: { onFind: (id: string) => void }) {
       />
       {shown ? (
         <div className="absolute inset-x-0 top-full z-10 mt-1 rounded-control border bg-popover p-1 shadow-popover">
-          <p role="status" className={found.data?.length ? 'sr-only' : 'px-3 py-2 text-compact text-muted-foreground'}>
-            {found.isError ? 'The search failed. Try again.' : found.data ? `${found.data.length} found` : 'Searching'}
+          <p
+            role="status"
+            className={found.data?.length ? 'sr-only' : 'px-3 py-2 text-compact text-muted-foreground'}
+          >
+            {found.isError
+              ? 'The search failed. Try again.'
+              : found.data
+                ? `${found.data.length} found`
+                : 'Searching'}
           </p>
           <ul>
             {found.data?.map((member) => (

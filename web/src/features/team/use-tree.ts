@@ -25,7 +25,12 @@ function branchesOf(wanted: PageOf[], loaded: (TreePage | undefined)[]): Map<str
     branches.set(
       parent,
       page
-        ? { items: [...before.items, ...page.items], total: page.total, more: page.next !== null, loading: false }
+        ? {
+            items: [...before.items, ...page.items],
+            total: page.total,
+            more: page.next !== null,
+            loading: false,
+          }
         : { ...before, more: false, loading: true },
     )
   })

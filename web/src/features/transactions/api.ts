@@ -17,15 +17,19 @@ export interface HistoryPage {
   next: string | null
 }
 
-async function fetchHistory(filters: HistoryFilters, before: string | null, limit: number): Promise<HistoryPage> {
+async function fetchHistory(
+  filters: HistoryFilters,
+  before: string | null,
+  limit: number,
+): Promise<HistoryPage> {
   const client = await memberClient()
   return unwrap(
     await client.rpc('get_transaction_history', {
-      p_type: filters.type || null,
-      p_status: filters.status || null,
-      p_from: filters.from || null,
-      p_to: filters.to || null,
-      p_before: before,
+      p_type: filters.type || undefined,
+      p_status: filters.status || undefined,
+      p_from: filters.from || undefined,
+      p_to: filters.to || undefined,
+      p_before: before ?? undefined,
       p_limit: limit,
     }),
   ) as unknown as HistoryPage
@@ -42,7 +46,10 @@ export function historyQuery(filters: HistoryFilters) {
 }
 
 /** Every row the filters leave, page by page, for a file. */
-export async function collectHistory(filters: HistoryFilters, onProgress: (rows: number) => void): Promise<HistoryItem[]> {
+export async function collectHistory(
+  filters: HistoryFilters,
+  onProgress: (rows: number) => void,
+): Promise<HistoryItem[]> {
   const items: HistoryItem[] = []
   let before: string | null = null
   do {

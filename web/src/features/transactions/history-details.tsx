@@ -20,7 +20,8 @@ export function provenance(item: HistoryItem): string | null {
   const base = `${formatPercent(item.rate)} of ${formatMoney(item.volume)}`
   if (item.pair_number === null) return item.counterparty ? `${base}, package of ${item.counterparty}` : base
   const names = item.pair_names ? `: ${pairNames(item.pair_names)}` : ''
-  const owner = item.transaction_type === 'override bonus' && item.counterparty ? ` of ${item.counterparty}` : ''
+  const owner =
+    item.transaction_type === 'override bonus' && item.counterparty ? ` of ${item.counterparty}` : ''
   return `${base}, pair ${item.pair_number}${owner}${names}`
 }
 
@@ -28,7 +29,10 @@ function factsOf(item: HistoryItem): Fact[] {
   const facts: Fact[] = [
     { label: 'Amount', value: <Money value={item.amount} signed className="font-semibold" /> },
     { label: 'Status', value: <StatusBadge status={item.status} /> },
-    { label: item.source === 'bonus' ? 'Credited' : 'Requested', value: <Timestamp value={item.created_at} exact /> },
+    {
+      label: item.source === 'bonus' ? 'Credited' : 'Requested',
+      value: <Timestamp value={item.created_at} exact />,
+    },
   ]
   const add = (label: string, value: ReactNode) => facts.push({ label, value })
   if (item.decided_at) add('Decided', <Timestamp value={item.decided_at} exact />)
@@ -37,7 +41,8 @@ function factsOf(item: HistoryItem): Fact[] {
   if (item.reentry !== null) add('Re-entry', <Reentry value={item.reentry} />)
   if (item.reference) add('Reference', <LongText text={item.reference} what="reference" />)
   if (item.wallet_address) add('Paid to', <Address value={item.wallet_address} copy />)
-  if (item.payout_reference) add('Payout reference', <LongText text={item.payout_reference} what="payout reference" />)
+  if (item.payout_reference)
+    add('Payout reference', <LongText text={item.payout_reference} what="payout reference" />)
   return facts
 }
 
@@ -104,7 +109,9 @@ export function HistoryDetails({ item, onClose }: HistoryDetailsProps) {
             {reason}
           </Notice>
         ) : null}
-        {item.status !== 'rejected' && item.admin_notes ? <Notice tone="info">{item.admin_notes}</Notice> : null}
+        {item.status !== 'rejected' && item.admin_notes ? (
+          <Notice tone="info">{item.admin_notes}</Notice>
+        ) : null}
         <Facts facts={factsOf(item)} />
         <ReviewDialog
           open={cancelling}

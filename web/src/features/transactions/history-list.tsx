@@ -7,6 +7,7 @@ import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
 import type { HistoryItem } from '@/lib/member'
 import { formatMoney } from '@/lib/money'
 import { movementTitle } from '@/lib/movement'
+import { useMedia } from '@/lib/use-media'
 
 interface HistoryListProps {
   items: HistoryItem[]
@@ -19,17 +20,14 @@ export function itemKey(item: HistoryItem): string {
 
 /** A table from 768 px, cards below; each row opens its details. */
 export function HistoryList({ items, onOpen }: HistoryListProps) {
+  const wide = useMedia('(min-width: 768px)')
+  if (wide) return <Rows items={items} onOpen={onOpen} />
   return (
-    <>
-      <div className="hidden md:block">
-        <Rows items={items} onOpen={onOpen} />
-      </div>
-      <ul className="divide-y md:hidden">
-        {items.map((item) => (
-          <Card key={itemKey(item)} item={item} onOpen={onOpen} />
-        ))}
-      </ul>
-    </>
+    <ul aria-label="Transactions" className="divide-y">
+      {items.map((item) => (
+        <Card key={itemKey(item)} item={item} onOpen={onOpen} />
+      ))}
+    </ul>
   )
 }
 

@@ -60,7 +60,14 @@ function Day({ label, value, min, max, onChange }: DayProps) {
       <Label htmlFor={id} className="text-compact">
         {label}
       </Label>
-      <Input id={id} type="date" value={value} min={min} max={max} onChange={(event) => onChange(event.target.value)} />
+      <Input
+        id={id}
+        type="date"
+        value={value}
+        min={min}
+        max={max}
+        onChange={(event) => onChange(event.target.value)}
+      />
     </div>
   )
 }
@@ -70,10 +77,32 @@ export function HistoryToolbar({ table }: { table: ReturnType<typeof useHistoryF
   const { filters, filtered, set, clear } = table
   return (
     <div role="search" aria-label="Filter transactions" className="flex flex-wrap items-end gap-3">
-      <Choice label="Type" all="All Types" value={filters.type} options={types} onChange={(value) => set('type', value)} />
-      <Choice label="Status" all="All Status" value={filters.status} options={statuses} onChange={(value) => set('status', value)} />
-      <Day label="From" value={filters.from} max={filters.to || undefined} onChange={(value) => set('from', value)} />
-      <Day label="To" value={filters.to} min={filters.from || undefined} onChange={(value) => set('to', value)} />
+      <Choice
+        label="Type"
+        all="All Types"
+        value={filters.type}
+        options={types}
+        onChange={(value) => set('type', value)}
+      />
+      <Choice
+        label="Status"
+        all="All Status"
+        value={filters.status}
+        options={statuses}
+        onChange={(value) => set('status', value)}
+      />
+      <Day
+        label="From"
+        value={filters.from}
+        max={filters.to || undefined}
+        onChange={(value) => set('from', value)}
+      />
+      <Day
+        label="To"
+        value={filters.to}
+        min={filters.from || undefined}
+        onChange={(value) => set('to', value)}
+      />
       {filtered ? (
         <Button variant="ghost" onClick={clear}>
           <X aria-hidden />
@@ -112,7 +141,11 @@ function ExportCsv({ filters }: { filters: HistoryFilters }) {
     setRows(0)
     try {
       const items = await collectHistory(filters, setRows)
-      saveText(toCsv(head, items.map(line)), `transactions-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv')
+      saveText(
+        toCsv(head, items.map(line)),
+        `transactions-${new Date().toISOString().slice(0, 10)}.csv`,
+        'text/csv',
+      )
     } catch (error) {
       console.error(error)
       setFailed(true)
@@ -127,7 +160,9 @@ function ExportCsv({ filters }: { filters: HistoryFilters }) {
         <Download aria-hidden />
         Export CSV
       </Button>
-      <div role="alert">{failed ? <ErrorLine className="mt-1">The export failed. Please try again.</ErrorLine> : null}</div>
+      <div role="alert">
+        {failed ? <ErrorLine className="mt-1">The export failed. Please try again.</ErrorLine> : null}
+      </div>
     </>
   )
 }

@@ -60,7 +60,10 @@ export function TransactionsPage() {
 }
 
 function Empty({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
-  if (!filtered) return <EmptyState drawing="mooring" title="No transactions yet" text="Your first one will appear here." />
+  if (!filtered)
+    return (
+      <EmptyState drawing="mooring" title="No transactions yet" text="Your first one will appear here." />
+    )
   return (
     <EmptyState
       drawing="ledger"
@@ -79,7 +82,10 @@ function ListSkeleton() {
   return (
     <div className="card-box flex flex-col gap-4">
       {Array.from({ length: 8 }, (_, index) => (
-        <div key={index} className="flex items-center justify-between gap-6 border-b pb-4 last:border-b-0 last:pb-0">
+        <div
+          key={index}
+          className="flex items-center justify-between gap-6 border-b pb-4 last:border-b-0 last:pb-0"
+        >
           <Skeleton className="w-24" />
           <Skeleton className="w-40" />
           <Skeleton className="w-20" />

@@ -24,7 +24,8 @@ export interface WithdrawOptions {
 
 export const withdrawOptionsQuery = queryOptions({
   queryKey: [memberKey, 'withdraw-options'],
-  queryFn: async () => unwrap(await (await memberClient()).rpc('get_withdraw_options')) as unknown as WithdrawOptions,
+  queryFn: async () =>
+    unwrap(await (await memberClient()).rpc('get_withdraw_options')) as unknown as WithdrawOptions,
 })
 
 export interface NewWithdrawal {
@@ -38,10 +39,14 @@ export interface NewWithdrawal {
 async function createWithdrawal({ id, amount, address }: NewWithdrawal): Promise<void> {
   const client = await memberClient()
   const { data } = await client.auth.getSession()
-  const written = await client.from('withdrawals').upsert(
-    { id, user_id: data.session?.user.id ?? '', amount, wallet_address: address, status: 'pending' },
-    { onConflict: 'id', ignoreDuplicates: true },
-  )
+  // Decimal text, which numeric reads exactly; the generated type only knows numbers.
+  const exact = amount as unknown as number
+  const written = await client
+    .from('withdrawals')
+    .upsert(
+      { id, user_id: data.session?.user.id ?? '', amount: exact, wallet_address: address, status: 'pending' },
+      { onConflict: 'id', ignoreDuplicates: true },
+    )
   if (written.error) unwrap(written)
   unwrap(await client.from('withdrawals').select('id').eq('id', id).single())
 }

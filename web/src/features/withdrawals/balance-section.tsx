@@ -18,7 +18,8 @@ export function BalanceSection({ options }: { options: WithdrawOptions }) {
         <p className="mt-1 flex items-center gap-2 text-muted-foreground">
           <span className="hatch h-2.5 w-4" aria-hidden />
           <span>
-            <Money value={balance.reserved} /> of <Money value={balance.available} /> is reserved for a pending request
+            <Money value={balance.reserved} /> of <Money value={balance.available} /> is reserved for a
+            pending request
           </span>
         </p>
       ) : null}

@@ -21,7 +21,13 @@ import { useCreateWithdrawal, type WithdrawOptions } from './api'
 import { typedAmount, withdrawSchema, type WithdrawValues } from './withdraw-schema'
 
 // Refusals that the amount or the address can cure; they belong under the field and not into the dialog.
-const fieldCodes = ['invalid_amount', 'insufficient_balance', 'below_minimum', 'not_verified', 'wallet_changed']
+const fieldCodes = [
+  'invalid_amount',
+  'insufficient_balance',
+  'below_minimum',
+  'not_verified',
+  'wallet_changed',
+]
 
 interface WithdrawFormProps {
   options: WithdrawOptions
@@ -51,7 +57,10 @@ export function WithdrawForm({ options, address }: WithdrawFormProps) {
       toasts.error('Failed to submit withdrawal request. Please try again.', { money: true })
       throw error
     }
-    toasts.success('Withdrawal request submitted successfully! Admin will process your request within 24 hours.', { money: true })
+    toasts.success(
+      'Withdrawal request submitted successfully! Admin will process your request within 24 hours.',
+      { money: true },
+    )
     setReviewing(null)
     form.reset({ amount: '' })
     window.scrollTo({ top: 0 })
@@ -62,14 +71,20 @@ export function WithdrawForm({ options, address }: WithdrawFormProps) {
       noValidate
       aria-label="Withdrawal request"
       className="flex flex-col gap-6"
-      onSubmit={(event) => void form.handleSubmit((values) => setReviewing(typedAmount(values.amount)))(event)}
+      onSubmit={(event) =>
+        void form.handleSubmit((values) => setReviewing(typedAmount(values.amount)))(event)
+      }
     >
       <LeaveGuard when={form.formState.isDirty && reviewing === null} />
       <Controller
         control={form.control}
         name="amount"
         render={({ field }) => (
-          <Field label="Amount" hint={`At least ${formatMoney(options.minimum)}`} error={fieldError(form, 'amount')}>
+          <Field
+            label="Amount"
+            hint={`At least ${formatMoney(options.minimum)}`}
+            error={fieldError(form, 'amount')}
+          >
             {(control) => (
               <span className="flex gap-2">
                 <span className="grow">
@@ -174,7 +189,8 @@ function Destination({ address, checksumOk }: { address: string; checksumOk: boo
       </p>
       {checksumOk === false ? (
         <Notice tone="warning" className="mt-3">
-          This does not look like a TRC20 address (34 characters, starting with T). Money sent to a wrong address is lost.
+          This does not look like a TRC20 address (34 characters, starting with T). Money sent to a wrong
+          address is lost.
         </Notice>
       ) : null}
     </section>

@@ -19,7 +19,12 @@ export function WithdrawPage() {
   return (
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Withdraw" purpose="Ask for your bonuses to be paid to your wallet." />
-      <Region query={query} errorText="Failed to load user data" loadingText="Loading balance" skeleton={<PageSkeleton />}>
+      <Region
+        query={query}
+        errorText="Failed to load user data"
+        loadingText="Loading balance"
+        skeleton={<PageSkeleton />}
+      >
         {(options) => <Body options={options} />}
       </Region>
     </PageBody>
@@ -58,17 +63,20 @@ function Body({ options }: { options: WithdrawOptions }) {
 function Blocked({ verification }: Pick<WithdrawOptions, 'verification'>) {
   const { packageValue, cashInAmount, sufficientCashIn } = verification
   const short = compare(packageValue, '0') > 0 && !sufficientCashIn
-  const ready = verification.hasProfile && verification.hasWallet && sufficientCashIn && compare(packageValue, '0') > 0
+  const ready =
+    verification.hasProfile && verification.hasWallet && sufficientCashIn && compare(packageValue, '0') > 0
   if (ready) {
-    return <Notice tone="info">Your account is pending. Deposits and withdrawals open once it is active.</Notice>
+    return (
+      <Notice tone="info">Your account is pending. Deposits and withdrawals open once it is active.</Notice>
+    )
   }
   return (
     <div className="flex flex-col gap-5">
       {short ? (
         <Notice tone="warning" title="You cannot withdraw yet.">
           <p>
-            Cash-in required <Money value={packageValue} />, current <Money value={cashInAmount} />. Your bonuses stay in
-            your balance.
+            Cash-in required <Money value={packageValue} />, current <Money value={cashInAmount} />. Your
+            bonuses stay in your balance.
           </p>
         </Notice>
       ) : null}

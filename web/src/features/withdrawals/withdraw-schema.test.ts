@@ -13,7 +13,13 @@ const verification = {
   verificationStep: 'complete' as const,
   stepMessage: 'Account fully verified and ready',
 }
-const balance = { available: '284.50', reserved: '100.00', requestable: '184.50', approved_withdrawals: '150.00', hold_until: null }
+const balance = {
+  available: '284.50',
+  reserved: '100.00',
+  requestable: '184.50',
+  approved_withdrawals: '150.00',
+  hold_until: null,
+}
 const options = { balance, minimum: '100.00', verification }
 
 describe('withdrawProblem', () => {
@@ -33,6 +39,8 @@ describe('withdrawProblem', () => {
   it('speaks of the account last', () => {
     const unverified = { ...options, verification: { ...verification, canWithdraw: false } }
     expect(withdrawProblem('99', unverified)).toBe('Minimum withdrawal amount is $100')
-    expect(withdrawProblem('100', unverified)).toBe('Please complete your profile, settings, and account verification first')
+    expect(withdrawProblem('100', unverified)).toBe(
+      'Please complete your profile, settings, and account verification first',
+    )
   })
 })

@@ -15,7 +15,10 @@ export function typedAmount(typed: string): Decimal | null {
 }
 
 /** In the server's order: an amount at all, the balance, the minimum, the account. null when all is right. */
-export function withdrawProblem(typed: string, options: Pick<WithdrawOptions, 'balance' | 'minimum' | 'verification'>): string | null {
+export function withdrawProblem(
+  typed: string,
+  options: Pick<WithdrawOptions, 'balance' | 'minimum' | 'verification'>,
+): string | null {
   const amount = typedAmount(typed)
   if (amount === null) return amountProblem(typed)
   if (compare(amount, '0') <= 0) return 'Enter an amount above $0.00'

@@ -1,0 +1,174 @@
+import { Check, Circle } from 'lucide-react'
+import { useEffect } from 'react'
+import { Link } from 'react-router'
+import { Gauge } from '@/components/gauge'
+import { PageBody } from '@/components/page-body'
+import { PageHead } from '@/components/page-head'
+import { Button } from '@/components/ui/button'
+import { paths } from '@/lib/paths'
+import { usePlatform } from '@/lib/platform'
+import { useStore } from '@/lib/store'
+import { checklist, levels, questions, type Lesson, type Level } from './lessons'
+import { lessonProgress } from './progress'
+
+const all = levels.flatMap((level) => level.lessons)
+
+/** Three levels of four lessons; the marks are the reader's own. */
+export function EducationPage() {
+  const done = useStore(lessonProgress)
+  const demo = usePlatform().data?.demo ?? false
+  const next = all.find((lesson) => !done.includes(lesson.id))
+  return (
+    <PageBody className="flex flex-col gap-10">
+      <PageHead title="Trading School" purpose="Trading by hand, step by step. Learning material, not advice." />
+      <WhereIStopped next={next ?? null} started={done.length > 0} />
+      {levels.map((level) => (
+        <LevelSection key={level.name} level={level} done={done} sample={demo && done.length === 0} />
+      ))}
+      <div className="grid gap-10 lg:grid-cols-2 lg:gap-16">
+        <Checklist />
+        <Questions />
+      </div>
+      <p className="flex flex-wrap gap-x-5 gap-y-2">
+        <Link className="text-link" to={paths.bots}>
+          Bots & Tools
+        </Link>
+        <Link className="text-link" to={paths.dashboard}>
+          Back to the dashboard
+        </Link>
+      </p>
+    </PageBody>
+  )
+}
+
+function WhereIStopped({ next, started }: { next: Lesson | null; started: boolean }) {
+  return (
+    <section aria-label="Where I stopped" className="card-box flex flex-wrap items-center justify-between gap-4">
+      <div className="min-w-0">
+        <p className="text-compact text-muted-foreground">{started ? 'You stopped before' : 'Begin with'}</p>
+        <p className="font-semibold">{next ? next.title : 'All lessons are done.'}</p>
+      </div>
+      {next ? (
+        <Button asChild>
+          <a href={`#${next.id}`}>{started ? 'Go on' : 'Begin'}</a>
+        </Button>
+      ) : null}
+    </section>
+  )
+}
+
+interface LevelSectionProps {
+  level: Level
+  done: string[]
+  /** A demonstration nobody has worked in yet shows the demo's own figure, and says so. */
+  sample: boolean
+}
+
+function LevelSection({ level, done, sample }: LevelSectionProps) {
+  const count = level.lessons.filter((lesson) => done.includes(lesson.id)).length
+  const percent = sample ? level.demoProgress : (count / level.lessons.length) * 100
+  const text = sample ? `${level.demoProgress}%, demo progress` : `${count} of ${level.lessons.length} lessons done`
+  return (
+    <section aria-labelledby={level.name} className="grid gap-x-16 gap-y-3 lg:grid-cols-[280px_1fr]">
+      <div>
+        <h2 id={level.name} className="text-section">
+          {level.name}
+        </h2>
+        <Gauge
+          kind="progressbar"
+          label={`Lessons, ${level.name}`}
+          valueText={text}
+          value={percent}
+          max={100}
+          marks={[0, 25, 50, 75, 100].map((at) => ({ at }))}
+          className="mt-1 [--ground:var(--background)]"
+        />
+        <p className="tabular text-compact text-muted-foreground">{text}</p>
+      </div>
+      <ul className="divide-y border-y">
+        {level.lessons.map((lesson) => (
+          <LessonRow key={lesson.id} lesson={lesson} done={done.includes(lesson.id)} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function LessonRow({ lesson, done }: { lesson: Lesson; done: boolean }) {
+  return (
+    <li id={lesson.id} tabIndex={-1} className="flex scroll-mt-24 flex-wrap items-start justify-between gap-x-6 gap-y-2 py-4">
+      <div className="min-w-0 grow basis-72">
+        <h3 className="text-body">{lesson.title}</h3>
+        <p className="mt-1 text-muted-foreground">{lesson.text}</p>
+      </div>
+      <Button
+        variant="outline"
+        size="compact"
+        aria-pressed={done}
+        aria-label={`Mark as done: ${lesson.title}`}
+        onClick={() => lessonProgress.mark(lesson.id, !done)}
+      >
+        {done ? <Check aria-hidden /> : <Circle aria-hidden />}
+        {done ? 'Done' : 'Mark as done'}
+      </Button>
+    </li>
+  )
+}
+
+function Checklist() {
+  return (
+    <section aria-labelledby="checklist">
+      <h2 id="checklist" className="text-section">
+        Checklist before a trade
+      </h2>
+      <ul className="mt-2 divide-y border-y">
+        {checklist.map((item) => (
+          <li key={item} className="flex items-start gap-3 py-2.5">
+            <Check className="mt-0.5 size-5 stroke-[1.75] text-muted-foreground" aria-hidden />
+            {item}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Questions() {
+  useFaqMetadata()
+  return (
+    <section aria-labelledby="questions">
+      <h2 id="questions" className="text-section">
+        Questions
+      </h2>
+      <dl className="mt-2 divide-y border-y">
+        {questions.map(({ question, answer }) => (
+          <div key={question} className="py-2.5">
+            <dt className="font-semibold">{question}</dt>
+            <dd className="mt-1 text-muted-foreground">{answer}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+const metadata = JSON.stringify({
+  '@context': 'https://schema.org',
+  '@type': 'FAQPage',
+  mainEntity: questions.map(({ question, answer }) => ({
+    '@type': 'Question',
+    name: question,
+    acceptedAnswer: { '@type': 'Answer', text: answer },
+  })),
+})
+
+/** The same questions for machines, as schema.org data. A data block runs nothing. */
+function useFaqMetadata() {
+  useEffect(() => {
+    const block = document.createElement('script')
+    block.type = 'application/ld+json'
+    block.textContent = metadata
+    document.head.append(block)
+    return () => block.remove()
+  }, [])
+}

@@ -25,7 +25,7 @@ from functions.auth import (
 )
 from functions.auth.callers import Callers
 from functions.auth.database import make_pool
-from functions.auth.errors import AuthError, error_response
+from functions.auth.errors import AuthError, error_response, invalid
 from functions.auth.keys import Keys
 from functions.auth.limits import Attempts, Limits
 from functions.auth.mail import Mailer
@@ -177,7 +177,11 @@ def _fault(error: Exception) -> AuthError:
     refusal = refusal_of(error) if isinstance(error, psycopg.Error) and error.sqlstate == "PGRST" else None
     if refusal is not None:
         return AuthError(refusal.status, refusal.code, refusal.message)
+    if isinstance(error, psycopg.DataError):
+        return invalid("A value holds characters that cannot be stored")
     log.exception("a request failed", exc_info=error)
+    if isinstance(error, psycopg.OperationalError):
+        return AuthError(503, "unexpected_failure", "The service cannot reach its database. Try again.")
     return AuthError(
         500, "unexpected_failure", "Unexpected failure, please check server logs for more information"
     )

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from functions.auth.errors import AuthError
 
 LIMIT = 1 << 20
+_DEEPEST = 100
 Kind = Literal["text", "flag", "object", "uuid"]
 Fields = dict[str, Kind]
 _TYPES: dict[str, type] = {"text": str, "flag": bool, "object": dict, "uuid": str}
@@ -48,9 +49,23 @@ async def read_fields(request: Request, *fields: Fields) -> dict[str, Any]:
         raise _bad_json(str(error)) from error
     if body is None:
         body = {}
+    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _depth(body) > _DEEPEST:
+        raise _bad_json("the body is nested too deeply")
     if not isinstance(body, dict):
         raise _bad_json("the body is not an object")
     return {name: _field(name, body.get(name), kind) for group in fields for name, kind in group.items()}
+
+
+def _depth(value: Any) -> int:
+    """How many levels of lists and objects, without recursion."""
+    depth, level = 0, [value]
+    while level := [inner for outer in level if isinstance(outer, dict | list) for inner in _inside(outer)]:
+        depth += 1
+    return depth
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
 
 
 def _field(name: str, value: Any, kind: Kind) -> Any:

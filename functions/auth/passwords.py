@@ -61,9 +61,10 @@ async def matches(password: str, hashed: str | None) -> bool:
 
 
 def _matches(password: str, hashed: str | None) -> bool:
-    secret = password.encode()[:_LONGEST]
-    if not hashed:
-        bcrypt.checkpw(secret, _DUMMY)
+    secret = password.encode()
+    if not hashed or len(secret) > _LONGEST:
+        # bcrypt would not see what follows the 72nd byte: such a password is never right.
+        bcrypt.checkpw(secret[:_LONGEST], _DUMMY)
         return False
     if hashed.startswith("$argon2"):
         try:

@@ -162,6 +162,41 @@ def test_passwords_count_to_their_last_byte(client: Client, sponsor: Member, sta
     assert large.status_code == 413
 
 
+def test_the_seventy_third_byte_makes_another_password(client: Client, member: Member, stack: Stack) -> None:
+    longest = "harbour-" + "x" * 64
+    client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
+    client.auth.update_user({"password": longest})
+    fresh = _client(stack)
+    with pytest.raises(AuthApiError, match="Invalid login credentials"):
+        fresh.auth.sign_in_with_password({"email": member.email, "password": longest + "y"})
+    assert fresh.auth.sign_in_with_password({"email": member.email, "password": longest}).session
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content", "status"),
+    [
+        ("GET", "/verify?type=signup&token=%00", b"", {303, 400}),
+        ("GET", "/verify?type=signup&token=%F0%9F%92%A9", b"", {303}),
+        ("GET", "/verify?type=signup&token=x&redirect_to=http://127.0.0.1/%C3%BC", b"", {303}),
+        ("POST", "/recover", b"[" * 5000 + b"]" * 5000, {400}),
+        ("POST", "/recover", b'{"email":' * 200 + b"1" + b"}" * 200, {400}),
+        ("POST", "/recover", b'{"email":"a@example.com\\ud800"}', {400}),
+        ("POST", "/otp", b'{"email":"b@example.com","data":{"a":1e999}}', {400}),
+        ("POST", "/token?grant_type=refresh_token", b'{"refresh_token":"aaaaaaaaaaa\\u0000"}', {400}),
+        ("POST", "/signup", b"\xff\xfe", {400}),
+        ("DELETE", "/token", b"", {405}),
+        ("HEAD", "/verify?type=signup&token=x", b"", {405}),
+    ],
+)
+def test_nonsense_is_refused_and_never_a_fault(
+    stack: Stack, method: str, path: str, content: bytes, status: set[int]
+) -> None:
+    answer = httpx.request(
+        method, f"{stack.url}/auth/v1{path}", headers={"apikey": stack.anon_key}, content=content
+    )
+    assert answer.status_code in status, answer.text
+
+
 def test_a_forgotten_password_is_replaced_and_ends_other_sessions(
     client: Client, stack: Stack, member: Member, mailbox: Mailbox
 ) -> None:

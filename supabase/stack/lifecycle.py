@@ -1,5 +1,6 @@
 """Starting and stopping one stack."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,8 +17,12 @@ from supervisor import Supervisor
 from terminal import Stop, step
 
 
-def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
+def bring_up(
+    settings: Settings, postgres: Path, log: Path, after_migrations: Callable[[Database], None] | None = None
+) -> None:
     """Make what is missing and start what does not run; run again it changes nothing.
+
+    `after_migrations` may still use the database while no service is connected and the demo is not there.
 
     Raises:
         Stop: a step failed; run again to go on from there.
@@ -37,6 +42,8 @@ def bring_up(settings: Settings, postgres: Path, log: Path) -> None:
         supervisor.start()
         cluster.wait(settings, postgres)
     database.prepare()
+    if after_migrations:
+        after_migrations(database)
     with step("Services"):
         supervisor.run_services(wanted)
         health.wait(settings, keys)

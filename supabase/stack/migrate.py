@@ -67,19 +67,19 @@ class Database:
 
     def execute_file(self, file: Path) -> None:
         """Run a file as superuser, in one transaction."""
-        self._psql(["--file", file])
+        self._psql(["-1", "--file", file])
 
-    def execute(self, sql: str) -> str:
+    def execute(self, sql: str, *, name: str = "postgres", transaction: bool = True) -> str:
         """Run statements as superuser; returns unaligned rows."""
-        return self._psql([], stdin=sql)
+        return self._psql(["-1"] if transaction else [], stdin=sql, name=name)
 
-    def _psql(self, arguments: list[str | Path], stdin: str = "") -> str:
+    def _psql(self, arguments: list[str | Path], stdin: str = "", name: str = "postgres") -> str:
         password = {
             "PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"],
             "PGOPTIONS": "-c client_min_messages=warning",
         }
-        target = f"--dbname=postgresql://supabase_admin@{self.settings.address('postgres')}/postgres"
-        options = ["-X", "-q", "-A", "-t", "-1", "-v", "ON_ERROR_STOP=1"]
+        target = f"--dbname=postgresql://supabase_admin@{self.settings.address('postgres')}/{name}"
+        options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
         command = [self.postgres / "psql", target, *options, *arguments]
         return run(command, self.log, env={**environment.base(), **password}, stdin=stdin)
 

@@ -13,6 +13,7 @@ import check
 from keys import Keys
 from settings import ROOT, Settings
 from terminal import Stop
+from throwaway import BARE_DATABASE
 from tools import PYTHON, node_packages
 
 JS_TESTS = ROOT / "tests" / "api" / "js"
@@ -68,7 +69,7 @@ class Suites:
     def _pgtap(self) -> tuple[int, int, int]:
         files = sorted((ROOT / "tests" / "db").glob("*.sql"))
         password = Keys(self.settings).values["PASSWORD_supabase_admin"]
-        target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", "postgres"]
+        target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", BARE_DATABASE]
         command = ["pg_prove", *target, "-U", "supabase_admin", "--failures"]
         env = self.env | {"PGPASSWORD": password, "PATH": f"{self.postgres}:{os.environ['PATH']}"}
         code, output = _stream([*command, *map(str, files)], ROOT, env)

@@ -10,19 +10,24 @@ from pathlib import Path
 import lifecycle
 import settings as configuration
 import tools
-from keys import Keys
 from migrate import Database
 from settings import ROOT, Settings
 from terminal import Stop, step
 
+BARE_DATABASE = "bare"
 PREFIX = ".stack-test-"
 # What the last one said, for whoever looks into a failure.
 LOGS = ROOT / ".stack-tools" / "test-logs"
 
 
+def _set_aside(database: Database) -> None:
+    """A copy of the migrated database without the demo, for the database's own tests."""
+    database.execute(f"create database {BARE_DATABASE} template postgres", transaction=False)
+
+
 @contextmanager
 def stack(log: Path) -> Iterator[tuple[Settings, Path]]:
-    """A healthy reference stack with the demo and pgTAP; yields its settings and PostgreSQL's programs.
+    """A healthy reference stack with the demo; yields its settings and the folder of PostgreSQL's programs.
 
     It is removed when the block is left, also after a failure or an interruption.
     """
@@ -40,12 +45,7 @@ def stack(log: Path) -> Iterator[tuple[Settings, Path]]:
             else:
                 os.environ[name] = value
     try:
-        lifecycle.bring_up(settings, postgres, log)
-        # Superuser rights are for tests' set-up alone; what a test asserts runs as the role it names.
-        Database(settings, Keys(settings), postgres, log).execute(
-            "create extension if not exists pgtap with schema extensions;"
-            "grant execute on all functions in schema extensions to public;"
-        )
+        lifecycle.bring_up(settings, postgres, log, _set_aside)
         yield settings, postgres
     finally:
         with step("Removing the test stack"):

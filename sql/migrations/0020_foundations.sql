@@ -74,9 +74,12 @@ end
 $$;
 comment on function private.refuse_change() is 'Trigger for what may never be deleted, truncated or altered.';
 
+-- Small functions that are called often are plpgsql: a sql function with a fixed search_path is planned at every call.
 create function private.my_role() returns text
-language sql stable set search_path = '' as $$
-    select pg_catalog.current_setting('role', true)
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select pg_catalog.current_setting('role', true));
+end
 $$;
 comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
 

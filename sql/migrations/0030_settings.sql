@@ -56,20 +56,26 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('risk.published_at', 'null', 'time', null, null, true, 'When the risk notice was published');
 
 create function private.setting(p_key text) returns jsonb
-language sql stable set search_path = '' as $$
-    select s.value from private.settings as s where s.key = p_key
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select s.value from private.settings as s where s.key = p_key);
+end
 $$;
 comment on function private.setting(text) is 'Value of a setting as JSON; null when there is no such setting.';
 
 create function private.setting_text(p_key text) returns text
-language sql stable set search_path = '' as $$
-    select s.value #>> '{}' from private.settings as s where s.key = p_key
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select s.value #>> '{}' from private.settings as s where s.key = p_key);
+end
 $$;
 comment on function private.setting_text(text) is 'Value of a setting as text; null when it is not set.';
 
 create function private.is_demo() returns boolean
-language sql stable set search_path = '' as $$
-    select coalesce(private.setting_text('demo')::boolean, true)
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select coalesce(private.setting_text('demo')::boolean, true));
+end
 $$;
 comment on function private.is_demo() is 'Whether the installation is in demo mode: no real money is accepted.';
 

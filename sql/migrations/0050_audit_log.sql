@@ -20,15 +20,19 @@ create index audit_log_at_idx on private.audit_log (at);
 comment on table private.audit_log is 'Hash chain of what was done by whom. Append-only.';
 
 create function private.audit_hash(p_prev bytea, p_row private.audit_log) returns bytea
-language sql stable set search_path = '' as $$
-    select pg_catalog.sha256(
-        coalesce(p_prev, ''::bytea) || pg_catalog.convert_to(
-            pg_catalog.concat_ws(
-                '|', (p_row).seq, extract(epoch from (p_row).at), (p_row).actor, (p_row).action,
-                coalesce((p_row).object_type, ''), coalesce((p_row).object_id::text, ''), (p_row).payload::text
-            ), 'UTF8'
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.sha256(
+            coalesce(p_prev, ''::bytea) || pg_catalog.convert_to(
+                pg_catalog.concat_ws(
+                    '|', (p_row).seq, extract(epoch from (p_row).at), (p_row).actor, (p_row).action,
+                    coalesce((p_row).object_type, ''), coalesce((p_row).object_id::text, ''), (p_row).payload::text
+                ), 'UTF8'
+            )
         )
-    )
+    );
+end
 $$;
 comment on function private.audit_hash(bytea, private.audit_log) is 'The link of a row: a hash over the link before it and everything the row says.';
 
@@ -53,9 +57,11 @@ create trigger _100_keep_rows before delete or truncate on private.audit_log
 for each statement execute function private.refuse_change();
 
 create function private.audit(p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb default '{}') returns void
-language sql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = '' as $$
+begin
     insert into private.audit_log (seq, at, actor, action, object_type, object_id, payload, hash)
-    values (0, private.clock(), p_actor, p_action, p_object_type, p_object_id, coalesce(p_payload, '{}'), '')
+    values (0, private.clock(), p_actor, p_action, p_object_type, p_object_id, coalesce(p_payload, '{}'), '');
+end
 $$;
 comment on function private.audit(text, text, text, uuid, jsonb) is
 'Writes one audit row. Call it last in a transaction: it holds the audit lock until the end.';

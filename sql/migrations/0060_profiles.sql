@@ -42,7 +42,6 @@ create index profiles_referrer_idx on private.profiles (referrer_id, created_at,
 -- Whole-table reads are ordered by created_at.
 create index profiles_created_at_idx on private.profiles (created_at, id);
 create index profiles_jump_idx on private.profiles (jump);
-create index profiles_package_size_idx on private.profiles (package_size) where package_size is not null;
 -- "Who has this wallet" for the flag on a withdrawal.
 create index profiles_wallet_idx on private.profiles (trc20_wallet_address) where trc20_wallet_address is not null;
 create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
@@ -111,20 +110,26 @@ comment on table private.username_reservations is 'Names of sign-ups that are no
 
 -- Policy helpers. Definer, because an invoker function would run into the policy it serves.
 create function private.my_id() returns uuid
-language sql stable security definer set search_path = '' as $$
-    select p.id from private.profiles as p where p.user_id = auth.uid()
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select p.id from private.profiles as p where p.user_id = auth.uid());
+end
 $$;
 comment on function private.my_id() is 'Profile id of the caller, null without a profile.';
 
 create function private.my_sponsor() returns uuid
-language sql stable security definer set search_path = '' as $$
-    select p.referrer_id from private.profiles as p where p.user_id = auth.uid()
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select p.referrer_id from private.profiles as p where p.user_id = auth.uid());
+end
 $$;
 comment on function private.my_sponsor() is 'Profile id of the caller''s sponsor.';
 
 create function private.my_depth() returns integer
-language sql stable security definer set search_path = '' as $$
-    select p.depth from private.profiles as p where p.user_id = auth.uid()
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select p.depth from private.profiles as p where p.user_id = auth.uid());
+end
 $$;
 comment on function private.my_depth() is 'Depth of the caller in the tree; a root has 0.';
 
@@ -337,34 +342,44 @@ $$;
 comment on function private.username_refusal(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
 
 create function private.username_taken(p_username text, p_email text) returns boolean
-language sql stable set search_path = '' as $$
-    select exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(p_username))
-        or exists (
-            select 1 from private.username_reservations as r
-            where pg_catalog.lower(r.username) = pg_catalog.lower(p_username)
-                and r.until > pg_catalog.clock_timestamp()
-                and r.email is distinct from pg_catalog.lower(p_email)
-        )
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(p_username))
+            or exists (
+                select 1 from private.username_reservations as r
+                where pg_catalog.lower(r.username) = pg_catalog.lower(p_username)
+                    and r.until > pg_catalog.clock_timestamp()
+                    and r.email is distinct from pg_catalog.lower(p_email)
+            )
+    );
+end
 $$;
 comment on function private.username_taken(text, text) is 'Whether a member has the name, or a sign-up of another address reserved it.';
 
 create function private.hold(p_user_id uuid, p_reason text) returns void
-language sql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = '' as $$
+begin
     update private.profiles as p set hold_until = pg_catalog.clock_timestamp() + interval '24 hours', hold_reason = p_reason
-    where p.user_id = p_user_id and p.closed_at is null
+    where p.user_id = p_user_id and p.closed_at is null;
+end
 $$;
 comment on function private.hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
 
 create function private.signed_in_lately() returns boolean
-language sql stable set search_path = '' as $$
-    select coalesce(claims.jwt ->> 'aal' = 'aal2', false) or exists (
-        select 1 from pg_catalog.jsonb_array_elements(
-            case when pg_catalog.jsonb_typeof(claims.jwt -> 'amr') = 'array' then claims.jwt -> 'amr' else '[]' end
-        ) as m (method)
-        where m.method ->> 'method' = 'password'
-            and pg_catalog.to_timestamp((m.method ->> 'timestamp')::numeric) > pg_catalog.clock_timestamp() - interval '10 minutes'
-    )
-    from (select nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb as jwt) as claims
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select coalesce(claims.jwt ->> 'aal' = 'aal2', false) or exists (
+            select 1 from pg_catalog.jsonb_array_elements(
+                case when pg_catalog.jsonb_typeof(claims.jwt -> 'amr') = 'array' then claims.jwt -> 'amr' else '[]' end
+            ) as m (method)
+            where m.method ->> 'method' = 'password'
+                and pg_catalog.to_timestamp((m.method ->> 'timestamp')::numeric) > pg_catalog.clock_timestamp() - interval '10 minutes'
+        )
+        from (select nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb as jwt) as claims
+    );
+end
 $$;
 comment on function private.signed_in_lately() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
 

@@ -54,18 +54,24 @@ grant insert (id, user_id, amount, reference_number, receipt_url, status) on pub
 -- Not granted: update and delete, to anyone. A decision is a function.
 
 create function private.reference_key(p_reference text) returns text
-language sql immutable set search_path = '' as $$
-    -- A transaction hash counts by itself, whatever stands around it.
-    select coalesce(
-        pg_catalog.lower(substring(p_reference from '[0-9A-Fa-f]{64}')),
-        pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]', '', 'g'), 200)
-    )
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (
+        -- A transaction hash counts by itself, whatever stands around it.
+        select coalesce(
+            pg_catalog.lower(substring(p_reference from '[0-9A-Fa-f]{64}')),
+            pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]', '', 'g'), 200)
+        )
+    );
+end
 $$;
 comment on function private.reference_key(text) is 'A reference without its spelling; empty when it holds no letter and no digit.';
 
 create function private.receipt_name(p_receipt_url text) returns text
-language sql immutable set search_path = '' as $$
-    select substring(p_receipt_url from '\Ahttps?://[^\s/?#]+(?:/[^\s?#]*)?/object/public/receipts/([0-9a-f-]{36}/[0-9]{10,16}\.(?:png|jpg|jpeg|webp|pdf))\Z')
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (select substring(p_receipt_url from '\Ahttps?://[^\s/?#]+(?:/[^\s?#]*)?/object/public/receipts/([0-9a-f-]{36}/[0-9]{10,16}\.(?:png|jpg|jpeg|webp|pdf))\Z'));
+end
 $$;
 comment on function private.receipt_name(text) is 'Name of the object that a receipt address stands for, null when it stands for none. The address is never opened.';
 

@@ -42,12 +42,16 @@ grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals
 -- Not granted: update and delete, to anyone. A decision is a function.
 
 create function private.requestable(p_user_id uuid) returns numeric
-language sql volatile set search_path = '' as $$
-    -- Pending rows are read from the table, not from the kept sum: within one array of requests the sum is not there yet.
-    select t.bonus_amount - t.withdrawn_amount - coalesce(
-        (select sum(w.amount) from public.withdrawals as w where w.user_id = p_user_id and w.status = 'pending'), 0
-    )
-    from private.totals as t where t.user_id = p_user_id
+language plpgsql volatile set search_path = '' as $$
+begin
+    return (
+        -- Pending rows are read from the table, not from the kept sum: within one array of requests the sum is not there yet.
+        select t.bonus_amount - t.withdrawn_amount - coalesce(
+            (select sum(w.amount) from public.withdrawals as w where w.user_id = p_user_id and w.status = 'pending'), 0
+        )
+        from private.totals as t where t.user_id = p_user_id
+    );
+end
 $$;
 comment on function private.requestable(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
 

@@ -39,7 +39,7 @@ create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_numb
 create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
 create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
 create index bonuses_source_idx on public.bonuses (source_user_id);
-create index bonuses_subject_idx on public.bonuses (subject_no);
+create index bonuses_subject_idx on public.bonuses (subject_no, pair_number);
 comment on table public.bonuses is 'Current amount of every bonus. Source: the child of a referral, the child that completed the pair of a pairing, the pair''s owner of an override.';
 
 create policy select_own on public.bonuses for select to authenticated

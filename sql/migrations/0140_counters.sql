@@ -23,9 +23,11 @@ insert into private.counters (name) values
 ('withdrawals_rejected_count'), ('withdrawals_approved_count'), ('bonuses'), ('bonus_rows'), ('available_balance');
 
 create function private.count_up(p_name text, p_delta numeric) returns void
-language sql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = '' as $$
+begin
     insert into private.counter_deltas (name, delta)
-    select p_name, p_delta where p_delta <> 0
+    select p_name, p_delta where p_delta <> 0;
+end
 $$;
 comment on function private.count_up(text, numeric) is 'Adds to a kept figure.';
 

@@ -29,8 +29,10 @@ comment on function gate.check_request() is
 'Refuses ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). Only rpc/get_my_account_status stays open to a blocked member.';
 
 create function private.claim_id(p_claims jsonb, p_name text) returns uuid
-language sql immutable set search_path = '' as $$
-    select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
+end
 $$;
 comment on function private.claim_id(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
 

@@ -28,8 +28,10 @@ $$;
 comment on function private.checked_action(text) is 'approve or reject. Errors: invalid_action.';
 
 create function private.money_json(p_row jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-    select p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric))
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (select p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric)));
+end
 $$;
 comment on function private.money_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
 
@@ -94,12 +96,16 @@ comment on function private.credit_deposit(public.deposits) is
 'What an approval is worth: cash-in, package, bonuses. Called under the locks, before the row is marked approved. Errors: reference_used.';
 
 create function private.line_of(p_user_id uuid) returns uuid[]
-language sql stable set search_path = '' as $$
-    select array[m.user_id, r.user_id, g.user_id]
-    from private.profiles as m
-    left join private.profiles as r on m.referrer_id = r.id
-    left join private.profiles as g on r.referrer_id = g.id
-    where m.user_id = p_user_id
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select array[m.user_id, r.user_id, g.user_id]
+        from private.profiles as m
+        left join private.profiles as r on m.referrer_id = r.id
+        left join private.profiles as g on r.referrer_id = g.id
+        where m.user_id = p_user_id
+    );
+end
 $$;
 comment on function private.line_of(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
 

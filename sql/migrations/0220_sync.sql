@@ -67,8 +67,13 @@ begin
     perform private.money_lock();
     select q.last_value into v_postings from private.postings as q;
     v_wrong := array(
-        select row(w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents)::private.due_bonus
+        select row(
+            coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+        )::private.due_bonus
         from private.wrong_bonuses as w
+        left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
+        left join public.bonuses as q
+            on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
     );
     if pg_catalog.cardinality(v_wrong) > 0 then
         perform private.lock_members(array(

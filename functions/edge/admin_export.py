@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
+from functions.edge import documents
 from functions.edge.door import Administrator, Caller, json_of
 from functions.edge.shapes import Shape
 
@@ -70,7 +71,7 @@ class ExportRequest(Shape):
     filters: dict[str, Annotated[str, Field(max_length=200)]] = Field(default_factory=dict)
 
 
-@router.post("/admin-export")
+@router.post("/admin-export", response_class=StreamingResponse, responses=documents.CSV)
 async def admin_export(caller: Administrator, request: ExportRequest) -> StreamingResponse:
     """Answer the file; finance and super administrators, and everybody their own audit rows."""
     async with caller.transaction() as connection:

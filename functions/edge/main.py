@@ -31,6 +31,7 @@ from functions.edge import (
     admin_update_member,
     admin_update_subscription,
     bot_subscription,
+    documents,
     sync_all_mlm_bonuses,
 )
 from functions.edge.door import Shared
@@ -64,7 +65,14 @@ BUSY = Refusal(503, "try_again", "The server is busy. Try again.")
 BAD_TEXT = Refusal(400, "invalid_input", "A text holds a character that cannot be stored.")
 FAULT = Refusal(500, "unexpected", "Something went wrong on our side. Try again.")
 
-app = FastAPI(title="Functions", lifespan=running, docs_url=None, redoc_url=None, openapi_url=None)
+app = FastAPI(
+    title="Functions",
+    lifespan=running,
+    docs_url=None,
+    redoc_url=None,
+    openapi_url=None,
+    responses=documents.REFUSED,
+)
 for door in DOORS:
     app.include_router(door.router)
 app.add_middleware(Limits)

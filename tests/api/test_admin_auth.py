@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from statistics import median
 from typing import Any
 
 import pyotp
 import pytest
+from argon2 import PasswordHasher
 
 from tests.support.people import PASSWORD, Administrator, Caller, People
 
@@ -49,6 +51,25 @@ def test_wrong_password_and_unknown_address_answer_alike(people: People, visitor
         == answers[1].json()
         == {"error": "Authentication failed", "code": "invalid_credentials"}
     )
+
+
+def test_time_does_not_tell_whether_an_account_exists(people: People, visitor: Caller) -> None:
+    def seconds(email: str) -> float:
+        started = time.perf_counter()
+        assert login(visitor, email, "wrong").status_code == 401
+        return time.perf_counter() - started
+
+    known = [people.account("support_admin") for _ in range(9)]
+    # Test accounts have a cheap hash; these have what the product makes.
+    people.owner.execute(
+        "update private.admin_users set password_hash = %s where email = any(%s)",
+        [PasswordHasher().hash(PASSWORD), known],
+    )
+    unknown = [f"nobody-{number}@example.com" for number in range(9)]
+    times = [(seconds(here), seconds(nowhere)) for here, nowhere in zip(known, unknown, strict=True)]
+    ratio = median(here for here, _ in times) / median(nowhere for _, nowhere in times)
+    # Without the hash of nobody an unknown address would answer about ten times faster.
+    assert 0.5 < ratio < 2, ratio
 
 
 def test_the_eleventh_guess_is_refused_even_when_right(people: People, visitor: Caller) -> None:

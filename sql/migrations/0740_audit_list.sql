@@ -66,7 +66,7 @@ begin
         perform private.refuse(403, 'forbidden', 'A support admin can export the own actions only.');
     end if;
     perform private.audit('admin:' || v_admin.id, 'list.exported', null, null, pg_catalog.jsonb_build_object('list', p_list, 'filters', p_filters));
-    return '{"success": true}';
+    return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.note_export(text, jsonb) is 'Asked before a list leaves as a file: who may, and a row of the trail. Errors: forbidden.';

@@ -114,7 +114,7 @@ begin
             'link', '/admin/readiness'
         )
     );
-    return '{"success": true}';
+    return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.send_test_mail() is 'A mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
@@ -129,7 +129,7 @@ begin
     end if;
     update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
     perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');
-    return '{"success": true}';
+    return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.confirm_test_mail() is 'The caller received the test mail. Super admin. Errors: forbidden, not_sent.';
@@ -150,7 +150,7 @@ begin
     end if;
     update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'demo';
     perform private.audit('admin:' || v_admin.id, 'demo.left', null, null);
-    return '{"success": true}';
+    return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.leave_demo() is 'Ends demo mode for good when nothing is missing. Super admin. Errors: forbidden, demo_is_over, not_ready.';

@@ -96,7 +96,7 @@ begin
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('reason', v_reason));
-    return '{"success": true}';
+    return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.reset_two_step(uuid, text) is

@@ -46,7 +46,7 @@ begin
     end if;
     perform pg_catalog.pg_notify('outbox', '');
     perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));
-    return '{"success": true}';
+    return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.retry_mail(bigint) is 'Sends a mail that was given up once more. Super admin. Errors: forbidden, not_found.';

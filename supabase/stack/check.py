@@ -13,7 +13,7 @@ from settings import ROOT, Settings
 from terminal import TITLE_WIDTH, Stop
 from tools import SUPABASE, VENV
 
-# They put SQL together from fragments that stand in migrations, never from input; values are quoted or passed.
+# They put SQL together from fragments that stand in migrations, never from input; values are passed.
 TRUSTED_TO_COMPOSE = ("counted_members", "found_page", "page_of", "request_page")
 PLPGSQL_CHECK = """
 select format('%s: %s', p.oid::regprocedure, c.message)

@@ -15,6 +15,7 @@ from functions.auth import (
     admin_factors,
     admin_links,
     admin_users,
+    documents,
     factors,
     public,
     recover,
@@ -95,6 +96,7 @@ ROUTES: dict[str, dict[str, Endpoint]] = {
     "/oauth/{rest}": {"GET": public.oauth, "POST": public.oauth},
     "/oauth/{rest}/{more}": {"GET": public.oauth, "POST": public.oauth},
 }
+ROUTES["/openapi.json"] = {"GET": documents.serve(dict(ROUTES))}
 _PATTERNS = [
     (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)), path) for path in ROUTES if "{" in path
 ]

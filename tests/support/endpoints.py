@@ -98,7 +98,7 @@ def found(owner: psycopg.Connection[dict[str, Any]]) -> list[Endpoint]:
     )
     return [
         *(Endpoint(method, f"/functions/v1{path}") for method, path in _routes(edge)),
-        *(Endpoint(method, f"/storage/v1{path}") for method, path in _routes(_storage())),
+        *(Endpoint(method, f"/storage/v1{path}") for method, path in _routes(storage_app())),
         *(Endpoint(method, f"/auth/v1{path}") for path, methods in AUTH_ROUTES.items() for method in methods),
         *(Endpoint(verb, f"/rest/v1/{row['name']}") for row in tables.fetchall() for verb in TABLE_VERBS),
         *(Endpoint("POST", f"/rest/v1/rpc/{row['name']}") for row in functions.fetchall()),
@@ -113,7 +113,7 @@ def _routes(app: Any) -> Iterator[tuple[str, str]]:
                 yield method, route.path
 
 
-def _storage() -> Any:
+def storage_app() -> Any:
     return make_app(
         Settings(port=1, database_url="", jwks_path="", signing_secret="x" * 32, storage_url="file:///tmp")  # type: ignore[arg-type]
     )
@@ -228,6 +228,7 @@ class Requests:
             "get_user_bot_subscriptions": {"p_user_id": self.member.user_id},
             "get_sponsor": {"p_referral_code": self.member.username},
             "note_export": {"p_list": "deposits", "p_filters": {}},
+            "mark_notifications_read": {"p_ids": [NOBODY]},
             "decide_deposit": {"p_deposit_id": NOBODY, "p_action": "approve"},
             "decide_withdrawal": {"p_withdrawal_id": NOBODY, "p_action": "approve"},
             "update_subscription": {"p_subscription_id": NOBODY, "p_status": "active", "p_reason": "x"},

@@ -49,7 +49,7 @@ begin
     v_pairs := (v_place.children + 1) / 2;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_member.package_value;
-    -- Every side is bounded by the page, so that no plan reads all children of a hub.
+    -- Place by place, so that no plan takes a page of a hub for all of the hub.
     select pg_catalog.jsonb_agg(
         pg_catalog.jsonb_build_object(
             'pair_number', l.pair_no,
@@ -70,19 +70,13 @@ begin
         ) order by l.pair_no
     )
     into v_items
-    from private.positions as l
+    from pg_catalog.generate_series(v_after + 1, v_after + v_limit) as n (pair_no)
+    inner join private.positions as l on l.referrer_no = v_place.no and l.child_no = n.pair_no * 2 - 1
     inner join private.profiles as lp on l.profile_id = lp.id
-    left join private.positions as r
-        on r.referrer_no = v_place.no and r.child_no between v_after * 2 + 1 and (v_after + v_limit) * 2 and r.child_no = l.child_no + 1
+    left join private.positions as r on r.referrer_no = v_place.no and r.child_no = n.pair_no * 2
     left join private.profiles as rp on r.profile_id = rp.id
-    left join public.bonuses as b
-        on b.bonus_type = 'pairing' and b.subject_no = v_place.no
-        and b.pair_number between v_after + 1 and v_after + v_limit and l.pair_no = b.pair_number
-    cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, v_rate) as s (state)
-    where
-        l.referrer_no = v_place.no
-        and l.is_left
-        and l.pair_no > v_after and l.pair_no <= v_after + v_limit;
+    left join public.bonuses as b on b.bonus_type = 'pairing' and b.subject_no = v_place.no and b.pair_number = n.pair_no
+    cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, v_rate) as s (state);
     -- All pairs of two funded members: a merge of two index-only scans, however many there are.
     select coalesce(sum(l.paid_cents + r.paid_cents), 0) / 100.0, count(*)
     into v_volume, v_paying

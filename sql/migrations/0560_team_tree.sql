@@ -78,15 +78,13 @@ language sql stable set search_path = '' as $$
             ) end
         ) order by c.child_no
     )
-    from private.positions as c
+    -- Place by place, so that no plan takes a page of a hub for all of the hub.
+    from pg_catalog.generate_series(p_after + 1, p_after + p_limit) as n (child_no)
+    inner join private.positions as c on c.referrer_no = p_parent and c.child_no = n.child_no
     inner join private.profiles as p on c.profile_id = p.id
-    -- Both sides of a pair are bounded by the page too: it holds whole pairs.
-    inner join private.positions as l
-        on l.referrer_no = p_parent and l.child_no > p_after and l.child_no <= p_after + p_limit and l.child_no = c.pair_no * 2 - 1
-    left join private.positions as r
-        on r.referrer_no = p_parent and r.child_no > p_after and r.child_no <= p_after + p_limit and r.child_no = c.pair_no * 2
+    inner join private.positions as l on l.referrer_no = p_parent and l.child_no = (n.child_no + 1) / 2 * 2 - 1
+    left join private.positions as r on r.referrer_no = p_parent and r.child_no = (n.child_no + 1) / 2 * 2
     cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, p_rate) as s (state)
-    where c.referrer_no = p_parent and c.child_no > p_after and c.child_no <= p_after + p_limit
 $$;
 comment on function private.tree_children(integer, numeric, integer, integer) is
 'Children of one position after a position, in order, with the state of their pair and who keeps it waiting.';

@@ -180,7 +180,13 @@ language plpgsql stable set search_path = '' as $$
 declare
     v_all bigint := (p_counts ->> 'pending')::bigint + (p_counts ->> 'approved')::bigint + (p_counts ->> 'rejected')::bigint;
     v_status text := coalesce(' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status', '');
-    v_from text := pg_catalog.format('from public.%I as r inner join private.profiles as p on r.user_id = p.user_id where true', p_table) || v_status;
+    -- The member is joined only where it is asked for: without it a page number is counted along an index.
+    v_from text := pg_catalog.format(
+        'from public.%I as r %s where true', p_table,
+        case when (p_request).sort_by = 'username' or (p_request).pattern is not null
+            then 'inner join private.profiles as p on r.user_id = p.user_id'
+        end
+    ) || v_status;
     v_matches text := pg_catalog.format(
         '(private.searchable(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
     );

@@ -24,6 +24,7 @@ TIMETABLE = {
     "fold_networks": "* * * * *",
     "expire_admin_sessions": "*/5 * * * *",
     "remove_unconfirmed": "17 * * * *",
+    "forget": "23 * * * *",
     "snapshot_coverage": "5 0 * * *",
     "reconcile": "30 2 * * *",
 }

@@ -1,0 +1,22 @@
+-- What has served its time goes: counters of past windows, old failures, mail that was sent long ago (it holds
+-- names and addresses). Rows of money, the journal and the audit log are not among it and never will be.
+
+create function jobs.forget() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
+    v_rows integer;
+    v_all integer;
+begin
+    delete from private.rate_limits as r where r.window_start < v_now - interval '1 day';
+    get diagnostics v_all = row_count;
+    delete from private.sign_in_failures as f where f.at < v_now - interval '1 day';
+    get diagnostics v_rows = row_count;
+    v_all := v_all + v_rows;
+    delete from private.outbox as o where o.sent_at < v_now - interval '30 days';
+    get diagnostics v_rows = row_count;
+    return v_all + v_rows;
+end
+$$;
+comment on function jobs.forget() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
+grant execute on function jobs.forget() to worker;

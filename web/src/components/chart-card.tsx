@@ -14,7 +14,7 @@ const ranges: { value: ChartRange; label: string }[] = [
   { value: 'all', label: 'All' },
 ]
 
-export interface ChartSeries {
+interface ChartSeries {
   label: string
   /** A token, such as 'var(--chart-1)'. */
   colour: string
@@ -23,7 +23,7 @@ export interface ChartSeries {
 }
 
 /** Colour, name and total of each series, printed above the chart. */
-export function ChartKey({ series }: { series: ChartSeries[] }) {
+function ChartKey({ series }: { series: ChartSeries[] }) {
   return (
     <ul className="flex flex-wrap gap-x-5 gap-y-1 text-compact">
       {series.map(({ label, colour, value }) => (

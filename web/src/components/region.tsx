@@ -37,7 +37,7 @@ function Loading({ skeleton, label, onRetry }: { skeleton: ReactNode; label: str
   )
 }
 
-export function StaleLine({ updatedAt, onRetry }: { updatedAt: number; onRetry: () => void }) {
+function StaleLine({ updatedAt, onRetry }: { updatedAt: number; onRetry: () => void }) {
   const online = useOnline()
   const time = formatTime(new Date(updatedAt))
   return (

@@ -5,7 +5,7 @@ import { Store } from './store'
 import { stored } from './stored'
 import { memberClient } from './supabase'
 
-export interface SessionState {
+interface SessionState {
   /**
    * loading: not read yet. none: nobody is signed in. code: the password was right, the second factor is
    * still owed. member: signed in. ended: a session ran out under an open page, which stays as it is.

@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { administratorSession } from './administrator-session'
 import { readConfig } from './config'
-import type { Database } from './database.types'
+import type { Database } from './database'
 import { Refusal, toRefusal } from './errors'
 
 export type Client = SupabaseClient<Database>

@@ -4,7 +4,7 @@ import { Slot } from 'radix-ui'
 import type { ComponentProps } from 'react'
 import { cn } from '@/lib/cn'
 
-export const buttonStyles = cva(
+const buttonStyles = cva(
   'relative inline-flex shrink-0 select-none items-center justify-center gap-2 rounded-control text-body font-semibold whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:border-border disabled:bg-transparent disabled:text-muted-foreground aria-disabled:cursor-not-allowed aria-disabled:border-border aria-disabled:bg-transparent aria-disabled:text-muted-foreground [&_svg]:size-5 [&_svg]:stroke-[1.75]',
   {
     variants: {

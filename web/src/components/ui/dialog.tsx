@@ -5,8 +5,6 @@ import { cn } from '@/lib/cn'
 import { Button } from './button'
 
 export const Dialog = Primitive.Root
-export const DialogTrigger = Primitive.Trigger
-export const DialogClose = Primitive.Close
 
 export function Overlay() {
   return (

@@ -95,7 +95,7 @@ export const sponsorQuery = (code: string) =>
 
 export async function isUsernameAvailable(username: string): Promise<boolean> {
   const client = await memberClient()
-  return unwrap(await client.rpc('is_username_available', { p_username: username })) as boolean
+  return unwrap(await client.rpc('is_username_available', { p_username: username }))
 }
 
 /** Sends the sign-up confirmation again. */

@@ -16,7 +16,7 @@ import { signUp } from './api'
 import { passwordStrength } from './strength'
 import { usernamePattern, useUsernameCheck } from './use-username-check'
 
-export const usernameTaken = 'Username already exists. Please choose a different username.'
+const usernameTaken = 'Username already exists. Please choose a different username.'
 const tooShort = 'Password must be at least 6 characters long.'
 
 const schema = z.object({

@@ -8,7 +8,7 @@ import { Input } from '@/components/ui/input'
 import { Skeleton } from '@/components/ui/skeleton'
 import { sponsorQuery, type Sponsor } from './api'
 
-export function SponsorCard({ sponsor }: { sponsor: Sponsor }) {
+function SponsorCard({ sponsor }: { sponsor: Sponsor }) {
   return (
     <section aria-label="Your sponsor" className="card-box">
       <p className="text-muted-foreground">Invited by</p>

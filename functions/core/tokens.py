@@ -73,6 +73,8 @@ class KeySet:
             raise TokenRefused("signature") from error
         if not isinstance(values, dict):
             raise TokenRefused("malformed")
+        if not isinstance(values.get("role", ""), str | None):
+            raise TokenRefused("malformed")
         _check_times(values)
         if values.get("aud", "authenticated") != "authenticated":
             raise TokenRefused("audience")

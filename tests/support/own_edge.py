@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import orjson
+from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 from tests.support.stack import Stack
@@ -23,11 +24,13 @@ class OwnEdge:
 
     def __init__(self, stack: Stack, folder: Path) -> None:
         admin = RSAKey.generate_key(2048, {"kid": "own-admin", "alg": "RS256", "use": "sig"})
+        self._members = RSAKey.generate_key(2048, {"kid": "own-members", "alg": "RS256", "use": "sig"})
+        self._admin = admin
         public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
-        own = {**admin.as_dict(private=False), "alg": "RS256", "use": "sig"}
+        own = [{**key.as_dict(private=False), "alg": "RS256", "use": "sig"} for key in (admin, self._members)]
         key = base64.b64encode(secrets.token_bytes(32)).decode()
         self._files = {
-            "JWKS_PATH": {"keys": [*public, own]},
+            "JWKS_PATH": {"keys": [*public, *own]},
             "ADMIN_KEY_PATH": admin.as_dict(private=True),
             "SECRETS_KEY_PATH": {"active": "own", "keys": {"own": key}},
         }
@@ -72,6 +75,11 @@ class OwnEdge:
                     return
             time.sleep(0.1)
         raise AssertionError("the functions did not start")
+
+    def sign(self, claims: dict[str, object], by: str = "admin", **header: object) -> str:
+        """A token of any claims, signed with the administrators' or the members' key of this process."""
+        key = self._admin if by == "admin" else self._members
+        return jwt.encode({"alg": "RS256", "kid": f"own-{by}", **header}, claims, key)
 
     def call(self, name: str, body: object, token: str = "") -> httpx.Response:
         """POST a function."""

@@ -1,0 +1,104 @@
+"""Tokens that are signed rightly and still do not count: other key, role, audience or time.
+
+A functions process of the test's own stands in, because only it lends its keys.
+"""
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.own_edge import OwnEdge
+from tests.support.people import PASSWORD, Member, People
+from tests.support.stack import Stack
+
+NOW = int(time.time())
+Owner = psycopg.Connection[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def edge(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnEdge]:
+    """Functions with keys that the test knows."""
+    own = OwnEdge(stack, tmp_path_factory.mktemp("edge"))
+    with own.running():
+        yield own
+    own.http.close()
+
+
+@pytest.fixture(scope="module")
+def claims(edge: OwnEdge, people: People, owner: Owner) -> dict[str, Any]:
+    """What the token of a live administrator session says."""
+    email = people.account("super_admin")
+    owner.execute("delete from private.sign_in_failures where kind = 'admin_address'")
+    body = {"action": "login", "email": email, "password": PASSWORD}
+    answer = edge.call("admin-auth", body).raise_for_status().json()
+    return {
+        "sub": answer["admin"]["id"],
+        "sid": answer["session_token"],
+        "role": "platform_admin",
+        "aud": "authenticated",
+        "exp": NOW + 3600,
+    }
+
+
+def status(edge: OwnEdge, token: str, name: str = "admin-list-deposits") -> int:
+    return edge.call(name, {"page": 1} if name.startswith("admin") else {}, token).status_code
+
+
+def test_the_right_token(edge: OwnEdge, claims: dict[str, Any]) -> None:
+    assert status(edge, edge.sign(claims)) == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exp": NOW - 40},
+        {"exp": "never"},
+        {"nbf": NOW + 3600},
+        {"aud": "somebody-else"},
+        {"aud": None},
+        {"sub": str(uuid.uuid4())},
+        {"sub": "' or 1=1"},
+        {"sid": str(uuid.uuid4())},
+        {"sid": None},
+        {"role": "authenticated"},
+        {"role": "service_role"},
+        {"role": "postgres"},
+        {"role": "supabase_admin"},
+        {"role": "anon"},
+        {"role": None},
+        {"role": ["platform_admin"]},
+    ],
+    ids=lambda change: "-".join(map(str, next(iter(change.items())))),
+)
+def test_a_claim_that_is_not_right(edge: OwnEdge, claims: dict[str, Any], change: dict[str, Any]) -> None:
+    changed = {name: value for name, value in {**claims, **change}.items() if value is not None}
+    assert status(edge, edge.sign(changed)) == 401
+
+
+def test_the_members_key_makes_no_administrator(edge: OwnEdge, claims: dict[str, Any]) -> None:
+    assert status(edge, edge.sign(claims, by="members")) == 401
+
+
+def test_the_administrators_key_makes_no_member(edge: OwnEdge, member: Member, owner: Owner) -> None:
+    session = owner.execute("select id from auth.sessions where user_id = %s", [member.user_id]).fetchone()
+    assert session
+    as_member = {
+        "sub": member.user_id,
+        "session_id": str(session["id"]),
+        "role": "authenticated",
+        "aud": "authenticated",
+        "aal": "aal1",
+        "exp": NOW + 3600,
+    }
+    assert status(edge, edge.sign(as_member, by="members"), "sync-all-mlm-bonuses") == 200
+    assert status(edge, edge.sign(as_member, by="admin"), "sync-all-mlm-bonuses") == 401
+
+
+@pytest.mark.parametrize("token", ["-", "x", "a.b.c", "..", "é.é.é", "Bearer", "a" * 9000])
+def test_what_is_no_token(edge: OwnEdge, token: str) -> None:
+    headers = {"authorization": f"Bearer {token}".encode()}
+    assert edge.http.post("/admin-list-deposits", json={}, headers=headers).status_code == 401

@@ -156,3 +156,7 @@ begin
     perform jobs.fold_networks();
 end
 $$;
+
+-- The planner should know the tables before the first visitor comes.
+analyze private.profiles, private.positions, private.totals, private.networks, private.audit_log, private.corrections,
+public.deposits, public.withdrawals, public.bonuses, public.transactions, public.notifications;

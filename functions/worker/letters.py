@@ -12,29 +12,29 @@ from string import Template
 from typing import Any
 from urllib.parse import urlsplit
 
+FONT = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+# The colours are those of the auth service's letters in supabase/templates.
 SHEET = Template("""\
 <!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="light">
 <title>$subject</title>
 </head>
-<body style="margin:0;padding:32px 16px;background:#f4f5f3;color:#16211d;\
-font:16px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">
-<table role="presentation" align="center" cellpadding="0" cellspacing="0" \
-style="width:100%;max-width:560px;margin:0 auto;background:#ffffff;border:1px solid #dfe3df;\
-border-radius:8px">
-<tr><td style="padding:20px 32px;border-bottom:1px solid #dfe3df;font-weight:600">$sender</td></tr>
+<body style="margin:0;padding:32px 16px;background:#f4f8f9;color:#10222b;font:16px/1.5 $font">
+<table role="presentation" align="center" cellpadding="0" cellspacing="0" bgcolor="#fcfefe" \
+style="width:100%;max-width:560px;margin:0 auto;border:1px solid #d3dde0;border-radius:8px">
 <tr><td style="padding:32px">
-<h1 style="margin:0 0 16px;font-size:20px;line-height:1.3;font-weight:600">$subject</h1>
+<p style="margin:0;font-weight:600;color:#12556a">$sender</p>
+<h1 style="margin:24px 0 16px;font-size:22px;line-height:1.3;font-weight:600">$subject</h1>
 <p style="margin:0 0 16px">Hello $name,</p>
 $paragraphs
 $amount
 $button
 </td></tr>
-<tr><td style="padding:16px 32px;border-top:1px solid #dfe3df;font-size:13px;color:#5a6661">\
+<tr><td style="padding:16px 32px;border-top:1px solid #d3dde0;font-size:13px;color:#4b626c">\
 You receive this because it concerns your account. Mail about money and security cannot be switched off.\
 </td></tr>
 </table>
@@ -43,12 +43,13 @@ You receive this because it concerns your account. Mail about money and security
 """)
 PARAGRAPH = Template('<p style="margin:0 0 16px">$text</p>')
 AMOUNT = Template(
-    '<p style="margin:0 0 24px;font-size:24px;font-weight:600;'
+    '<p style="margin:0 0 24px;font-size:26px;font-weight:600;'
     'font-variant-numeric:tabular-nums">$$$amount</p>'
 )
 BUTTON = Template(
     '<p style="margin:24px 0 0"><a href="$href" style="display:inline-block;padding:12px 20px;'
-    'background:#0f5c46;color:#ffffff;text-decoration:none;border-radius:6px;font-weight:600">Open</a></p>'
+    'background:#12556a;color:#fcfefe;text-decoration:none;border-radius:6px;font-weight:600">'
+    "Open $sender</a></p>"
 )
 
 
@@ -93,14 +94,15 @@ class Stationery:
 
     def _html(self, data: Mapping[str, Any]) -> str:
         paragraphs = [PARAGRAPH.substitute(text=escape(text)) for text in data["body"].split("\n") if text]
-        amount, link = data.get("amount"), data.get("link")
+        amount, link, sender = data.get("amount"), data.get("link"), escape(self.sender)
         return SHEET.substitute(
+            font=FONT,
             subject=escape(data["title"]),
-            sender=escape(self.sender),
+            sender=sender,
             name=escape(_name(data)),
             paragraphs="\n".join(paragraphs),
             amount=AMOUNT.substitute(amount=escape(amount)) if amount else "",
-            button=BUTTON.substitute(href=escape(f"{self.site_url}{link}")) if link else "",
+            button=BUTTON.substitute(href=escape(f"{self.site_url}{link}"), sender=sender) if link else "",
         )
 
 

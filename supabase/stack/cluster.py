@@ -36,8 +36,11 @@ fsync = on
 full_page_writes = on
 synchronous_commit = on
 wal_compression = on
-# A member's data never reaches the log through a failed statement's parameters.
+# A member's data never reaches the log: not through the parameters of a failed or slow statement, not through
+# the detail ("Failing row contains") or the context ("JSON data, line 1") of an error.
 log_parameter_max_length_on_error = 0
+log_parameter_max_length = 0
+log_error_verbosity = terse
 log_min_duration_statement = 1s
 log_line_prefix = '%m [%p] %q%u@%d/%a '
 log_lock_waits = on

@@ -109,6 +109,8 @@ def test_the_database_starts_with_the_native_safety_settings() -> None:
         "max_connections=60",
         "password_encryption=scram-sha-256",
         "log_parameter_max_length_on_error=0",
+        "log_parameter_max_length=0",
+        "log_error_verbosity=terse",
     ):
         assert f"-c{setting}" in command
     assert "--data-checksums" in SERVICES["database"]["environment"]["POSTGRES_INITDB_ARGS"]

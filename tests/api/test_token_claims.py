@@ -1,0 +1,105 @@
+"""Tokens with a signature that is right and claims that are not, at all four services."""
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from joserfc import jwk, jwt
+
+from tests.support.callers import claims_of
+from tests.support.people import Administrator, Caller, Member
+from tests.support.stack import DEFAULT_ENV
+
+NOW = int(time.time())
+REFUSED = (400, 401, 403)
+Ask = Callable[[Caller], httpx.Response]
+SERVICES: dict[str, Ask] = {
+    "rest": lambda caller: caller.rows("profiles", "select=id"),
+    "auth": lambda caller: caller.http.get("/auth/v1/user"),
+    "storage": lambda caller: caller.http.post("/storage/v1/object/list/receipts", json={"prefix": ""}),
+    "functions": lambda caller: caller.function("sync-all-mlm-bonuses"),
+}
+
+
+def signed(name: str, claims: dict[str, Any]) -> str:
+    """A token signed with a key of the running stack: auth (members') or admin."""
+    folder = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "keys"
+    document = json.loads((folder / f"{name}.json").read_text())
+    header = {"alg": document["alg"], "kid": document["kid"]}
+    given = {claim: value for claim, value in claims.items() if value is not None}
+    return jwt.encode(header, given, jwk.import_key(document), algorithms=[document["alg"]])
+
+
+@pytest.fixture(scope="module")
+def subject(sponsor: Member) -> Member:
+    """Whose claims are changed."""
+    return sponsor
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_the_claims_as_they_are(subject: Member, service: str) -> None:
+    answer = SERVICES[service](Caller(subject.stack, signed("auth", claims_of(subject.token))))
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"exp": NOW - 40}, marks=pytest.mark.threat("T71"), id="expired"),
+        pytest.param({"nbf": NOW + 3600}, marks=pytest.mark.threat("T71"), id="not yet"),
+        pytest.param({"aud": "somebody-else"}, marks=pytest.mark.threat("T72"), id="other audience"),
+        pytest.param({"aud": None}, marks=pytest.mark.threat("T72"), id="no audience"),
+        pytest.param({"session_id": str(uuid.uuid4())}, marks=pytest.mark.threat("T75"), id="no session"),
+        pytest.param({"sub": str(uuid.uuid4())}, marks=pytest.mark.threat("T75"), id="other person"),
+    ],
+)
+def test_claims_that_are_not_right(subject: Member, service: str, change: dict[str, Any]) -> None:
+    answer = SERVICES[service](Caller(subject.stack, signed("auth", {**claims_of(subject.token), **change})))
+    assert answer.status_code in REFUSED, answer.text
+
+
+@pytest.mark.threat("T73", "T74")
+@pytest.mark.parametrize("service", ["rest", "storage", "functions"])
+@pytest.mark.parametrize("role", ["postgres", "authenticator", "supabase_admin", "platform_admin"])
+def test_a_role_that_members_do_not_have(subject: Member, service: str, role: str) -> None:
+    """The auth service is left out: it gives no right by role, but to the service key."""
+    answer = SERVICES[service](
+        Caller(subject.stack, signed("auth", {**claims_of(subject.token), "role": role}))
+    )
+    assert answer.status_code in REFUSED, answer.text
+
+
+@pytest.mark.threat("T74")
+@pytest.mark.parametrize("service", SERVICES)
+def test_an_administrators_token_is_no_members(finance: Administrator, subject: Member, service: str) -> None:
+    """The administrators' key signs nothing but administrators: not even right claims of a member."""
+    if service in ("rest", "storage"):
+        claims = {**claims_of(finance.token), "role": "authenticated"}
+    else:
+        claims = claims_of(subject.token)
+    answer = SERVICES[service](Caller(subject.stack, signed("admin", claims)))
+    assert answer.status_code in REFUSED, answer.text
+
+
+@pytest.mark.threat("T74")
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_signed_address_is_no_session(subject: Member, service: str) -> None:
+    stored = subject.receipt().split("/receipts/")[1]
+    answer = subject.http.post(f"/storage/v1/object/sign/receipts/{stored}", json={"expiresIn": 60})
+    token = answer.raise_for_status().json()["signedURL"].split("token=")[1]
+    refused = SERVICES[service](Caller(subject.stack, token))
+    assert refused.status_code in REFUSED, refused.text
+
+
+@pytest.mark.threat("T74")
+def test_an_access_token_is_no_signed_address(subject: Member) -> None:
+    stored = subject.receipt().split("/receipts/")[1]
+    answer = httpx.get(f"{subject.stack.url}/storage/v1/object/sign/receipts/{stored}?token={subject.token}")
+    assert answer.status_code == 400, answer.text

@@ -1,0 +1,150 @@
+"""What the wire must not tell or take: internals in errors, PostgREST's switches, SQL, other sites' forms."""
+
+import re
+import time
+
+import httpx
+import pytest
+
+from tests.support.people import Administrator, Caller, Member
+
+INTERNALS = re.compile(
+    r"Failing row|Traceback|\.py\b|psycopg|asyncpg|SELECT |INSERT INTO|UPDATE private|private\.|CONTEXT:|"
+    r"PL/pgSQL|/work/|/usr/|site-packages|relation \"|constraint \"",
+)
+NOBODY = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
+PAYLOADS = (
+    "'",
+    "' or '1'='1",
+    "'; drop table public.deposits; --",
+    "1); select pg_sleep(5); --",
+    "%27%20or%201=1",
+    "\\'; select 1",
+    "{{7*7}}",
+    "${jndi:ldap://127.0.0.1/a}",
+    "../../etc/passwd",
+    "*,profiles(*)",
+    "a.desc;select 1",
+    "null)) or ((true",
+)
+
+
+def told(answer: httpx.Response) -> str:
+    """What an answer says of the inside, if anything."""
+    found = INTERNALS.search(answer.text)
+    return found[0] if found else ""
+
+
+@pytest.mark.threat("T118")
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("deposits", {"amount": "NaN"}),
+        ("deposits", {"amount": 50, "reference_number": "x" * 100_000}),
+        ("deposits", {"id": "x"}),
+        ("deposits", {"no_such_column": 1}),
+        ("deposits", {}),
+        ("deposits", []),
+        ("withdrawals", {"amount": 1e308}),
+        ("withdrawals", {"wallet_address": "\u0000"}),
+        ("bonuses", {"amount": 5}),
+        ("no_such_table", {}),
+    ],
+)
+def test_refused_rows_show_nothing_of_the_inside(member: Member, table: str, row: object) -> None:
+    sent = {"user_id": member.user_id, "status": "pending", **row} if isinstance(row, dict) and row else row
+    answer = member.insert(table, sent)
+    assert answer.status_code < 500, answer.text
+    assert not told(answer), answer.text
+
+
+@pytest.mark.threat("T116", "T118")
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_sql_in_whatever_is_sent_is_text(member: Member, finance: Administrator, payload: str) -> None:
+    member_asks = [
+        member.http.get("/rest/v1/deposits", params={"or": f"({payload})"}),
+        member.http.get("/rest/v1/deposits", params={"order": payload}),
+        member.http.get("/rest/v1/deposits", params={"select": payload}),
+        member.http.get("/rest/v1/deposits", params={"reference_number": f"eq.{payload}"}),
+        member.rpc("get_sponsor", {"p_referral_code": payload}),
+        member.rpc("get_transaction_history", {"p_before": payload}),
+        member.rpc("get_earnings", {"p_range": payload}),
+        member.http.post("/storage/v1/object/list/receipts", json={"prefix": payload, "search": payload}),
+    ]
+    administrator_asks = [
+        finance.function("admin-list-deposits", {"page": 1, "search": payload}),
+        finance.function("admin-list-withdrawals", {"page": 1, "sort": payload[:60]}),
+        finance.function("admin-get-transactions", {"page": 1, "status": payload[:20]}),
+        finance.function("admin-get-receipt", {"receiptUrl": payload}),
+        finance.rpc("list_members", {"p_filters": {"search": payload, "sort": payload}}),
+    ]
+    for answer in member_asks + administrator_asks:
+        assert answer.status_code < 500, f"{answer.request.url}: {answer.text}"
+        assert not told(answer), f"{answer.request.url}: {answer.text}"
+        assert answer.elapsed.total_seconds() < 4
+
+
+@pytest.mark.threat("T118")
+def test_unknown_paths_of_every_service_show_nothing(member: Member) -> None:
+    for path in ("/rest/v1/rpc/nothing", "/auth/v1/nothing", "/storage/v1/nothing", "/functions/v1/nothing"):
+        answer = member.http.post(path, json={})
+        assert answer.status_code == 404
+        assert not told(answer), answer.text
+
+
+@pytest.mark.threat("T123")
+def test_no_request_undoes_itself(member: Member) -> None:
+    """`tx=rollback` would answer as if a row had been stored; it is not obeyed."""
+    row = member.deposit_row(50)
+    headers = {"prefer": "tx=rollback, return=representation"}
+    answer = member.http.post("/rest/v1/deposits", json=row, headers=headers)
+    assert answer.status_code == 201
+    assert "tx=" not in answer.headers.get("preference-applied", "")
+    assert [found["id"] for found in member.rows("deposits", f"id=eq.{row['id']}").json()] == [row["id"]]
+
+
+@pytest.mark.threat("T123")
+def test_no_plans(member: Member) -> None:
+    answer = member.http.get("/rest/v1/deposits", headers={"accept": "application/vnd.pgrst.plan+json"})
+    assert answer.status_code == 415
+    assert "Plan" not in answer.text
+
+
+@pytest.mark.threat("T123", "T14")
+@pytest.mark.parametrize("select", ["count()", "amount.sum()", "total:amount.avg()", "user_id,amount.max()"])
+def test_no_aggregates(member: Member, select: str) -> None:
+    answer = member.rows("deposits", f"select={select}")
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["code"] == "PGRST123"
+
+
+@pytest.mark.threat("T119")
+def test_no_description_of_the_database(visitor: Caller, member: Member) -> None:
+    for caller in (visitor, member):
+        answer = caller.http.get("/rest/v1/")
+        assert answer.status_code == 404
+        assert "definitions" not in answer.text
+
+
+@pytest.mark.threat("T115")
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_form_of_another_site_changes_nothing(member: Member, superior: Administrator, kind: str) -> None:
+    """Such a page can send these types unasked, but no bearer token; and with one they are still refused."""
+    body = b'{"action": "logout"}'
+    stack = member.stack
+    alone = httpx.post(
+        f"{stack.url}/functions/v1/admin-auth", content=body, headers={"content-type": kind}, timeout=20
+    )
+    assert alone.status_code in (401, 415)
+    answer = superior.http.post("/functions/v1/admin-auth", content=body, headers={"content-type": kind})
+    assert answer.status_code == 415, answer.text
+    assert superior.rpc("touch_admin_session").status_code == 200
+
+
+@pytest.mark.threat("T122")
+def test_a_thousand_rows_are_the_most(finance: Administrator) -> None:
+    started = time.monotonic()
+    answer = finance.rows("transactions", "select=id&limit=1000000")
+    assert answer.status_code in (200, 206)
+    assert len(answer.json()) <= 1000
+    assert time.monotonic() - started < 8

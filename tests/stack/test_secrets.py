@@ -1,0 +1,86 @@
+"""Secrets are neither in what browsers get nor in what is written down."""
+
+import base64
+import json
+import re
+import secrets
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.stack import Stack
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKEN = re.compile(rb"eyJ[A-Za-z0-9_-]{8,}\.(eyJ[A-Za-z0-9_-]{8,})\.[A-Za-z0-9_-]*")
+PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----|\"d\": ?\"[A-Za-z0-9_-]{20,}\"")
+
+
+def roles_in(content: bytes) -> set[str]:
+    """The roles of every token in a text."""
+    bodies = [match[1] for match in TOKEN.finditer(content)]
+    return {json.loads(base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)))["role"] for body in bodies}
+
+
+@pytest.mark.threat("T120")
+def test_browsers_get_the_public_key_and_no_other_secret(stack: Stack, state: Path) -> None:
+    shared = json.loads((state / "keys" / "credentials.json").read_text())
+    closed = [value.encode() for name, value in shared.items() if name != "SUPABASE_ANON_KEY"]
+    config = httpx.get(f"{stack.url}/config.js").content
+    assert roles_in(config) == {"anon"}
+    files = [path for path in (ROOT / "web" / "dist").rglob("*") if path.is_file()]
+    assert files, "the web app is not built"
+    for name, content in [("config.js", config), *((str(path), path.read_bytes()) for path in files)]:
+        assert roles_in(content) <= {"anon"}, name
+        assert not PRIVATE_KEY.search(content), name
+        assert not any(value in content for value in closed), name
+
+
+@pytest.mark.threat("T108", "T128", "T129")
+def test_what_people_type_is_in_no_log(stack: Stack, state: Path) -> None:
+    """Canaries in every place where a secret or a name is sent; afterwards every line of the logs is JSON."""
+    canary = f"canary{secrets.token_hex(12)}"
+    key = {"apikey": stack.anon_key}
+    bearer = {**key, "authorization": f"Bearer {canary}.{canary}.{canary}"}
+    mail = f'{canary}@example.com\r\n{{"level": "forged"}}'
+    with httpx.Client(base_url=stack.url, timeout=30) as http:
+        http.post("/auth/v1/token?grant_type=password", headers=key, json={"email": mail, "password": canary})
+        http.post("/auth/v1/token?grant_type=refresh_token", headers=key, json={"refresh_token": canary})
+        http.post(
+            "/auth/v1/signup", headers=key, json={"email": mail, "password": canary, "data": {"a": canary}}
+        )
+        http.get(f"/auth/v1/verify?type=recovery&token={canary}")
+        http.get("/auth/v1/user", headers=bearer)
+        http.post("/functions/v1/admin-auth", json={"action": "login", "email": mail, "password": canary})
+        http.post(
+            "/functions/v1/admin-auth",
+            headers=bearer,
+            json={"action": "change_password", "currentPassword": canary, "newPassword": canary},
+        )
+        http.post("/functions/v1/bot-subscription", headers=bearer, json={"mt5_password": canary})
+        http.post("/functions/v1/bot-subscription", headers=bearer, content=f'{{"mt5_password": "{canary}')
+        http.get(f"/storage/v1/object/sign/receipts/a/1.png?token={canary}")
+        http.put(f"/storage/v1/object/upload/sign/receipts/a/1.png?token={canary}", content=canary.encode())
+        http.get(f"/rest/v1/deposits?reference_number=eq.{canary}", headers=bearer)
+        http.post("/rest/v1/rpc/get_sponsor", headers=key, json={"p_referral_code": canary + "\u0000"})
+        http.post("/rest/v1/deposits", headers=bearer, json={"reference_number": canary})
+        http.get("/functions/v1/none", headers={"x-request-id": '"}\\n{"forged": 1}', "user-agent": canary})
+    time.sleep(1)
+    logs = list((state / "logs").glob("*.log"))
+    assert logs
+    for log in logs:
+        assert canary not in log.read_text(errors="replace"), log.name
+    for name in ("auth", "storage", "edge", "worker"):
+        lines = (state / "logs" / f"{name}.log").read_text(errors="replace").splitlines()
+        for line in lines[-200:]:
+            assert isinstance(json.loads(line), dict), f"{name}: {line}"
+
+
+@pytest.mark.threat("T120")
+def test_no_secret_of_a_stack_is_in_the_repository(state: Path) -> None:
+    shared = json.loads((state / "keys" / "credentials.json").read_text())
+    for name, value in shared.items():
+        found = subprocess.run(["git", "grep", "-qF", value], cwd=ROOT, check=False)
+        assert found.returncode == 1, name

@@ -1,6 +1,8 @@
 """What each service reads from its environment; docker-compose.yml gives the same names."""
 
 import os
+import shutil
+from pathlib import Path
 
 from keys import Keys
 from settings import ROOT, Settings
@@ -27,10 +29,13 @@ NOTICES = {
 
 
 def base() -> dict[str, str]:
-    """What every process gets: no more of the caller's environment than it needs."""
-    kept = {
-        name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SSL_CERT_FILE") if name in os.environ
-    }
+    """What every process gets: no more of the caller's environment than it needs.
+
+    Equal from every shell, because a service restarts when its environment changes.
+    """
+    node = str(Path(shutil.which("node") or "/usr/bin/node").parent)
+    kept = {name: os.environ[name] for name in ("HOME", "SSL_CERT_FILE") if name in os.environ}
+    kept["PATH"] = f"{node}:/usr/local/bin:/usr/bin:/bin"
     return {**kept, "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
 
 

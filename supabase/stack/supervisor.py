@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 import xmlrpc.client
 from pathlib import Path
@@ -15,7 +14,7 @@ import cluster
 from services import Service
 from settings import ROOT, Settings
 from terminal import Stop
-from tools import VENV
+from tools import PYTHON, VENV
 
 SUPERVISOR = """\
 [supervisord]
@@ -50,7 +49,7 @@ priority = 10
 """
 PROGRAM = """
 [program:{name}]
-command = setpriv --pdeathsig TERM -- {python} {runner} {specification}
+command = setpriv --pdeathsig TERM -- {python} -IS {runner} {specification}
 directory = {root}
 autostart = false
 autorestart = true
@@ -99,7 +98,7 @@ class Supervisor:
             path.write_text(json.dumps({"command": service.command, "env": service.env}, indent=2))
             text += PROGRAM.format(
                 name=service.name,
-                python=sys.executable,
+                python=PYTHON,
                 runner=ROOT / "supabase" / "stack" / "run_service.py",
                 specification=path,
                 root=ROOT,

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { expect, test, type Page } from '@playwright/test'
+import { expect, test } from '@playwright/test'
+import { overflow, violations } from '../accessibility'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const pages = [
   '/',
   '/sign-in',
@@ -17,24 +15,6 @@ const pages = [
   '/admin/login',
 ]
 
-interface Violation {
-  id: string
-  nodes: { html: string }[]
-}
-
-/** The page's policy forbids inline scripts, so the checker is run by the browser's tools, not by a tag. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const found = await page.evaluate(async () => {
-    const checker = (globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Violation[] }> } }).axe
-    const { violations: list } = await checker.run({
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    })
-    return list
-  })
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`)
-}
-
 for (const path of pages) {
   for (const colorScheme of ['light', 'dark'] as const) {
     test(`${path} is accessible in ${colorScheme} and fits 320 px`, async ({ page }) => {
@@ -44,10 +24,7 @@ for (const path of pages) {
       await page.waitForLoadState('networkidle')
       expect(await violations(page)).toEqual([])
       await page.setViewportSize({ width: 320, height: 640 })
-      const wider = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      )
-      expect(wider).toBe(0)
+      expect(await overflow(page)).toBe(0)
     })
   }
 }

@@ -41,7 +41,7 @@ export default function Toaster() {
           unstyled: true,
           classNames: {
             toast:
-              'flex w-(--width) items-start gap-3 rounded-control border bg-popover py-3 pr-12 pl-4 text-body text-popover-foreground shadow-popover',
+              'flex w-(--width) items-start font-sans gap-3 rounded-control border bg-popover py-3 pr-12 pl-4 text-body text-popover-foreground shadow-popover',
             title: 'font-medium',
             description: 'text-muted-foreground',
             icon: 'mt-0.5 size-5 group-data-[type=success]:text-positive [[data-type=success]_&]:text-positive [[data-type=error]_&]:text-destructive',

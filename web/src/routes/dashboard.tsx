@@ -17,7 +17,7 @@ export default function DashboardRoute() {
       tree={tree}
       panels={{
         bonuses: member ? <BonusBreakdown bonuses={member.bonuses} /> : null,
-        pairs: <PairingTable />,
+        pairing: <PairingTable />,
         network: <NetworkSummary />,
         tree,
       }}

@@ -58,5 +58,5 @@ async function changeSubscription({ bot, account }: BotChange): Promise<void> {
 
 export function useChangeSubscription() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: changeSubscription, onSuccess: refresh })
+  return useMutation({ mutationFn: changeSubscription, onSuccess: () => void refresh() })
 }

@@ -10,12 +10,12 @@ import { compare, formatPercent, isNegative } from '@/lib/money'
 import type { Platform } from '@/lib/platform'
 import { explainEarnings, explainPackage, explainReferral, explainReferrals } from './explanations'
 
-export type AdvancedTab = 'bonuses' | 'pairs' | 'network' | 'tree'
+export type AdvancedTab = 'bonuses' | 'pairing' | 'network' | 'tree'
 export type AdvancedPanels = Record<AdvancedTab, ReactNode>
 
 const tabs: { value: AdvancedTab; label: string }[] = [
   { value: 'bonuses', label: 'Bonus Breakdown' },
-  { value: 'pairs', label: 'Pairing Details' },
+  { value: 'pairing', label: 'Pairing Details' },
   { value: 'network', label: 'Network Summary' },
   { value: 'tree', label: 'Team Tree' },
 ]

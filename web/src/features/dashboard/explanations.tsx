@@ -21,7 +21,7 @@ const team = (
 )
 
 const pairs = (
-  <Link className="text-link" to={`${paths.dashboard}?view=advanced&tab=pairs`}>
+  <Link className="text-link" to={`${paths.dashboard}?view=advanced&tab=pairing`}>
     See your pairs
   </Link>
 )

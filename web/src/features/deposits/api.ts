@@ -69,12 +69,12 @@ async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
 
 export function useCreateDeposit() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: createDeposit, onSuccess: refresh })
+  return useMutation({ mutationFn: createDeposit, onSuccess: () => void refresh() })
 }
 
 export function useCancelDeposit() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: cancelRequest, onSettled: refresh })
+  return useMutation({ mutationFn: cancelRequest, onSettled: () => void refresh() })
 }
 
 interface Upload {

@@ -102,7 +102,7 @@ function PackageRow({ option, mine }: { option: Package; mine: Decimal }) {
         <span className="font-semibold">{option.label}</span>
         <span className="text-compact text-muted-foreground">Pairing rate {formatPercent(option.rate)}</span>
       </span>
-      <span className="flex items-center gap-4">
+      <span className="flex grow items-center justify-between gap-4 sm:grow-0">
         {current ? (
           <Badge tone="positive">Current</Badge>
         ) : (

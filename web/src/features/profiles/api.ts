@@ -41,7 +41,7 @@ async function updateProfile(change: ProfileChange): Promise<{ confirm: boolean 
 
 export function useUpdateProfile() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: updateProfile, onSuccess: refresh })
+  return useMutation({ mutationFn: updateProfile, onSuccess: () => void refresh() })
 }
 
 export async function resendEmailChange(email: string): Promise<void> {
@@ -76,7 +76,7 @@ async function updateWallet({ userId, wallet, proof }: WalletChange): Promise<vo
 
 export function useUpdateWallet() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: updateWallet, onSuccess: refresh })
+  return useMutation({ mutationFn: updateWallet, onSuccess: () => void refresh() })
 }
 
 interface HistoryPage {

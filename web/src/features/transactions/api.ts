@@ -63,5 +63,5 @@ export async function collectHistory(
 
 export function useCancelRequest() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: cancelRequest, onSettled: refresh })
+  return useMutation({ mutationFn: cancelRequest, onSettled: () => void refresh() })
 }

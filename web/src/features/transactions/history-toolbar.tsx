@@ -24,12 +24,12 @@ interface ChoiceProps {
 function Choice({ label, all, value, options, onChange }: ChoiceProps) {
   const id = useId()
   return (
-    <div className="flex min-w-0 grow basis-36 flex-col gap-1 sm:grow-0">
+    <div className="flex min-w-0 grow basis-36 flex-col gap-1 sm:grow-0 sm:basis-44">
       <Label htmlFor={id} className="text-compact">
         {label}
       </Label>
       <Select value={value || everything} onValueChange={(next) => onChange(next === everything ? '' : next)}>
-        <SelectTrigger id={id} className="sm:w-44">
+        <SelectTrigger id={id} className="w-full">
           <SelectValue />
         </SelectTrigger>
         <SelectContent>
@@ -56,7 +56,7 @@ interface DayProps {
 function Day({ label, value, min, max, onChange }: DayProps) {
   const id = useId()
   return (
-    <div className="flex min-w-0 grow basis-36 flex-col gap-1 sm:grow-0">
+    <div className="flex min-w-0 grow basis-36 flex-col gap-1 sm:grow-0 sm:basis-44">
       <Label htmlFor={id} className="text-compact">
         {label}
       </Label>

@@ -53,10 +53,10 @@ async function createWithdrawal({ id, amount, address }: NewWithdrawal): Promise
 
 export function useCreateWithdrawal() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: createWithdrawal, onSettled: refresh })
+  return useMutation({ mutationFn: createWithdrawal, onSettled: () => void refresh() })
 }
 
 export function useCancelWithdrawal() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: cancelRequest, onSettled: refresh })
+  return useMutation({ mutationFn: cancelRequest, onSettled: () => void refresh() })
 }

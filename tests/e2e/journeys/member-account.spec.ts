@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test, type Page } from '@playwright/test'
+import { codeOf, createMember, nextCode, openAs, type Person } from '../people'
+import { receiptPicture } from '../receipt'
+
+// What members do with their own account, each refusal with its text and each act with a way back.
+const wallet = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
+
+async function saveWallet(page: Page): Promise<void> {
+  await page.goto('/settings')
+  await page.getByLabel('TRC20 wallet address').fill(wallet)
+  await page.getByRole('button', { name: 'Save address' }).click()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+}
+
+test('a doubtful wallet address is warned about, kept, and can be corrected', async ({ browser }) => {
+  const page = await openAs(browser, await createMember('wally'))
+  await page.goto('/settings')
+  await page.getByLabel('TRC20 wallet address').fill('T123')
+  await expect(page.getByText(/This does not look like a TRC20 address/)).toBeVisible()
+  await page.getByRole('button', { name: 'Save address' }).click()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+  await saveWallet(page)
+  await expect(page.getByText(/This does not look like a TRC20 address/)).toBeHidden()
+  await page.context().close()
+})
+
+test('a username that is taken is refused with its text; a free one is saved', async ({ browser }) => {
+  const person = await createMember('nia')
+  const page = await openAs(browser, person)
+  await page.goto('/profile')
+  await expect(page.getByLabel('Username')).toHaveValue(person.username)
+  await page.getByLabel('Username').fill('mara_l')
+  await expect(page.getByText('Username already exists. Please choose a different username.').first()).toBeVisible()
+  await page.getByLabel('Username').fill('')
+  await page.getByRole('button', { name: 'Save profile' }).click()
+  await expect(page.getByText('Please fill in all required fields').first()).toBeVisible()
+  await page.getByLabel('Username').fill(`${person.username}_x`)
+  await expect(page.getByText('Available')).toBeVisible()
+  await page.getByRole('button', { name: 'Save profile' }).click()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+  await page.context().close()
+})
+
+test('a deposit is sent once, waits in sight, and is cancelled by its member', async ({ browser }) => {
+  const page = await openAs(browser, await createMember('dora'))
+  await saveWallet(page)
+  await page.goto('/deposit')
+  await page.getByRole('button', { name: 'Review deposit' }).click()
+  await expect(page.getByText('Choose a package', { exact: true }).last()).toBeVisible()
+  await expect(page.getByRole('group', { name: 'What to correct' })).toBeFocused()
+  await page.getByRole('radio', { name: /Standard/ }).click()
+  await page.getByLabel('Reference number').fill(randomBytes(32).toString('hex'))
+  await page.locator('input[type=file]').setInputFiles({ name: 'transfer.png', mimeType: 'image/png', buffer: receiptPicture() })
+  await expect(page.getByText('Receipt uploaded successfully').first()).toBeVisible()
+  await page.getByRole('checkbox', { name: 'I understand' }).check()
+  await page.getByRole('button', { name: 'Review deposit' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Submit $250.00' }).dblclick()
+  await expect(page.getByText(/Deposit request submitted successfully!/)).toBeVisible()
+  const waiting = page.getByRole('region', { name: 'Waiting for review' })
+  await expect(waiting.getByRole('listitem')).toHaveCount(1)
+  await waiting.getByRole('button', { name: 'Cancel deposit of $250.00' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel deposit' }).click()
+  await expect(waiting).toBeHidden()
+  await page.goto('/transactions?status=rejected')
+  await page.getByRole('button', { name: /Details of Deposit/ }).click()
+  await expect(page.getByText('You cancelled this deposit of $250.00.')).toBeVisible()
+  await page.context().close()
+})
+
+test('a password is changed only by who knows the present one', async ({ browser }) => {
+  const person = await createMember('pia')
+  const page = await openAs(browser, person)
+  const attempt = async (current: string, next: string, again: string) => {
+    await page.getByLabel('Current password').fill(current)
+    await page.getByLabel('New password', { exact: true }).fill(next)
+    await page.getByLabel('Confirm new password').fill(again)
+    await page.getByRole('button', { name: 'Change password' }).click()
+  }
+  await page.goto('/settings')
+  await attempt(person.password, 'Another-quay-1', 'Another-quay-2')
+  await expect(page.getByText('Password mismatch')).toBeVisible()
+  await attempt(person.password, 'short', 'short')
+  await expect(page.getByText('Password too short')).toBeVisible()
+  await attempt(person.password, person.password, person.password)
+  await expect(page.getByText('Same password')).toBeVisible()
+  await attempt('not the one', 'Another-quay-1', 'Another-quay-1')
+  await expect(page.getByText('The current password is not right')).toBeVisible()
+  await attempt(person.password, 'Another-quay-1', 'Another-quay-1')
+  await expect(page.getByText('Password updated successfully')).toBeVisible()
+  await page.context().close()
+})
+
+async function setUpDevice(page: Page): Promise<string> {
+  await page.goto('/settings')
+  await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()
+  await page.getByLabel('Device name').fill('My phone')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  const secret = (await page.getByText(/^([A-Z2-7]{4} ){3,}/).textContent()) ?? ''
+  await page.getByLabel('Six-digit code').fill(codeOf(secret))
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await expect(page.getByText(/Add a second device: there are no recovery codes/).first()).toBeVisible()
+  return secret
+}
+
+async function signInWithCode(page: Page, person: Person, secret: string): Promise<void> {
+  await page.goto('/sign-in')
+  await page.getByLabel('Email').fill(person.email)
+  await page.getByLabel('Password', { exact: true }).fill(person.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await expect(page).toHaveURL(/\/dashboard/)
+}
+
+test('two-step sign-in is set up, asked for, and removed with a code', async ({ browser }) => {
+  test.setTimeout(180_000)
+  const person = await createMember('tove')
+  const page = await openAs(browser, person)
+  const secret = await setUpDevice(page)
+  await page.context().close()
+
+  const context = await browser.newContext()
+  const again = await context.newPage()
+  await signInWithCode(again, person, secret)
+  await again.goto('/settings')
+  await again.getByRole('button', { name: 'Remove My phone' }).click()
+  await again.getByLabel('Six-digit code').fill('000000')
+  await again.getByRole('button', { name: 'Remove device' }).click()
+  await expect(again.getByText('That code did not match. Codes change every 30 seconds.')).toBeVisible()
+  await again.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await again.getByRole('button', { name: 'Remove device' }).click()
+  await expect(again.getByText('Device removed')).toBeVisible()
+  await expect(again.getByRole('button', { name: 'Set up two-step sign-in' })).toBeVisible()
+  await context.close()
+})
+
+test('a bot is subscribed to with an MT5 account, and its password erased again', async ({ browser }) => {
+  const page = await openAs(browser, await createMember('bo'))
+  await page.goto('/bots')
+  await page.getByRole('button', { name: 'Subscribe to Scout' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Subscribe', exact: true }).click()
+  await expect(dialog.getByText('Enter the MT5 server').first()).toBeVisible()
+  await dialog.getByLabel('MT5 server').fill('Demo-Server-3')
+  await dialog.getByLabel('MT5 login').fill('500123')
+  await dialog.getByLabel('MT5 password', { exact: true }).fill('harbour-7')
+  await dialog.getByRole('button', { name: 'Subscribe', exact: true }).click()
+  await expect(page.getByText('Successfully subscribed to Scout. Admin has been notified.')).toBeVisible()
+  await page.getByRole('button', { name: 'Unsubscribe from Scout' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click()
+  await expect(page.getByText('Successfully unsubscribed from Scout. Admin has been notified.')).toBeVisible()
+  await page.context().close()
+})

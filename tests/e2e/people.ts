@@ -1,0 +1,62 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Browser, Page } from '@playwright/test'
+import { memberKey, memberSession, need, origin } from './stack'
+
+export interface Person {
+  email: string
+  password: string
+  username: string
+}
+
+/** A confirmed member below the demo member, made by the auth service's administration. */
+export async function createMember(prefix: string): Promise<Person> {
+  const username = `${prefix}_${randomBytes(4).toString('hex')}`
+  const person = { username, email: `${username}@example.com`, password: `Quay-${randomBytes(8).toString('hex')}` }
+  const key = need('SUPABASE_SERVICE_ROLE_KEY')
+  const answer = await fetch(`${origin}/auth/v1/admin/users`, {
+    method: 'POST',
+    headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      email: person.email,
+      password: person.password,
+      email_confirm: true,
+      user_metadata: { username, display_name: 'Ilse Brandt', package_value: 0, referrer_id: need('DEMO_REFERRAL_CODE') },
+    }),
+  })
+  if (!answer.ok) throw new Error(`creating a member: ${answer.status} ${await answer.text()}`)
+  return person
+}
+
+/** A page that already holds this member's session. */
+export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'password'>): Promise<Page> {
+  const session = await memberSession(person.email, person.password)
+  const context = await browser.newContext({ baseURL: origin, locale: 'en-GB', timezoneId: 'Europe/Berlin' })
+  await context.addInitScript(
+    ([key, value]) => {
+      if (!localStorage.getItem(key)) localStorage.setItem(key, value)
+    },
+    [memberKey, JSON.stringify(session)] as const,
+  )
+  return context.newPage()
+}
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+const period = 30_000
+
+/** Waits for the next code: each is taken once. */
+export async function nextCode(secret: string): Promise<string> {
+  await new Promise((resolve) => setTimeout(resolve, period - (Date.now() % period) + 500))
+  return codeOf(secret)
+}
+
+/** The six digits an authenticator shows for this secret now (RFC 6238). */
+export function codeOf(secret: string): string {
+  const bits = [...secret.replaceAll(/[\s=]/g, '')].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / period)))
+  const digest = createHmac('sha1', key).update(counter).digest()
+  const at = (digest.at(-1) ?? 0) & 0xf
+  return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0')
+}

@@ -170,7 +170,7 @@ begin
     return v_ids;
 end
 $$;
-comment on function private.newest_requests(text, bigint) is 'All pending rows and the newest others, together at most 5,000.';
+comment on function private.newest_requests(text, bigint) is 'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
 
 create function private.request_page(
     p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,

@@ -101,13 +101,17 @@ begin
     select
         coalesce(sum(c.rows), 0) as rows,
         coalesce(sum(c.rows) filter (where c.status = 'completed'), 0) as completed,
+        coalesce(sum(c.rows) filter (where c.status = 'pending'), 0)::bigint as pending,
         coalesce(sum(c.rows) filter (
             where (v_request.status is null or c.status = v_request.status)
                 and (v_request.kind is null or c.transaction_type = v_request.kind)
         ), 0)::bigint as filtered
     into v_cards
     from private.transaction_counts() as c;
-    if v_request.pattern is null then
+    if v_request.everything then
+        v_ids := private.newest_requests('transactions', v_cards.pending);
+        v_total := v_cards.filtered;
+    elsif v_request.pattern is null then
         v_ids := private.page_of(
             'from public.transactions as r where true' || v_filters, v_order, v_reversed, v_request, v_cards.filtered
         );
@@ -167,5 +171,5 @@ begin
 end
 $$;
 comment on function public.list_transactions(jsonb) is
-'Administrators: the journal, newest first. Filters: page, pageSize, search (member, beginning of a reference id), type, status, sort (created_at). Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: the journal, newest first. Filters: page, pageSize, search (member, beginning of a reference id), type, status, sort (created_at). {} answers all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_transactions(jsonb) to platform_admin;

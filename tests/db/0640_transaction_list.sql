@@ -1,7 +1,7 @@
 -- The journal as administrators read it, its totals against the rows themselves.
 begin;
 \ir ../support/actors.sql
-select plan(10);
+select plan(11);
 
 select join_as('root');
 select complete('root');
@@ -14,6 +14,7 @@ select pays('ann', 250);
 select pays('ben', 100);
 select pays('ben', 250);
 select claims_deposit('ann', 40);
+select pays('root', 10 + n) from generate_series(1, 18) as n;
 select act_as('olga');
 create temporary table wrong as
 select (public.propose_correction(
@@ -38,6 +39,10 @@ select is(
     'the kept totals are those of the rows, a correction and a re-rated bonus included'
 );
 select is((public.list_transactions() ->> 'total')::bigint, (select f.total from facts as f), 'all of them');
+select is(
+    (select count(*) from jsonb_array_elements(public.list_transactions('{}') -> 'items')), (select f.total from facts as f),
+    'an empty body answers the rows, not the first page'
+);
 select is(
     public.list_transactions('{"type": "deposit", "status": "pending"}') #>> '{items,0,amount}', '40.00', 'filtered by type and status'
 );

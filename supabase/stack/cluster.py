@@ -93,8 +93,8 @@ def _can_enter(folder: Path, user: str) -> bool:
     return subprocess.run(command, check=False, cwd="/", stderr=subprocess.DEVNULL).returncode == 0
 
 
-def create(settings: Settings, postgres: Path, password: str, log: Path) -> None:
-    """Make the cluster unless it is there, and write its configuration.
+def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool:
+    """Make the cluster unless it is there, and write its configuration; returns whether that has changed.
 
     Raises:
         Stop: the disk is full, or the programs do not fit the data.
@@ -104,9 +104,17 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> None
         _require_disk(folder.parent)
         _initdb(folder, postgres, password, log)
     _require_version(folder, postgres)
-    (folder / "harborline.conf").write_text(CONFIGURATION.format(port=settings.ports["postgres"]))
-    (folder / "harborline.conf").chmod(0o644)
-    (folder / "pg_hba.conf").write_text(HOST_RULES)
+    configuration = CONFIGURATION.format(port=settings.ports["postgres"])
+    written = [_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", HOST_RULES)]
+    return any(written)
+
+
+def _write(path: Path, text: str) -> bool:
+    if path.exists() and path.read_text() == text:
+        return False
+    path.write_text(text)
+    path.chmod(0o644)
+    return True
 
 
 def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:

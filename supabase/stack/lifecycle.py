@@ -30,16 +30,14 @@ def bring_up(
     keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
         require_ports(settings)
-    _lay_foundation(settings, keys, postgres, log)
-    try:
-        web.build(log)
-    except Stop as error:
-        print(f"  ! {error}")
+    reconfigured = _lay_foundation(settings, keys, postgres, log)
+    web.build(log)
     wanted = services.describe(settings, keys)
     database = Database(settings, keys, postgres, log)
     supervisor.configure(wanted, postgres)
     with step("PostgreSQL"):
-        supervisor.start()
+        if not supervisor.start() and reconfigured:
+            supervisor.restart_postgres()
         cluster.wait(settings, postgres)
     database.prepare()
     if after_migrations:
@@ -53,10 +51,10 @@ def bring_up(
         summary.write_env(settings, keys)
 
 
-def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
+def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -> bool:
     with step("Keys and cluster") if not settings.cluster else nullcontext():
         keys.make(log)
-        cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
+        return cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
 
 
 def take_down(settings: Settings) -> None:

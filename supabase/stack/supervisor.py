@@ -114,21 +114,25 @@ class Supervisor:
             return False
         return True
 
-    def start(self) -> None:
-        """Start the supervisor with PostgreSQL, or make a running one read its configuration again."""
+    def start(self) -> bool:
+        """Start the supervisor with PostgreSQL, or make a running one read its configuration again.
+
+        Returns whether it was started.
+        """
         if not self.is_running():
             command = [str(VENV / "bin" / "supervisord"), "--configuration", str(self.configuration)]
             result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
             if result.returncode:
                 raise Stop(f"supervisord did not start: {result.stderr.strip()}")
             self._wait_for_answer()
-            return
+            return True
         added, changed, removed = self.rpc.supervisor.reloadConfig()[0]
         for group in (*changed, *removed):
             self.rpc.supervisor.stopProcessGroup(group)
             self.rpc.supervisor.removeProcessGroup(group)
         for group in (*changed, *added):
             self.rpc.supervisor.addProcessGroup(group)
+        return False
 
     def _wait_for_answer(self) -> None:
         deadline = time.monotonic() + 15
@@ -158,6 +162,11 @@ class Supervisor:
             self.rpc.supervisor.startProcess(name)
             known[service.name] = fingerprint
         stamps.write_text(json.dumps(known))
+
+    def restart_postgres(self) -> None:
+        """For settings that it reads at its start; the services connect again by themselves."""
+        self.rpc.supervisor.stopProcess("postgres")
+        self.rpc.supervisor.startProcess("postgres")
 
     def stop(self) -> None:
         """Stop the services, then PostgreSQL, then the supervisor; return when all are gone."""

@@ -9,7 +9,9 @@ from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
+from supabase import AuthApiError
 
+from functions.core.errors import refusal_of
 from functions.edge import generated
 from functions.edge.bootstrap import administrators, demo
 from functions.edge.bootstrap.accounts import Accounts
@@ -25,8 +27,9 @@ def main() -> int:
     with psycopg.connect(settings.database_url, row_factory=dict_row, autocommit=True) as database:
         try:
             lines = arguments.run(arguments, database, settings)
-        except administrators.AlreadyThere as error:
-            sys.stderr.write(f"{error}\n")
+        except (administrators.AlreadyThere, AuthApiError, psycopg.Error) as error:
+            refusal = refusal_of(error) if isinstance(error, psycopg.Error) else None
+            sys.stderr.write(f"{refusal.message if refusal else error}\n")
             return 1
     for key, value in lines.items():
         sys.stdout.write(f"{key}={value}\n")
@@ -47,10 +50,17 @@ def root_member(
     """Make a member without a sponsor; the profile id is the first referral code."""
     password = generated.password()
     metadata = {"username": arguments.username, "display_name": arguments.name}
-    user_id = Accounts(settings).put(arguments.email, password, metadata)
-    profile = database.execute(
-        "select private.create_root_member(%s, %s, %s) as id", [user_id, arguments.username, arguments.name]
-    ).fetchone()
+    accounts = Accounts(settings)
+    user_id = accounts.put(arguments.email, password, metadata)
+    try:
+        profile = database.execute(
+            "select private.create_root_member(%s, %s, %s) as id",
+            [user_id, arguments.username, arguments.name],
+        ).fetchone()
+    except psycopg.Error:
+        # Without a profile the sign-in would only be in the way of the next try.
+        accounts.remove(user_id)
+        raise
     return {
         "MEMBER_EMAIL": arguments.email,
         "MEMBER_PASSWORD": password,

@@ -29,3 +29,7 @@ class Accounts:
                 raise
         self._client.auth.admin.update_user_by_id(user_id, {"password": password})
         return user_id
+
+    def remove(self, user_id: str) -> None:
+        """Take back a sign-in that was just made."""
+        self._client.auth.admin.delete_user(user_id)

@@ -44,9 +44,9 @@ comment on table private.admin_session_activity is 'When an administrator sessio
 
 -- The session of this request and no other, not even another one of the same administrator.
 create policy select_own on public.admin_sessions for select to platform_admin
-using (admin_id = (select auth.uid()) and session_token::text = (select auth.jwt() ->> 'sid'));
+using (admin_id = (select auth.uid()) and session_token::text = ((select auth.jwt()) ->> 'sid'));
 create policy delete_own on public.admin_sessions for delete to platform_admin
-using (admin_id = (select auth.uid()) and session_token::text = (select auth.jwt() ->> 'sid'));
+using (admin_id = (select auth.uid()) and session_token::text = ((select auth.jwt()) ->> 'sid'));
 grant select, delete on public.admin_sessions to platform_admin;
 
 create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
@@ -64,11 +64,15 @@ begin
     if p_roles is not null and v_admin.role <> all(p_roles) then
         perform private.refuse(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
     end if;
+    -- With real money, what only some roles may do asks for the second step; signing in and setting it up do not.
+    if p_roles is not null and v_admin.role <> 'support_admin' and v_admin.totp_confirmed_at is null and not private.is_demo() then
+        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
+    end if;
     return v_admin;
 end
 $$;
 comment on function private.require_admin(public.admin_role[]) is
-'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended.';
+'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended, two_step_required.';
 
 create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
 language sql volatile set search_path = '' as $$

@@ -2,15 +2,15 @@
 -- upgrade raises the row it belongs to. Rows keep their id and created_at; nothing is deleted and inserted
 -- again. Only the compensation engine writes here; over REST nobody does.
 
--- Without a search_path setting, which would keep them from being folded into the expressions that use them.
+-- Immutable and without arguments: the planner puts the number where the call stands.
 create function private.referral_percent() returns integer
-language sql immutable as $$ select 5 $$;
+language sql immutable set search_path = '' as $$ select 5 $$;
 comment on function private.referral_percent() is 'Share of a direct referral''s package.';
 create function private.override_percent() returns integer
-language sql immutable as $$ select 1 $$;
+language sql immutable set search_path = '' as $$ select 1 $$;
 comment on function private.override_percent() is 'Share of a pair''s volume for the referrer of the pair''s owner.';
 create function private.reentry_percent() returns integer
-language sql immutable as $$ select 10 $$;
+language sql immutable set search_path = '' as $$ select 10 $$;
 comment on function private.reentry_percent() is 'Share of each bonus that auto-reenters: a memo, never deducted from the balance.';
 
 create table public.bonuses (

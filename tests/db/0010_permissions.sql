@@ -38,8 +38,8 @@ select is_empty(
     $$ select p.oid::regprocedure from pg_proc as p
     where p.pronamespace in ('public'::regnamespace, 'private'::regnamespace, 'gate'::regnamespace, 'hooks'::regnamespace, 'edge'::regnamespace, 'jobs'::regnamespace)
     and p.proname <> 'made_later' and not coalesce('search_path=""' = any(p.proconfig), false)
-    -- Used by expressions of indexes, views and generated columns: with a setting they could not be folded in.
-    and p.proname not in ('searchable', 'referral_percent', 'override_percent', 'reentry_percent') $$, 'every function has an empty search_path'
+    -- Only expression indexes use it, and with a setting it could not be inlined.
+    and p.proname <> 'searchable' $$, 'every function has an empty search_path'
 );
 select is_empty(
     $$ select p.oid::regprocedure from pg_proc as p

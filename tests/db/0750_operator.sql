@@ -1,6 +1,6 @@
 begin;
 \ir ../support/actors.sql
-select plan(20);
+select plan(22);
 -- As on a fresh installation, whatever this database has been through.
 alter table private.settings disable trigger _100_guard;
 update private.settings set value = 'false' where key in ('demo.seeded', 'mail.ready');
@@ -64,6 +64,16 @@ select lives_ok($$ select leave_demo() $$, 'demo mode ends');
 select refuses($$ select leave_demo() $$, 409, 'demo_is_over', null, 'once');
 select act_as_owner();
 select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', null, 'and for good');
+
+
+-- With real money the roles that decide need the second step.
+update private.admin_users set totp_key_id = null, totp_secret = null, totp_confirmed_at = null where id = user_id('elin');
+select act_as('elin');
+select refuses(
+    $$ select confirm_correction(gen_random_uuid()) $$,
+    403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.', 'Elin decides nothing without it'
+);
+select lives_ok($$ select list_deposits('{"page": 1}') $$, 'and still reads');
 
 select * from finish();
 rollback;

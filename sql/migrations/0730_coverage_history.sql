@@ -16,7 +16,7 @@ create function jobs.snapshot_coverage() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into private.coverage_days (day, figures, taken_at)
-    values ((pg_catalog.clock_timestamp() at time zone 'UTC')::date, private.coverage(), pg_catalog.clock_timestamp())
+    values ((private.clock() at time zone 'UTC')::date, private.coverage(), private.clock())
     on conflict (day) do nothing;
     return found;
 end

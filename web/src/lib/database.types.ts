@@ -25,6 +25,7 @@ export type Database = {
       bonuses: {
         Row: {
           amount: number
+          amount_cents: number | null
           bonus_type: Database['public']['Enums']['bonus_type']
           created_at: string
           id: string
@@ -39,6 +40,7 @@ export type Database = {
         ComputedFields: never
         Insert: {
           amount: number
+          amount_cents?: never
           bonus_type: Database['public']['Enums']['bonus_type']
           created_at?: string
           id?: string
@@ -52,6 +54,7 @@ export type Database = {
         }
         Update: {
           amount?: number
+          amount_cents?: never
           bonus_type?: Database['public']['Enums']['bonus_type']
           created_at?: string
           id?: string
@@ -181,6 +184,33 @@ export type Database = {
         Relationships: [
           {
             foreignKeyName: 'deposits_user_id_fkey'
+            columns: ['user_id']
+            isOneToOne: false
+            referencedRelation: 'profiles'
+            referencedColumns: ['user_id']
+          },
+        ]
+      }
+      lesson_progress: {
+        Row: {
+          done_at: string
+          lesson_id: string
+          user_id: string
+        }
+        ComputedFields: never
+        Insert: {
+          done_at?: string
+          lesson_id: string
+          user_id: string
+        }
+        Update: {
+          done_at?: string
+          lesson_id?: string
+          user_id?: string
+        }
+        Relationships: [
+          {
+            foreignKeyName: 'lesson_progress_user_id_fkey'
             columns: ['user_id']
             isOneToOne: false
             referencedRelation: 'profiles'
@@ -421,6 +451,7 @@ export type Database = {
       get_coverage_history: { Args: { p_days?: number }; Returns: Json }
       get_deposit_options: { Args: Record<PropertyKey, never>; Returns: Json }
       get_earnings: { Args: { p_range: string }; Returns: Json }
+      get_income_disclosure: { Args: Record<PropertyKey, never>; Returns: Json }
       get_member: { Args: { p_profile_id: string }; Returns: Json }
       get_member_dashboard: { Args: Record<PropertyKey, never>; Returns: Json }
       get_my_account_status: { Args: Record<PropertyKey, never>; Returns: Json }

@@ -9,6 +9,7 @@ FALLBACK = {
     "42501": (403, "forbidden", "You are not allowed to do this."),
     "23505": (409, "duplicate_request", "This was already done."),
     "22P02": (400, "invalid_input", "A value has the wrong form. Check it and try again."),
+    "22P05": (400, "invalid_input", "A text holds a character that cannot be stored."),
     "22003": (400, "invalid_input", "A number is out of range. Check it and try again."),
     "55P03": (503, "try_again", "The server is busy. Try again."),
     "57014": (503, "try_again", "This took too long. Try again."),

@@ -39,10 +39,12 @@ def test_login_answers_what_the_panel_needs(people: People, visitor: Caller) -> 
     assert "totp_secret" not in answer.text
 
 
+@pytest.mark.threat("T61")
 def test_the_session_token_is_no_credential(finance: Administrator) -> None:
     assert not works(Caller(finance.stack, finance.session_token))
 
 
+@pytest.mark.threat("T64")
 def test_wrong_password_and_unknown_address_answer_alike(people: People, visitor: Caller) -> None:
     answers = [login(visitor, people.account("finance_admin"), "wrong"), login(visitor, "nobody@example.com")]
     assert [answer.status_code for answer in answers] == [401, 401]
@@ -53,6 +55,7 @@ def test_wrong_password_and_unknown_address_answer_alike(people: People, visitor
     )
 
 
+@pytest.mark.threat("T64")
 def test_time_does_not_tell_whether_an_account_exists(people: People, visitor: Caller) -> None:
     def seconds(email: str) -> float:
         started = time.perf_counter()
@@ -72,6 +75,7 @@ def test_time_does_not_tell_whether_an_account_exists(people: People, visitor: C
     assert 0.5 < ratio < 2, ratio
 
 
+@pytest.mark.threat("T64")
 def test_the_eleventh_guess_is_refused_even_when_right(people: People, visitor: Caller) -> None:
     email = people.account("finance_admin")
     statuses = [login(visitor, email, f"wrong-{n}").status_code for n in range(10)]
@@ -81,6 +85,7 @@ def test_the_eleventh_guess_is_refused_even_when_right(people: People, visitor: 
     assert last.json()["code"] == "too_many_attempts"
 
 
+@pytest.mark.threat("T64", "T78")
 def test_an_address_that_guesses_many_accounts_is_refused(people: People, visitor: Caller) -> None:
     def guess(number: int) -> int:
         # The gateway overwrites what a client says about its address.
@@ -92,6 +97,7 @@ def test_an_address_that_guesses_many_accounts_is_refused(people: People, visito
     assert statuses == [401] * 20 + [429] * 4
 
 
+@pytest.mark.threat("T64")
 def test_parallel_guesses_are_counted_one_by_one(people: People, visitor: Caller) -> None:
     email = people.account("finance_admin")
     with ThreadPoolExecutor(16) as pool:
@@ -99,6 +105,7 @@ def test_parallel_guesses_are_counted_one_by_one(people: People, visitor: Caller
     assert sorted(statuses) == [401] * 10 + [429] * 6
 
 
+@pytest.mark.threat("T79")
 def test_failures_are_kept_where_restarts_do_not_forget_them(
     people: People, visitor: Caller, counted: Callable[[str], int]
 ) -> None:
@@ -110,6 +117,7 @@ def test_failures_are_kept_where_restarts_do_not_forget_them(
     assert counted(f"private.sign_in_failures where key = '{email}'") == 0
 
 
+@pytest.mark.threat("T63")
 def test_an_inactive_administrator_cannot_sign_in_and_is_out_at_once(people: People, visitor: Caller) -> None:
     administrator = people.administrator("finance_admin")
     people.owner.execute(
@@ -119,6 +127,7 @@ def test_an_inactive_administrator_cannot_sign_in_and_is_out_at_once(people: Peo
     assert login(visitor, administrator.email).status_code == 401
 
 
+@pytest.mark.threat("T63")
 @pytest.mark.parametrize("by", ["function", "table"])
 def test_signing_out_ends_the_token_at_once(people: People, by: str) -> None:
     administrator = people.administrator("finance_admin")
@@ -131,6 +140,7 @@ def test_signing_out_ends_the_token_at_once(people: People, by: str) -> None:
     assert not works(administrator)
 
 
+@pytest.mark.threat("T62")
 def test_an_expired_session_counts_no_more(people: People) -> None:
     administrator = people.administrator("finance_admin")
     people.owner.execute(
@@ -140,6 +150,7 @@ def test_an_expired_session_counts_no_more(people: People) -> None:
     assert not works(administrator)
 
 
+@pytest.mark.threat("T62")
 def test_thirty_idle_minutes_end_a_session(people: People) -> None:
     administrator = people.administrator("finance_admin")
     people.owner.execute(
@@ -161,6 +172,7 @@ def change(administrator: Administrator, **changes: Any) -> Any:
     return administrator.function("admin-auth", body)
 
 
+@pytest.mark.threat("T68")
 @pytest.mark.parametrize(
     ("changes", "status", "text"),
     [
@@ -181,6 +193,7 @@ def test_a_password_change_that_is_refused(
     assert people.sign_in_administrator(administrator.email)
 
 
+@pytest.mark.threat("T63", "T68")
 def test_a_password_change_ends_the_other_sessions(people: People, visitor: Caller) -> None:
     here = people.administrator("finance_admin")
     there = people.sign_in_administrator(here.email)

@@ -72,6 +72,7 @@ def test_sign_up_confirm_and_sign_in(client: Client, stack: Stack, sponsor: Memb
     assert _follow(mailbox.link_in(letter))["error_code"] == "otp_expired", "a link is good once"
 
 
+@pytest.mark.threat("T80")
 def test_an_address_that_is_taken_looks_like_any_other(
     client: Client, sponsor: Member, member: Member, mailbox: Mailbox
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_wrong_password_says_nothing_more(client: Client, member: Member, pass
         client.auth.sign_in_with_password({"email": member.email, "password": password})
 
 
+@pytest.mark.threat("T81")
 def test_passwords_count_to_their_last_byte(client: Client, sponsor: Member, stack: Stack) -> None:
     someone = _someone(sponsor)
     with pytest.raises(AuthApiError, match="72"):
@@ -162,6 +164,7 @@ def test_passwords_count_to_their_last_byte(client: Client, sponsor: Member, sta
     assert large.status_code == 413
 
 
+@pytest.mark.threat("T81")
 def test_the_seventy_third_byte_makes_another_password(client: Client, member: Member, stack: Stack) -> None:
     longest = "harbour-" + "x" * 64
     client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
@@ -216,12 +219,14 @@ def test_a_forgotten_password_is_replaced_and_ends_other_sessions(
     assert fresh.auth.sign_in_with_password({"email": member.email, "password": NEW_PASSWORD}).session
 
 
+@pytest.mark.threat("T80")
 def test_an_unknown_address_is_told_the_same(client: Client, mailbox: Mailbox) -> None:
     email = f"nobody-{uuid.uuid4().hex}@example.com"
     client.auth.reset_password_for_email(email)
     assert mailbox.to(email) == []
 
 
+@pytest.mark.threat("T83")
 def test_a_new_address_needs_both_to_agree(
     client: Client, stack: Stack, member: Member, mailbox: Mailbox
 ) -> None:
@@ -243,12 +248,14 @@ def test_a_new_address_needs_both_to_agree(
     assert stored.data["email"] == new
 
 
+@pytest.mark.threat("T83", "T09")
 def test_nobody_takes_an_address_that_has_an_owner(client: Client, member: Member, sponsor: Member) -> None:
     client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
     with pytest.raises(AuthApiError, match="already been registered"):
         client.auth.update_user({"email": sponsor.email.upper()})
 
 
+@pytest.mark.threat("T84")
 def test_a_second_factor_is_set_up_and_asked_for(
     client: Client, stack: Stack, member: Member, mailbox: Mailbox
 ) -> None:
@@ -274,6 +281,7 @@ def test_a_second_factor_is_set_up_and_asked_for(
     assert mailbox.wait_for(member.email, "authenticator was removed")
 
 
+@pytest.mark.threat("T07", "T08")
 def test_metadata_gives_no_rights(client: Client, member: Member) -> None:
     client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
     client.auth.update_user({"data": {"role": "service_role", "colour": "blue", "username": None}})

@@ -51,6 +51,7 @@ def _set_password(auth: OwnAuth, token: str, **fields: str) -> httpx.Response:
     return auth.http.put("/user", headers={**bearer(token), "x-real-ip": address}, json=fields)
 
 
+@pytest.mark.threat("T77")
 def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
     auth: OwnAuth, ada: dict[str, Any]
 ) -> None:
@@ -71,12 +72,14 @@ def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
     assert codes == [400] * 10 + [429]
 
 
+@pytest.mark.threat("T77")
 def test_parallel_guesses_are_counted_before_they_are_judged(auth: OwnAuth, ada: dict[str, Any]) -> None:
     with ThreadPoolExecutor(12) as pool:
         answers = list(pool.map(lambda n: auth.sign_in(ada["email"], f"guess-{n}"), range(24)))
     assert sum(answer.status_code == 400 for answer in answers) == 10
 
 
+@pytest.mark.threat("T79")
 def test_a_restart_clears_no_counter(stack: Stack) -> None:
     with own_auth(stack) as service:
         user = service.new_user(PASSWORD)
@@ -107,6 +110,7 @@ def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg
     assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
 
 
+@pytest.mark.threat("T80")
 def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
     people = [auth.new_user(PASSWORD) for _ in range(8)]
     times: dict[str, list[float]] = {"known": [], "unknown": []}
@@ -127,11 +131,13 @@ def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
 class TestNewPassword:
     """A stolen session alone must not be able to change it."""
 
+    @pytest.mark.threat("T82")
     def test_a_fresh_sign_in_is_proof(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
         session = _signed_in(auth, ada)
         assert _set_password(auth, session["access_token"], password="new-lantern-92").status_code == 200
         assert auth.sign_in(ada["email"], "new-lantern-92").status_code == 200
 
+    @pytest.mark.threat("T82")
     def test_an_older_session_needs_the_current_password(
         self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
     ) -> None:
@@ -151,6 +157,7 @@ class TestNewPassword:
         ended = auth.http.get("/user", headers=bearer(other["access_token"]))
         assert (ended.status_code, ended.json()["error_code"]) == (403, "session_not_found")
 
+    @pytest.mark.threat("T82")
     def test_guessing_the_current_password_is_counted(
         self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
     ) -> None:
@@ -188,6 +195,7 @@ class TestNewPassword:
         )
         assert _set_password(auth, session["access_token"], password="new-lantern-92").status_code == 200
 
+    @pytest.mark.threat("T81")
     @pytest.mark.parametrize("password", ["123456", "Password", "qwerty", "HARBORLINE"])
     def test_a_common_one_is_refused(self, auth: OwnAuth, ada: dict[str, Any], password: str) -> None:
         refused = _set_password(auth, _signed_in(auth, ada)["access_token"], password=password)
@@ -221,6 +229,7 @@ def test_an_authenticator_code_is_good_once(
     assert (replayed.status_code, replayed.json()["error_code"]) == (422, "mfa_verification_failed")
 
 
+@pytest.mark.threat("T85")
 def test_authenticator_codes_cannot_be_guessed(
     auth: OwnAuth, enrolled: tuple[dict[str, Any], str, str]
 ) -> None:
@@ -261,6 +270,7 @@ def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, 
         assert (second.status_code, second.json()["error_code"]) == (429, "over_email_send_rate_limit")
 
 
+@pytest.mark.threat("T78", "T86")
 def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth) -> None:
     def ask(address: str) -> int:
         body = {"email": f"nobody-{secrets.token_hex(8)}@example.com"}
@@ -271,6 +281,7 @@ def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth) -> None
     assert ask("10.4.0.2") == 200, "another address has its own"
 
 
+@pytest.mark.threat("T113")
 @pytest.mark.parametrize(
     ("target", "is_followed"),
     [

@@ -89,6 +89,7 @@ def test_a_client_that_lost_the_answer_gets_the_same_child_at_any_age(
     assert auth.refresh(first).json()["refresh_token"] == child
 
 
+@pytest.mark.threat("T76")
 @pytest.mark.embedded_only
 def test_a_stolen_token_used_late_ends_the_session(auth: Auth, member: Member, elapse: Any) -> None:
     first = auth.sign_in(member)
@@ -102,6 +103,7 @@ def test_a_stolen_token_used_late_ends_the_session(auth: Auth, member: Member, e
     assert Caller(auth.stack, third["access_token"]).rows("profiles", "select=id").status_code in {401, 403}
 
 
+@pytest.mark.threat("T75")
 @pytest.mark.parametrize(
     ("scope", "here", "there"), [("global", 403, 403), ("local", 403, 200), ("others", 200, 403)]
 )
@@ -147,6 +149,7 @@ class TestSecondFactor:
             f"/factors/{factor_id}/verify", token, {"challenge_id": challenge["id"], "code": code}
         )
 
+    @pytest.mark.threat("T84")
     @pytest.mark.embedded_only
     def test_the_refresh_token_from_before_is_worth_nothing(
         self, auth: Auth, verified: dict[str, Any]
@@ -155,6 +158,7 @@ class TestSecondFactor:
         assert (old.status_code, old.json()["error_code"]) == (400, "refresh_token_not_found")
         assert auth.refresh(verified["after"]["refresh_token"]).status_code == 200
 
+    @pytest.mark.threat("T84")
     def test_a_new_sign_in_must_step_up_before_anything_else(
         self, auth: Auth, member: Member, verified: dict[str, Any]
     ) -> None:

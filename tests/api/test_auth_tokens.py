@@ -159,6 +159,7 @@ def test_a_real_token_is_accepted(sponsor: Member, ask: Callable[[Caller], httpx
     assert ask(sponsor).status_code == 200
 
 
+@pytest.mark.threat("T70")
 @pytest.mark.parametrize("ask", SERVICES, ids=lambda ask: ask.__name__[5:])
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__[1:])
 def test_a_forged_token_is_refused(
@@ -198,6 +199,7 @@ class TestWhatTheSignerMayNotSay:
     def test_the_claims_as_they_are(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         assert self._ask(auth, claims) == (200, None)
 
+    @pytest.mark.threat("T71", "T72", "T73")
     @pytest.mark.parametrize(
         "changes",
         [
@@ -222,6 +224,7 @@ class TestWhatTheSignerMayNotSay:
     def test_a_subject_that_is_no_id(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         assert self._ask(auth, {**claims, "sub": "me"}) == (400, "bad_jwt")
 
+    @pytest.mark.threat("T75")
     def test_somebody_elses_session(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         other = auth.new_user("harbour-lantern-41")
         assert self._ask(auth, {**claims, "sub": other["id"]}) == (403, "session_not_found")
@@ -233,6 +236,7 @@ class TestWhatTheSignerMayNotSay:
         time.sleep(4)
         assert auth.http.get("/user", headers=bearer(token)).status_code == 403
 
+    @pytest.mark.threat("T65", "T73")
     @pytest.mark.parametrize("role", ["postgres", "authenticator", "supabase_admin_", "authenticated"])
     def test_only_the_service_key_administers(self, auth: OwnAuth, claims: dict[str, Any], role: str) -> None:
         metadata = {"role": "service_role"}
@@ -241,6 +245,7 @@ class TestWhatTheSignerMayNotSay:
         assert (answer.status_code, answer.json()["error_code"]) == (403, "not_admin")
 
 
+@pytest.mark.threat("T70")
 def test_another_projects_service_key_opens_nothing(stack: Stack) -> None:
     own = OctKey.import_key("a-secret-of-somebody-else-32-bytes!!")
     token = jwt.encode({"alg": "HS256", "typ": "JWT"}, {"role": "service_role", "iss": "supabase"}, own)

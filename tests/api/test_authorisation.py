@@ -121,6 +121,30 @@ def test_every_endpoint_is_in_the_matrix(owner: psycopg.Connection[dict[str, Any
     assert sorted(map(str, set(matrix()) - existing)) == []
 
 
+@pytest.mark.threat(
+    "T04",
+    "T05",
+    "T06",
+    "T12",
+    "T13",
+    "T21",
+    "T23",
+    "T24",
+    "T35",
+    "T38",
+    "T40",
+    "T54",
+    "T60",
+    "T65",
+    "T70",
+    "T74",
+    "T90",
+    "T91",
+    "T92",
+    "T94",
+    "T105",
+    "T106",
+)
 def test_everybody_is_answered_as_the_matrix_says(world: World) -> None:
     wanted, differences, answered = matrix(), [], {}
     before = world.fingerprint()
@@ -147,6 +171,7 @@ def _write(path: Path, answered: dict[Endpoint, dict[str, str]]) -> None:
         writer.writerows([e.method, e.template, *cells.values()] for e, cells in answered.items())
 
 
+@pytest.mark.threat("T70")
 def test_the_matrix_itself_lets_nobody_in_with_a_false_token() -> None:
     """Whatever its rows say: false tokens open nothing that is closed to the public."""
     for endpoint, row in matrix().items():
@@ -156,6 +181,7 @@ def test_the_matrix_itself_lets_nobody_in_with_a_false_token() -> None:
         assert not any(text.startswith("5") for text in row.values() if not text.startswith("501")), endpoint
 
 
+@pytest.mark.threat("T65")
 def test_the_matrix_itself_gives_administrators_functions_to_administrators_alone() -> None:
     for endpoint, row in matrix().items():
         if "/admin-" in endpoint.template or "/auth/v1/admin/" in endpoint.template:

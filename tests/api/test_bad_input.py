@@ -47,6 +47,7 @@ def test_wrong_password(visitor: Caller, member: Member) -> None:
     refused(answer, "Invalid login credentials")
 
 
+@pytest.mark.threat("T45")
 @pytest.mark.parametrize(
     "code", ["00000000-0000-4000-8000-000000000000", "nobody", "", "x'; drop table", None]
 )
@@ -81,6 +82,7 @@ def test_username_of_another_member(member: Member, sponsor: Member, counted: Co
     assert counted(f"private.profiles where username = '{member.username}'") == 1
 
 
+@pytest.mark.threat("T22")
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(
     "amount",
@@ -106,6 +108,7 @@ def test_deposit_of_an_impossible_amount(member: Member, amount: Any) -> None:
     assert 400 <= answer.status_code < 500, answer.text
 
 
+@pytest.mark.threat("T22")
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("literal", ["NaN", "1e400", "-1e400"])
 def test_deposit_of_a_number_that_json_cannot_hold(member: Member, literal: str) -> None:
@@ -115,18 +118,21 @@ def test_deposit_of_a_number_that_json_cannot_hold(member: Member, literal: str)
     assert 400 <= answer.status_code < 500, answer.text
 
 
+@pytest.mark.threat("T27")
 @pytest.mark.usefixtures("untouched")
 def test_first_deposit_that_is_no_package(member: Member) -> None:
     answer = member.insert("deposits", member.deposit_row(75))
     assert answer.status_code == 400, answer.text
 
 
+@pytest.mark.threat("T20")
 @pytest.mark.usefixtures("untouched")
 def test_deposit_already_approved(member: Member) -> None:
     answer = member.insert("deposits", member.deposit_row(50, status="approved"))
     assert answer.status_code in (400, 403), answer.text
 
 
+@pytest.mark.threat("T21")
 @pytest.mark.usefixtures("untouched")
 def test_deposit_for_somebody_else(member: Member, sponsor: Member, counted: Count) -> None:
     before = counted(f"public.deposits where user_id = '{sponsor.user_id}'")
@@ -135,6 +141,7 @@ def test_deposit_for_somebody_else(member: Member, sponsor: Member, counted: Cou
     assert counted(f"public.deposits where user_id = '{sponsor.user_id}'") == before
 
 
+@pytest.mark.threat("T29")
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(
     "address",
@@ -151,6 +158,7 @@ def test_deposit_with_a_receipt_that_is_none(member: Member, address: str) -> No
     assert 400 <= answer.status_code < 500, answer.text
 
 
+@pytest.mark.threat("T95")
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(
     ("content", "extension", "kind"),
@@ -172,12 +180,14 @@ def test_receipt_that_is_no_receipt(
     assert counted(f"storage.objects where name like '{member.user_id}/%'") == 0
 
 
+@pytest.mark.threat("T96")
 def test_receipt_of_six_megabytes(member: Member, counted: Count) -> None:
     answer = member.upload(large_png(6_000_000))
     assert answer.json()["statusCode"] == "413", answer.text
     assert counted(f"storage.objects where name like '{member.user_id}/%'") == 0
 
 
+@pytest.mark.threat("T94")
 def test_receipt_in_the_folder_of_another(member: Member, sponsor: Member, counted: Count) -> None:
     path = f"/storage/v1/object/receipts/{sponsor.user_id}/1700000000000.png"
     answer = member.http.post(path, files={"": ("x.png", png(), "image/png")})
@@ -191,6 +201,7 @@ def earner(people: People, sponsor: Member, finance: Administrator) -> Member:
     return people.earner(sponsor.profile_id, finance)
 
 
+@pytest.mark.threat("T33")
 @pytest.mark.parametrize(
     ("amount", "text"),
     [
@@ -204,6 +215,7 @@ def test_withdrawal_outside_the_limits(earner: Member, counted: Count, amount: f
     assert counted(f"public.withdrawals where user_id = '{earner.user_id}'") == 0
 
 
+@pytest.mark.threat("T33")
 @pytest.mark.parametrize("amount", ["NaN", "Infinity", -100, 0, 100.005, "1e400", None, [], "abc"])
 def test_withdrawal_of_an_impossible_amount(earner: Member, counted: Count, amount: Any) -> None:
     answer = earner.insert("withdrawals", earner.withdrawal_row(amount))
@@ -211,6 +223,7 @@ def test_withdrawal_of_an_impossible_amount(earner: Member, counted: Count, amou
     assert counted(f"public.withdrawals where user_id = '{earner.user_id}'") == 0
 
 
+@pytest.mark.threat("T33")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -228,18 +241,21 @@ def test_withdrawal_that_is_not_the_members_to_ask(
     assert counted(f"public.withdrawals where user_id = '{earner.user_id}'") == 0
 
 
+@pytest.mark.threat("T32")
 def test_withdrawals_as_one_array_above_the_balance(earner: Member, counted: Count) -> None:
     answer = earner.insert("withdrawals", [earner.withdrawal_row(100) for _ in range(12)])
     assert answer.status_code == 400, answer.text
     assert counted(f"public.withdrawals where user_id = '{earner.user_id}'") == 0
 
 
+@pytest.mark.threat("T34")
 @pytest.mark.usefixtures("untouched")
 def test_withdrawal_of_an_unverified_member(member: Member) -> None:
     answer = member.insert("withdrawals", member.withdrawal_row(100))
     refused(answer, "Insufficient balance. Available: $0.00")
 
 
+@pytest.mark.threat("T01", "T02", "T03", "T04")
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(
     "column",
@@ -264,6 +280,7 @@ def test_profile_columns_that_members_do_not_write(member: Member, column: str) 
     assert answer.status_code == 403, answer.text
 
 
+@pytest.mark.threat("T57")
 def test_second_decision_of_a_decided_deposit(
     people: People, member: Member, finance: Administrator, owner: psycopg.Connection[dict[str, Any]]
 ) -> None:

@@ -41,6 +41,7 @@ def test_the_whole_account_is_required(member: Member, field: str, counted: Call
     assert counted(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 0
 
 
+@pytest.mark.threat("T110")
 def test_one_subscription_for_each_bot(member: Member, counted: Callable[[str], int]) -> None:
     subscribe(member).raise_for_status()
     again = subscribe(member)
@@ -49,10 +50,12 @@ def test_one_subscription_for_each_bot(member: Member, counted: Callable[[str], 
     assert counted(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 2
 
 
+@pytest.mark.threat("T110")
 def test_an_unknown_bot(member: Member) -> None:
     assert subscribe(member, "Crawler").status_code == 400
 
 
+@pytest.mark.threat("T106", "T108")
 def test_the_password_lies_nowhere_in_clear(member: Member, owner: Owner) -> None:
     subscribe(member).raise_for_status()
     tables = owner.execute(
@@ -68,6 +71,7 @@ def test_the_password_lies_nowhere_in_clear(member: Member, owner: Owner) -> Non
         assert found == {"n": 0}, table["name"]
 
 
+@pytest.mark.threat("T54")
 def test_who_may_look_at_a_password(
     member: Member, finance: Administrator, support: Administrator, counted: Callable[[str], int]
 ) -> None:
@@ -82,6 +86,7 @@ def test_who_may_look_at_a_password(
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
+@pytest.mark.threat("T107")
 def test_a_password_put_into_another_row_does_not_open(
     people: People, sponsor: Member, finance: Administrator, owner: Owner
 ) -> None:
@@ -96,6 +101,7 @@ def test_a_password_put_into_another_row_does_not_open(
     assert finance.function("admin-reveal-mt5-password", {"subscriptionId": ids[1]}).status_code == 200
 
 
+@pytest.mark.threat("T59")
 def test_twenty_looks_a_minute(people: People, member: Member) -> None:
     subscription = subscribe(member).json()["subscription"]["id"]
     curious = people.administrator("finance_admin")

@@ -27,6 +27,7 @@ def test_an_approved_package_pays_the_sponsor(
     assert (profile["package_value"], profile["cash_in_amount"]) == (500, 500)
 
 
+@pytest.mark.threat("T57")
 def test_the_same_decision_again_answers_the_first_result(member: Member, finance: Administrator) -> None:
     deposit = member.deposit(50)
     first = finance.approve_deposit(deposit["id"]).raise_for_status().json()
@@ -80,6 +81,7 @@ def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) ->
     assert httpx.get(deposit["receipt_url"]).status_code in (400, 404)
 
 
+@pytest.mark.threat("T99")
 @pytest.mark.parametrize(
     "address",
     [
@@ -118,6 +120,7 @@ def test_a_list_without_filters_holds_every_pending_row(member: Member, support:
     assert deposit["id"] in [item["id"] for item in items]
 
 
+@pytest.mark.threat("T41")
 def test_sync_changes_nothing_when_all_is_right(member: Member, owner: Owner) -> None:
     before = owner.execute("select * from public.bonuses order by id").fetchall()
     answer = member.function("sync-all-mlm-bonuses")
@@ -128,6 +131,7 @@ def test_sync_changes_nothing_when_all_is_right(member: Member, owner: Owner) ->
     assert owner.execute("select * from public.bonuses order by id").fetchall() == before
 
 
+@pytest.mark.threat("T55")
 def test_nobody_decides_an_item_of_the_own_account(people: People, member: Member) -> None:
     email = people.account("finance_admin")
     deposit = member.deposit(50)
@@ -138,6 +142,7 @@ def test_nobody_decides_an_item_of_the_own_account(people: People, member: Membe
     assert member.rows("deposits", f"id=eq.{deposit['id']}").json()[0]["status"] == "pending"
 
 
+@pytest.mark.threat("T35")
 def test_a_blocked_member_is_refused_at_once(member: Member, owner: Owner) -> None:
     owner.execute(
         "update private.profiles set account_status = 'suspended' where user_id = %s", [member.user_id]

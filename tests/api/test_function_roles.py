@@ -59,6 +59,7 @@ def raw(stack_url: str, name: str, body: dict[str, Any], **headers: str) -> http
     return httpx.post(f"{stack_url}/functions/v1/{name}", json=body, headers=headers, timeout=30)
 
 
+@pytest.mark.threat("T42", "T65")
 @pytest.mark.parametrize("name", ALL)
 def test_nobody(visitor: Caller, name: str) -> None:
     assert raw(visitor.stack.url, name, ALL[name]).status_code == 401
@@ -69,18 +70,21 @@ def test_nobody(visitor: Caller, name: str) -> None:
     )
 
 
+@pytest.mark.threat("T65")
 @pytest.mark.parametrize("name", FOR_ADMINISTRATORS)
 def test_a_member(member: Member, name: str) -> None:
     answer = member.function(name, ALL[name])
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
+@pytest.mark.threat("T54")
 @pytest.mark.parametrize("name", NOT_FOR_SUPPORT)
 def test_support_decides_no_money(support: Administrator, name: str) -> None:
     answer = support.function(name, ALL[name])
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
 
 
+@pytest.mark.threat("T54")
 @pytest.mark.parametrize("name", NOT_FOR_FINANCE)
 def test_finance_leaves_to_the_super_admin(finance: Administrator, name: str) -> None:
     answer = finance.function(name, ALL[name])
@@ -102,6 +106,7 @@ def test_every_administrator_reads_the_lists(request: pytest.FixtureRequest, rol
     assert {"items", "total", "counts"} <= set(answer.json())
 
 
+@pytest.mark.threat("T63")
 @pytest.mark.parametrize("name", FOR_ADMINISTRATORS)
 def test_a_signed_out_administrator(people: People, name: str) -> None:
     administrator = people.administrator("super_admin")
@@ -130,6 +135,7 @@ def forged(token: str, change: Callable[[dict[str, Any], dict[str, Any]], None])
     return f"{text(header)}.{text(values)}.{signature}"
 
 
+@pytest.mark.threat("T70")
 @pytest.mark.parametrize(
     "change",
     [
@@ -150,6 +156,7 @@ def test_forged_tokens(member: Member, finance: Administrator, change: Callable[
         assert answer.json()["error"] == "Invalid JWT signature"
 
 
+@pytest.mark.threat("T58", "T115")
 @pytest.mark.parametrize(
     ("content", "kind", "status"),
     [
@@ -194,6 +201,7 @@ def test_an_unknown_function(finance: Administrator) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
+@pytest.mark.threat("T58")
 def test_a_deposit_that_does_not_exist(finance: Administrator) -> None:
     answer = finance.function("admin-approve-deposit", {"depositId": SOME_ID, "action": "approve"})
     assert answer.status_code == 404, answer.text

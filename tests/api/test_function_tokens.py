@@ -52,6 +52,7 @@ def test_the_right_token(edge: OwnEdge, claims: dict[str, Any]) -> None:
     assert status(edge, edge.sign(claims)) == 200
 
 
+@pytest.mark.threat("T71", "T72", "T73")
 @pytest.mark.parametrize(
     "change",
     [
@@ -79,10 +80,12 @@ def test_a_claim_that_is_not_right(edge: OwnEdge, claims: dict[str, Any], change
     assert status(edge, edge.sign(changed)) == 401
 
 
+@pytest.mark.threat("T74")
 def test_the_members_key_makes_no_administrator(edge: OwnEdge, claims: dict[str, Any]) -> None:
     assert status(edge, edge.sign(claims, by="members")) == 401
 
 
+@pytest.mark.threat("T74")
 def test_the_administrators_key_makes_no_member(edge: OwnEdge, member: Member, owner: Owner) -> None:
     session = owner.execute("select id from auth.sessions where user_id = %s", [member.user_id]).fetchone()
     assert session
@@ -98,6 +101,7 @@ def test_the_administrators_key_makes_no_member(edge: OwnEdge, member: Member, o
     assert status(edge, edge.sign(as_member, by="admin"), "sync-all-mlm-bonuses") == 401
 
 
+@pytest.mark.threat("T70")
 @pytest.mark.parametrize("token", ["-", "x", "a.b.c", "..", "é.é.é", "Bearer", "a" * 9000])
 def test_what_is_no_token(edge: OwnEdge, token: str) -> None:
     headers = {"authorization": f"Bearer {token}".encode()}

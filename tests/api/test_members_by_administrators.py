@@ -8,6 +8,7 @@ import pytest
 from tests.support.people import PASSWORD, Administrator, Member, People
 
 
+@pytest.mark.threat("T35")
 def test_suspending_ends_access_at_once_and_reactivating_opens_it(
     people: People, member: Member, support: Administrator
 ) -> None:
@@ -27,6 +28,7 @@ def test_suspending_ends_access_at_once_and_reactivating_opens_it(
     assert back.rows("deposits").status_code == 200
 
 
+@pytest.mark.threat("T54")
 def test_support_neither_disables_nor_lifts_a_disable(
     member: Member, support: Administrator, superior: Administrator
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_lost_second_device(
     assert counted(f"private.profiles where user_id = '{member.user_id}' and hold_reason = 'factor'") == 1
 
 
+@pytest.mark.threat("T56")
 def test_a_correction_needs_two_administrators(
     people: People, member: Member, superior: Administrator, finance: Administrator
 ) -> None:

@@ -67,6 +67,7 @@ storage = schemathesis.openapi.from_dict(storage_app().openapi())
 auth = schemathesis.openapi.from_dict(document(ROUTES)).exclude(path="/openapi.json")
 
 
+@pytest.mark.threat("T58", "T118")
 @functions.parametrize()
 @bounded(6)
 def test_functions(case: Any, people: People, tokens: Tokens) -> None:

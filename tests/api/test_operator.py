@@ -72,6 +72,7 @@ def test_an_account_from_its_first_password_to_its_end(people: People, superior:
     assert next(row for row in listed if row["id"] == identity)["is_active"] is False
 
 
+@pytest.mark.threat("T66")
 def test_nobody_changes_the_own_role(superior: Administrator) -> None:
     body = {"action": "update", "adminId": superior.admin_id, "role": "finance_admin"}
     answer = superior.function("admin-accounts", body)
@@ -96,6 +97,7 @@ def test_the_audit_trail_knows_who_decided(
     assert support.function("admin-audit", {"objectId": deposit["id"]}).json()["entries"] == []
 
 
+@pytest.mark.threat("T127")
 def test_a_file_that_no_spreadsheet_runs(
     people: People, sponsor: Member, finance: Administrator, support: Administrator
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_file_that_no_spreadsheet_runs(
     assert support.function("admin-export", body).status_code == 403
 
 
+@pytest.mark.threat("T127")
 def test_negative_amounts_stay_numbers(
     people: People, sponsor: Member, finance: Administrator, counted: Callable[[str], int]
 ) -> None:

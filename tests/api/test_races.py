@@ -63,6 +63,7 @@ def books(owner: Owner) -> Any:
     assert owner.execute("select * from private.check_books()").fetchall() == []
 
 
+@pytest.mark.threat("T31")
 def test_fifty_withdrawals_of_one_balance(earner: Member, owner: Owner) -> None:
     answers = together([lambda: earner.insert("withdrawals", earner.withdrawal_row(100)) for _ in range(50)])
     assert statuses(answers) == {201: BALANCE // 100, 400: 50 - BALANCE // 100}
@@ -72,6 +73,7 @@ def test_fifty_withdrawals_of_one_balance(earner: Member, owner: Owner) -> None:
     assert one(owner, query, earner.user_id) == BALANCE
 
 
+@pytest.mark.threat("T32")
 def test_an_array_above_the_balance_is_refused_whole(earner: Member, owner: Owner) -> None:
     answer = earner.insert("withdrawals", [earner.withdrawal_row(100) for _ in range(50)])
     assert answer.status_code == 400
@@ -79,6 +81,7 @@ def test_an_array_above_the_balance_is_refused_whole(earner: Member, owner: Owne
     assert one(owner, "select count(*) from public.withdrawals where user_id = %s", earner.user_id) == 0
 
 
+@pytest.mark.threat("T26")
 def test_one_request_sent_twenty_times(earner: Member, owner: Owner) -> None:
     row = earner.withdrawal_row(700)
     headers = {"prefer": "resolution=ignore-duplicates"}
@@ -91,6 +94,7 @@ def test_one_request_sent_twenty_times(earner: Member, owner: Owner) -> None:
     assert one(owner, "select count(*) from public.transactions where reference_id = %s", row["id"]) == 1
 
 
+@pytest.mark.threat("T26")
 def test_one_deposit_request_sent_twenty_times(member: Member, owner: Owner) -> None:
     row = member.deposit_row(100)
     headers = {"prefer": "resolution=ignore-duplicates"}
@@ -102,6 +106,7 @@ def test_one_deposit_request_sent_twenty_times(member: Member, owner: Owner) -> 
     assert one(owner, "select count(*) from public.deposits where user_id = %s", member.user_id) == 1
 
 
+@pytest.mark.threat("T30")
 def test_ten_deposits_at_once_keep_the_limit(member: Member, owner: Owner) -> None:
     # Uploads are limited to ten an hour: these are the ten.
     rows = [member.deposit_row(50) for _ in range(10)]
@@ -110,6 +115,7 @@ def test_ten_deposits_at_once_keep_the_limit(member: Member, owner: Owner) -> No
     assert one(owner, "select count(*) from public.deposits where user_id = %s", member.user_id) == 5
 
 
+@pytest.mark.threat("T50")
 def test_twenty_approvals_of_one_deposit(people: People, member: Member, owner: Owner) -> None:
     first, second = people.administrator("finance_admin"), people.administrator("super_admin")
     deposit = member.deposit(500)
@@ -127,6 +133,7 @@ def test_twenty_approvals_of_one_deposit(people: People, member: Member, owner: 
     assert one(owner, query, deposit["id"]) == 1
 
 
+@pytest.mark.threat("T51")
 def test_approve_and_reject_at_once(people: People, member: Member, owner: Owner) -> None:
     first, second = people.administrator("finance_admin"), people.administrator("super_admin")
     for _ in range(5):
@@ -147,6 +154,7 @@ def test_approve_and_reject_at_once(people: People, member: Member, owner: Owner
 _PACKAGE = "select package_value::int from private.profiles where user_id = %s"
 
 
+@pytest.mark.threat("T25")
 def test_one_transfer_claimed_by_two(people: People, sponsor: Member, finance: Administrator) -> None:
     reference = secrets.token_hex(32)
     members = [people.member(sponsor.profile_id) for _ in range(4)]
@@ -159,6 +167,7 @@ def test_one_transfer_claimed_by_two(people: People, sponsor: Member, finance: A
     assert statuses(answers) == {200: 1, 409: 3}
 
 
+@pytest.mark.threat("T37", "T53")
 def test_two_approvals_beyond_the_balance(people: People, earner: Member, owner: Owner) -> None:
     """A correction lowers the balance after the requests: only one of them can still be paid."""
     first, second = people.administrator("super_admin"), people.administrator("super_admin")
@@ -183,6 +192,7 @@ def test_two_approvals_beyond_the_balance(people: People, earner: Member, owner:
     assert one(owner, query, earner.user_id) is True
 
 
+@pytest.mark.threat("T36", "T41")
 def test_syncs_beside_readers_change_nothing(earner: Member, owner: Owner) -> None:
     query = "select md5(string_agg(b::text || b.xmin || b.ctid, '' order by b.id)) from public.bonuses as b"
     before = one(owner, query)
@@ -192,6 +202,7 @@ def test_syncs_beside_readers_change_nothing(earner: Member, owner: Owner) -> No
     assert earner.rows("profiles", f"user_id=eq.{earner.user_id}").json()[0]["available_balance"] == BALANCE
 
 
+@pytest.mark.threat("T11")
 def test_one_username_asked_for_twenty_times(stack: Stack, sponsor: Member) -> None:
     name = f"r_{secrets.token_hex(5)}"
 
@@ -224,6 +235,7 @@ def test_one_username_asked_for_twenty_times(stack: Stack, sponsor: Member) -> N
     }
 
 
+@pytest.mark.threat("T47")
 def test_children_are_numbered_without_gaps(people: People, sponsor: Member, owner: Owner) -> None:
     parent = people.member(sponsor.profile_id)
     together([lambda: people.member(parent.profile_id, wallet=False) for _ in range(8)])
@@ -235,6 +247,7 @@ def test_children_are_numbered_without_gaps(people: People, sponsor: Member, own
     assert [row["child_no"] for row in rows] == list(range(1, 9))
 
 
+@pytest.mark.threat("T52")
 def test_a_stuck_session_is_answered_with_try_again(stack: Stack, earner: Member) -> None:
     with psycopg.connect(stack.database_url) as stuck:
         stuck.execute("select 1 from private.profiles where user_id = %s for no key update", [earner.user_id])

@@ -60,6 +60,7 @@ READS = [
 ]
 
 
+@pytest.mark.threat("T90")
 @pytest.mark.parametrize(("verb", "route", "body"), READS)
 @pytest.mark.parametrize("who", ["another member", "nobody"])
 def test_anothers_file_does_not_exist(
@@ -82,11 +83,13 @@ def test_anothers_file_does_not_exist(
         assert answer.json()["statusCode"] in ("403", "404")
 
 
+@pytest.mark.threat("T90")
 def test_a_range_of_anothers_file(vault: Vault, hers: tuple[str, bytes], bob: Member) -> None:
     answer = vault.get(bob, hers[0], range="bytes=0-3")
     assert (answer.status_code, answer.json()["code"]) == (400, "NoSuchKey")
 
 
+@pytest.mark.threat("T92")
 def test_lists_show_the_own_folder_only(
     vault: Vault, hers: tuple[str, bytes], alice: Member, bob: Member, visitor: Caller
 ) -> None:
@@ -105,6 +108,7 @@ def test_lists_show_the_own_folder_only(
     assert removed.json() == []
 
 
+@pytest.mark.threat("T94")
 @pytest.mark.parametrize("verb", ["POST", "PUT"])
 @pytest.mark.parametrize("upsert", ["true", "false"])
 def test_nobody_writes_into_anothers_folder(
@@ -118,6 +122,7 @@ def test_nobody_writes_into_anothers_folder(
     assert vault.names() == [hers[0]]
 
 
+@pytest.mark.threat("T94")
 def test_the_own_file_is_not_replaced_without_the_right(
     vault: Vault, hers: tuple[str, bytes], alice: Member
 ) -> None:
@@ -128,6 +133,7 @@ def test_the_own_file_is_not_replaced_without_the_right(
     assert replaced.json()["code"] == "AccessDenied"
 
 
+@pytest.mark.threat("T70")
 def test_a_token_that_is_not_to_be_trusted(vault: Vault, stack: Stack, alice: Member) -> None:
     head, claims, signature = alice.token.split(".")
     flipped = ("B" if signature[0] != "B" else "C") + signature[1:]

@@ -84,6 +84,7 @@ def alice(sponsor: Member) -> Member:
     return sponsor
 
 
+@pytest.mark.threat("T95")
 @pytest.mark.parametrize("case", TAKEN)
 def test_taken(vault: Vault, alice: Member, case: str) -> None:
     content, kind, ending = TAKEN[case]
@@ -101,6 +102,7 @@ def test_taken(vault: Vault, alice: Member, case: str) -> None:
 IN_A_FORM = [case for case in REFUSED if case != "type with a parameter"]
 
 
+@pytest.mark.threat("T95")
 @pytest.mark.parametrize(
     ("case", "form"),
     [(case, "the file itself") for case in REFUSED] + [(case, "a form") for case in IN_A_FORM],

@@ -64,12 +64,14 @@ def object_path(vault: Vault, member: Member) -> str:
     return f"/storage/v1/object/{vault.bucket}/{member.user_id}/big.png"
 
 
+@pytest.mark.threat("T96")
 def test_a_length_above_the_limit_is_refused_unread(stack: Stack, vault: Vault, member: Member) -> None:
     headers = {"Content-Type": "image/png", "Content-Length": str(45 * 1024 * 1024)}
     status, body = send(stack, member, object_path(vault, member), headers, iter([PIECE]))
     assert (status, body["code"], body["statusCode"]) == (400, "EntityTooLarge", "413")
 
 
+@pytest.mark.threat("T96")
 def test_five_gigabytes_do_not_pass_the_door(stack: Stack, vault: Vault, member: Member) -> None:
     headers = {"Content-Type": "image/png", "Content-Length": str(5 * 1024**3)}
     connection = http.client.HTTPConnection(urlsplit(stack.url).netloc, timeout=15)
@@ -82,18 +84,21 @@ def test_five_gigabytes_do_not_pass_the_door(stack: Stack, vault: Vault, member:
     connection.close()
 
 
+@pytest.mark.threat("T96")
 def test_a_chunked_body_keeps_to_the_limit(stack: Stack, vault: Vault, member: Member) -> None:
     headers = {"Content-Type": "image/png", "Transfer-Encoding": "chunked"}
     status, body = send(stack, member, object_path(vault, member), headers, chunked(LIMIT // len(PIECE) + 2))
     assert (status, body["code"]) == (400, "EntityTooLarge")
 
 
+@pytest.mark.threat("T96")
 def test_a_form_keeps_to_the_limit(vault: Vault, member: Member) -> None:
     content = {"": ("a.png", PIECE * (LIMIT // len(PIECE) + 1), "image/png")}
     answer = member.http.post(object_path(vault, member), files=content)
     assert (answer.status_code, answer.json()["code"]) == (400, "EntityTooLarge")
 
 
+@pytest.mark.threat("T96")
 def test_ten_megabytes_of_metadata(vault: Vault, member: Member) -> None:
     fields = {"metadata": (None, json.dumps({"a": "b" * 10_000_000})), "": ("a.png", png(), "image/png")}
     answer = member.http.post(object_path(vault, member), files=fields)
@@ -109,6 +114,7 @@ def test_a_form_that_ends_too_early(stack: Stack, vault: Vault, member: Member) 
     assert (answer.status_code, answer.json()["code"]) == (400, "InvalidRequest")
 
 
+@pytest.mark.threat("T96")
 def test_a_length_that_promises_more_than_comes(stack: Stack, vault: Vault, member: Member) -> None:
     parts = urlsplit(stack.url)
     connection = socket.create_connection((parts.hostname or "", parts.port or 80), timeout=20)
@@ -124,6 +130,7 @@ def test_a_length_that_promises_more_than_comes(stack: Stack, vault: Vault, memb
     assert b" 200 " not in answer.split(b"\r\n", 1)[0]
 
 
+@pytest.mark.threat("T96")
 def test_one_byte_a_second_ends_in_time(stack: Stack, vault: Vault, member: Member) -> None:
     def trickle() -> Iterator[bytes]:
         for _ in range(14):

@@ -100,6 +100,7 @@ def test_there_are_forty() -> None:
     assert len(set(CLIMBING)) == 40
 
 
+@pytest.mark.threat("T93")
 @pytest.mark.parametrize("name", CLIMBING, ids=lambda name: name[:40])
 def test_climbing_names_are_refused(
     stack: Stack, vault: Vault, member: Member, tmp_path: Path, name: str
@@ -120,6 +121,7 @@ def test_climbing_names_are_refused(
     assert not kept or name in HARMLESS
 
 
+@pytest.mark.threat("T93")
 def test_a_destination_cannot_climb_either(vault: Vault, member: Member) -> None:
     path = f"{member.user_id}/a.png"
     vault.put(member, path, png()).raise_for_status()

@@ -30,12 +30,14 @@ def stored(owner: Owner, member: Member) -> int:
     return int(row["n"]) if row else 0
 
 
+@pytest.mark.threat("T91")
 def test_the_stored_address_opens_nothing(member: Member) -> None:
     url = member.receipt()
     for answer in (httpx.get(url, timeout=20), member.http.get(url), httpx.head(url, timeout=20)):
         assert answer.status_code == 400
 
 
+@pytest.mark.threat("T93")
 @pytest.mark.parametrize(
     "name",
     [
@@ -57,6 +59,7 @@ def test_other_names_are_refused(owner: Owner, member: Member, name: str) -> Non
     assert stored(owner, member) == 0
 
 
+@pytest.mark.threat("T95")
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
@@ -73,6 +76,7 @@ def test_other_files_are_refused(owner: Owner, member: Member, content: bytes, k
     assert stored(owner, member) == 0
 
 
+@pytest.mark.threat("T94")
 def test_a_receipt_stays_as_it_is(owner: Owner, member: Member) -> None:
     first = png()
     put(member, "1234567890.png", first).raise_for_status()
@@ -96,6 +100,7 @@ def test_a_receipt_stays_as_it_is(owner: Owner, member: Member) -> None:
     assert stored(owner, member) == 1
 
 
+@pytest.mark.threat("T97")
 def test_ten_an_hour_even_at_once(owner: Owner, member: Member) -> None:
     start = time.time_ns() // 1_000_000
     with ThreadPoolExecutor(6) as pool:
@@ -105,6 +110,7 @@ def test_ten_an_hour_even_at_once(owner: Owner, member: Member) -> None:
     assert {answer.json()["message"] for answer in answers if answer.status_code != 200} == {AN_HOUR_FULL}
 
 
+@pytest.mark.threat("T35")
 @pytest.mark.parametrize("status", ["suspended", "disabled"])
 def test_a_blocked_member_is_refused_at_once(member: Member, superior: Administrator, status: str) -> None:
     member.receipt()
@@ -121,6 +127,7 @@ def test_a_blocked_member_is_refused_at_once(member: Member, superior: Administr
         assert body["code"] in (f"account_{status}", "session_ended")
 
 
+@pytest.mark.threat("T75")
 def test_an_ended_session_is_refused(member: Member) -> None:
     member.receipt()
     member.http.post("/auth/v1/logout").raise_for_status()
@@ -128,6 +135,7 @@ def test_an_ended_session_is_refused(member: Member) -> None:
     assert (answer.status_code, answer.json()["code"]) == (401, "session_ended")
 
 
+@pytest.mark.threat("T84")
 def test_a_second_factor_is_asked_for(member: Member) -> None:
     receipt = member.receipt().split("/public/")[1]
     factor = member.http.post("/auth/v1/factors", json={"factor_type": "totp"}).raise_for_status().json()

@@ -39,6 +39,7 @@ def open_url(stack: Stack, url: str) -> httpx.Response:
     return httpx.get(f"{stack.url}/storage/v1{url}", timeout=20)
 
 
+@pytest.mark.threat("T98")
 def test_it_opens_without_a_key_until_it_expires(
     stack: Stack, vault: Vault, sponsor: Member, path: str
 ) -> None:
@@ -53,6 +54,7 @@ def test_it_opens_without_a_key_until_it_expires(
     assert late.json()["message"] == '"exp" claim timestamp check failed'
 
 
+@pytest.mark.threat("T98")
 def test_tampering(stack: Stack, vault: Vault, sponsor: Member, path: str) -> None:
     url = signed(vault, sponsor, path)
     base, token = url.split("?token=")
@@ -78,6 +80,7 @@ def test_tampering(stack: Stack, vault: Vault, sponsor: Member, path: str) -> No
         assert (answer.status_code, answer.json()["code"]) == (400, code), case
 
 
+@pytest.mark.threat("T74", "T98")
 def test_a_download_token_does_not_upload(stack: Stack, vault: Vault, sponsor: Member, path: str) -> None:
     token = signed(vault, sponsor, path).split("?token=")[1]
     url = f"{stack.url}/storage/v1/object/upload/sign/{vault.bucket}/{path}?token={token}"
@@ -86,6 +89,7 @@ def test_a_download_token_does_not_upload(stack: Stack, vault: Vault, sponsor: M
     assert answer.json()["message"] == "Token is not scoped for upload"
 
 
+@pytest.mark.threat("T74", "T98")
 def test_an_upload_token_uploads_once_and_does_not_download(
     stack: Stack, vault: Vault, sponsor: Member
 ) -> None:
@@ -100,6 +104,7 @@ def test_an_upload_token_uploads_once_and_does_not_download(
     assert answer.json()["message"] == "Token is not scoped for download"
 
 
+@pytest.mark.threat("T74")
 def test_a_signed_token_is_no_access_token(stack: Stack, vault: Vault, sponsor: Member, path: str) -> None:
     token = signed(vault, sponsor, path).split("?token=")[1]
     answer = vault.call(Caller(stack, token), "POST", f"/object/list/{vault.bucket}", {"prefix": ""})

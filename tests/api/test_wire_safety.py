@@ -148,3 +148,19 @@ def test_a_thousand_rows_are_the_most(finance: Administrator) -> None:
     assert answer.status_code in (200, 206)
     assert len(answer.json()) <= 1000
     assert time.monotonic() - started < 8
+
+
+@pytest.mark.threat("T58", "T118")
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("admin-export", {"list": "deposits", "filters": {"search": "\u0000"}}),
+        ("admin-list-deposits", {"page": 1, "search": "\u0000"}),
+        ("admin-settings", {"action": "change", "key": "support", "value": {"name": "\u0000"}}),
+    ],
+)
+def test_a_character_that_cannot_be_stored(
+    superior: Administrator, name: str, body: dict[str, object]
+) -> None:
+    answer = superior.function(name, body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input"), answer.text

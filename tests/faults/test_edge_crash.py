@@ -50,6 +50,7 @@ def sign_in(edge: OwnEdge, email: str) -> str:
     return str(edge.call("admin-auth", body).raise_for_status().json()["access_token"])
 
 
+@pytest.mark.threat("T49", "T57")
 def test_a_decision_whose_answer_was_lost(
     own_edge: OwnEdge, people: People, member: Member, owner: Owner
 ) -> None:

@@ -12,6 +12,7 @@ CONTENT = b"a receipt, " * 40_000
 CRASHED = 137
 
 
+@pytest.mark.threat("T101")
 @pytest.mark.parametrize(
     ("failpoint", "stored"),
     [

@@ -3,12 +3,14 @@
 from typing import Any
 
 import psycopg
+import pytest
 
 from tests.support.own_storage import OwnService
 
 DISK = 2 * 1024 * 1024
 
 
+@pytest.mark.threat("T97")
 def test_a_full_disk(own_storage: OwnService, database: psycopg.Connection[Any]) -> None:
     with own_storage.running(disk=DISK):
         own_storage.upload(b"kept", "first.txt").raise_for_status()

@@ -29,6 +29,7 @@ POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
 TOO_LARGE = b"x" * (2 * 2**20)
 
 
+@pytest.mark.threat("T112")
 @pytest.mark.parametrize(
     ("method", "path", "status", "body"),
     [
@@ -61,6 +62,7 @@ def test_security_headers_are_on_every_answer(
     assert "via" not in answer.headers
 
 
+@pytest.mark.threat("T114")
 @pytest.mark.parametrize("origin", ["https://foreign.example", "null"])
 @pytest.mark.parametrize(
     ("method", "path"),
@@ -138,6 +140,7 @@ def test_the_prefix_is_taken_off(gateway: Gateway) -> None:
     assert seen["path"] == "/deposits?select=*&id=eq.1"
 
 
+@pytest.mark.threat("T78", "T124")
 def test_forged_addresses_never_reach_a_service(gateway: Gateway) -> None:
     forged = {
         "x-real-ip": "6.6.6.6",
@@ -160,6 +163,7 @@ def test_forged_addresses_never_reach_a_service(gateway: Gateway) -> None:
         assert headers["x-forwarded-for"] == "127.0.0.1"
 
 
+@pytest.mark.threat("T126")
 def test_bodies_are_limited_and_refused_in_one_shape(gateway: Gateway) -> None:
     for path in ("/rest/v1/x", "/functions/v1/x"):
         answer = gateway.http.post(path, headers=KEY, content=TOO_LARGE)
@@ -179,12 +183,14 @@ def test_a_service_that_is_down_is_a_plain_sentence(gateway: Gateway) -> None:
     }
 
 
+@pytest.mark.threat("T126")
 def test_a_filter_of_1300_ids_fits_and_100_kb_of_headers_do_not(gateway: Gateway) -> None:
     ids = ",".join(["8047ea26-4e1c-47e1-8082-44bdc998e7b7"] * 1300)
     assert gateway.http.get(f"/rest/v1/x?id=in.({ids})", headers=KEY).status_code == 200
     assert gateway.http.get("/rest/v1/x", headers={**KEY, "x-junk": "j" * 100_000}).status_code == 431
 
 
+@pytest.mark.threat("T119")
 @pytest.mark.parametrize(
     "path",
     [
@@ -226,12 +232,14 @@ def test_nothing_behind_the_door_is_shown(gateway: Gateway, path: str) -> None:
     assert "SECRET" not in answer.text
 
 
+@pytest.mark.threat("T126")
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "TRACK"])
 def test_odd_methods_are_refused(gateway: Gateway, method: str) -> None:
     status, _ = _raw(gateway, f"{method} / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert 400 <= status < 500
 
 
+@pytest.mark.threat("T126")
 @pytest.mark.parametrize(
     "request_text",
     [
@@ -260,6 +268,7 @@ def test_answers_are_compressed(gateway: Gateway, coding: str) -> None:
         assert answer.headers["content-encoding"] == coding
 
 
+@pytest.mark.threat("T120")
 def test_the_app_is_told_the_public_key_and_nothing_else(gateway: Gateway) -> None:
     answer = gateway.http.get("/config.js")
     assert answer.headers["content-type"].startswith("text/javascript")

@@ -118,6 +118,7 @@ def test_without_a_stack_the_way_to_one_is_said(fresh: Path, command: str) -> No
     assert "make up" in answer.stderr
 
 
+@pytest.mark.threat("T131")
 def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, fresh: Path) -> None:
     made = launch(state, "backup")
     assert made.returncode == 0, made.stdout + made.stderr

@@ -134,6 +134,7 @@ def test_the_owner_ends_sign_ins_and_accounts_but_writes_none(
     assert {row[0] for row in admin.execute(query)} == {"users DELETE", "sessions DELETE"}
 
 
+@pytest.mark.threat("T125")
 def test_everything_listens_on_this_machine_alone(settings: Settings) -> None:
     listening: dict[int, set[str]] = {}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -146,6 +147,7 @@ def test_everything_listens_on_this_machine_alone(settings: Settings) -> None:
         assert listening.get(port) == {"0100007F"}, service
 
 
+@pytest.mark.threat("T108")
 def test_secrets_are_readable_by_their_owner_alone(state: Path) -> None:
     assert stat.S_IMODE((state / "keys").stat().st_mode) == 0o700
     assert stat.S_IMODE((state / "services").stat().st_mode) == 0o700
@@ -160,6 +162,7 @@ def test_secrets_are_readable_by_their_owner_alone(state: Path) -> None:
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
+@pytest.mark.threat("T128")
 def test_logs_hold_no_secret(state: Path, stack: Stack) -> None:
     secrets = [stack.service_key, stack.values["DEMO_MEMBER_PASSWORD"], stack.values["DEMO_ADMIN_PASSWORD"]]
     for file in (state / "logs").glob("*.log"):

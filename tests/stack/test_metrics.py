@@ -85,6 +85,7 @@ def test_the_worker_tells_what_waits(ports: dict[str, int]) -> None:
         assert figure(text, f'queue_depth{{queue="{queue}",state="{state}"}}') >= 0
 
 
+@pytest.mark.threat("T119")
 @pytest.mark.parametrize("prefix", ["", "/auth/v1", "/storage/v1", "/functions/v1", "/rest/v1"])
 def test_the_door_shows_none(door: httpx.Client, prefix: str) -> None:
     answer = door.get(f"{prefix}/metrics")
@@ -99,6 +100,7 @@ def test_the_port_of_requests_shows_none(ports: dict[str, int], service: str) ->
     assert "http_request" not in answer.text
 
 
+@pytest.mark.threat("T125")
 @pytest.mark.parametrize("service", SERVICES)
 def test_it_listens_on_loopback_alone(ports: dict[str, int], service: str) -> None:
     local = f"{int.from_bytes(socket.inet_aton('127.0.0.1'), 'little'):08X}"

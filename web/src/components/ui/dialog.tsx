@@ -28,6 +28,7 @@ export function DialogContent(props: DialogContentProps) {
     <Primitive.Portal>
       <Overlay />
       <Primitive.Content
+        data-quiet-focus
         className={cn(
           'fixed inset-x-0 bottom-0 z-50 flex max-h-[92dvh] animate-dialog-in flex-col rounded-t-card border bg-popover shadow-dialog md:inset-x-auto md:top-1/2 md:bottom-auto md:left-1/2 md:w-[min(528px,calc(100vw-48px))] md:-translate-x-1/2 md:-translate-y-1/2 md:rounded-card',
           className,

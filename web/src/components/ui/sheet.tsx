@@ -27,6 +27,7 @@ export function SheetContent({
       <Overlay />
       <Primitive.Content
         aria-describedby={undefined}
+        data-quiet-focus
         className={cn(
           'fixed inset-y-0 z-50 flex animate-sheet-in flex-col bg-popover shadow-dialog',
           side === 'left'

@@ -25,7 +25,7 @@ TIMETABLE = {
     "expire_admin_sessions": "*/5 * * * *",
     "remove_unconfirmed": "17 * * * *",
     "forget": "23 * * * *",
-    "snapshot_coverage": "5 0 * * *",
+    "snapshot_coverage": "5 * * * *",
     "reconcile": "30 2 * * *",
 }
 

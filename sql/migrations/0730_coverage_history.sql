@@ -15,6 +15,9 @@ for each statement execute function private.refuse_change();
 create function jobs.snapshot_coverage() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    if exists (select 1 from private.coverage_days as c where c.day = (pg_catalog.clock_timestamp() at time zone 'UTC')::date) then
+        return false;
+    end if;
     insert into private.coverage_days (day, figures, taken_at)
     values ((private.clock() at time zone 'UTC')::date, private.coverage(), private.clock())
     on conflict (day) do nothing;
@@ -37,3 +40,37 @@ end
 $$;
 comment on function public.get_coverage_history(integer) is 'Coverage of the last days, oldest first, for every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_coverage_history(integer) to platform_admin;
+
+create function private.rests_on(p_days integer) returns jsonb
+language sql stable set search_path = '' as $$
+    -- What coverage would be had the deposits of these days not come: the same fraction without them.
+    select pg_catalog.jsonb_build_object(
+        'days', p_days,
+        'deposits', private.money(recent.amount),
+        'ratio_without', case when (now.figures ->> 'ratio') is not null then private.percent(
+            ((now.figures ->> 'approved_cash_in')::numeric - recent.amount - (now.figures ->> 'approved_withdrawals')::numeric)
+            / greatest((now.figures ->> 'withdrawable')::numeric + (now.figures ->> 'pending')::numeric, (now.figures ->> 'pending')::numeric) * 100
+        ) end
+    )
+    from (select private.coverage() as figures) as now
+    cross join (
+        select coalesce(sum(d.amount), 0) as amount from public.deposits as d
+        where d.status = 'approved' and d.voided_at is null
+            and d.decided_at > pg_catalog.now() - pg_catalog.make_interval(days => p_days)
+    ) as recent
+$$;
+comment on function private.rests_on(integer) is 'How much of the coverage rests on the deposits of the last days.';
+
+create function public.get_coverage() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin();
+    return private.coverage() || pg_catalog.jsonb_build_object(
+        'as_of', pg_catalog.clock_timestamp(),
+        'rests_on', pg_catalog.jsonb_build_array(private.rests_on(30), private.rests_on(90))
+    );
+end
+$$;
+comment on function public.get_coverage() is
+'Payout coverage now, and what it would be without the deposits of the last 30 and 90 days. Every administrator. Errors: forbidden, session_ended.';
+grant execute on function public.get_coverage() to platform_admin;

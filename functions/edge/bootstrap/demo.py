@@ -47,6 +47,7 @@ def seed(database: Database, settings: BootstrapSettings) -> dict[str, str]:
         if not receipt["is_stored"]:
             shelf.put(receipt["user_id"], receipt["name"], draw(_transfer(receipt)))
     database.execute(_script("demo.sql"))
+    database.execute(_script("coverage.sql"))
     return {**_officials(database), **_members(database, Accounts(settings))}
 
 

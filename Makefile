@@ -3,7 +3,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test check generate backup restore help
+.PHONY: up down status logs test check generate bench backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -25,6 +25,9 @@ test: ## Checks and every test on a throw-away stack, with one summary at the en
 
 generate: ## Write the files that are made from the database
 	@$(STACK) generate
+
+bench: ## What is promised about time and memory, measured
+	@$(STACK) bench
 
 backup: ## Write an encrypted backup of the running stack
 	@$(STACK) backup

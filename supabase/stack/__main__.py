@@ -13,6 +13,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0])
 
 import backup
+import bench
 import check
 import containers
 import environment
@@ -93,6 +94,14 @@ def run_tests() -> int:
     return 0 if suites.print_table(outcomes) else 1
 
 
+def run_bench() -> int:
+    """What is promised about time and memory, measured on a throw-away stack."""
+    with throwaway.stack(SETUP_LOG) as (settings, postgres):
+        kept, missed = bench.run(settings, postgres, SETUP_LOG)
+    print(f"\n{kept} passed, {missed} failed")
+    return 1 if missed else 0
+
+
 def run_generate() -> int:
     """Write the files that are made from the database: sql/schema.sql and the web's row types."""
     with throwaway.stack(SETUP_LOG) as (settings, postgres):
@@ -148,6 +157,7 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "check": run_checks,
     "test": run_tests,
     "generate": run_generate,
+    "bench": run_bench,
     "backup": run_backup,
     "restore": run_restore,
     "containers": run_containers,

@@ -1,3 +1,4 @@
+-- threats: T130
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

@@ -1,3 +1,4 @@
+-- threats: T10 T03 T04 T17 T44
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

@@ -1,3 +1,4 @@
+-- threats: T19 T33 T38
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

@@ -1,3 +1,4 @@
+-- threats: T46
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

@@ -1,3 +1,4 @@
+-- threats: T17 T56
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

@@ -1,4 +1,5 @@
 -- The lists administrators decide from: paged, searched, sorted and totalled by the database.
+-- threats: T43
 begin;
 \ir ../support/actors.sql
 select plan(28);

@@ -1,3 +1,4 @@
+-- threats: T44 T48
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

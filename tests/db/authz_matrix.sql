@@ -1,6 +1,7 @@
 -- The closed world: authz_matrix.csv names everything that the roles a request can have, and the two services, may
 -- do; what the file does not name must not exist, what it names must. Run from the root of the repository.
 -- `psql <database> -f tests/db/authz_matrix.sql -v print=1` prints the catalogue as the file would have it.
+-- threats: T117
 begin;
 set local client_min_messages = warning;
 create extension if not exists pgtap with schema extensions;

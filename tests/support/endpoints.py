@@ -200,6 +200,7 @@ class Requests:
             "profiles": {"trc20_wallet_address": WALLET if caller == "member" else "T-another"},
             "notifications": {"read_at": "2026-01-01T00:00:00Z"},
             "bot_subscriptions": {"status": "cancelled"},
+            "lesson_progress": {"user_id": self.member.user_id},
             "admin_sessions": {"expires_at": "2099-01-01T00:00:00Z"},
         }
         return Call(mine, changes.get(endpoint.last, {"amount": 999}), headers=headers)

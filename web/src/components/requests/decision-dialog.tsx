@@ -7,6 +7,7 @@ import { Field } from '@/components/field'
 import { ReviewDialog, type Fact } from '@/components/review-dialog'
 import { Textarea } from '@/components/ui/input'
 import type { DecisionAction, RequestFlag } from './request'
+import { requestTexts } from './texts'
 
 /** What stands out about a request, one line each. */
 export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
@@ -24,8 +25,8 @@ export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
 }
 
 const words = {
-  approve: { verb: 'Approve', busy: 'Approving...', done: 'approved' },
-  reject: { verb: 'Reject', busy: 'Rejecting...', done: 'rejected' },
+  approve: { verb: 'Approve', busy: 'Approving...' },
+  reject: { verb: 'Reject', busy: 'Rejecting...' },
 } as const
 
 /** The server's "somebody was faster", with the reason that person gave. */
@@ -61,9 +62,8 @@ export function DecisionDialog(props: DecisionDialogProps) {
   const { noun, action, amount, facts, flags, note, decide, onClose, onDecided, onCloseAutoFocus } = props
   const [reason, setReason] = useState('')
   const [conflict, setConflict] = useState<string | null>(null)
-  const { verb, busy, done } = words[action]
-  const name = noun === 'deposit' ? 'Deposit' : 'Withdrawal'
-  const failure = `Failed to ${action} ${noun}`
+  const { verb, busy } = words[action]
+  const { failed, done } = requestTexts[noun][action]
 
   async function confirm() {
     try {
@@ -71,7 +71,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
     } catch (error) {
       const elsewhere = conflictOf(error)
       if (elsewhere === null) {
-        const said = error instanceof Refusal && error.speaks && error.message ? error.message : failure
+        const said = error instanceof Refusal && error.speaks && error.message ? error.message : failed
         toasts.error('Error', { description: said })
         throw error
       }
@@ -79,7 +79,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
       onDecided()
       return
     }
-    toasts.success(`${name} ${done} successfully`, { money: true })
+    toasts.success(done, { money: true })
     onDecided()
     onClose()
   }
@@ -102,7 +102,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
       busyLabel={busy}
       destructive={action === 'reject'}
       onConfirm={confirm}
-      errorFallback={failure}
+      errorFallback={failed}
       conflict={conflict}
       onCloseAutoFocus={onCloseAutoFocus}
     >

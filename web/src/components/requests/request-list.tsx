@@ -14,11 +14,11 @@ import { useMoneyForbidden } from '@/lib/use-admin-role'
 import { DecisionDialog, RequestFlags } from './decision-dialog'
 import type { DecisionAction, ListRequest, MoneyRequest, RequestActs, RequestPage } from './request'
 import { StatusCounts } from './status-counts'
+import { requestTexts } from './texts'
 import { useDecisions } from './use-decisions'
 
 interface RequestListProps<Row extends MoneyRequest> {
   noun: 'deposit' | 'withdrawal'
-  title: string
   load: (request: ListRequest) => Promise<RequestPage<Row>>
   columnsOf: (acts: RequestActs<Row>) => ColumnDef<Row>[]
   /** What the decision dialog repeats. */
@@ -30,7 +30,7 @@ interface RequestListProps<Row extends MoneyRequest> {
 
 /** A list of requests for money: what waits, oldest first, and every decision that was made. */
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
-  const { noun, title, load, columnsOf, factsOf, noteOf, decide, details } = props
+  const { noun, load, columnsOf, factsOf, noteOf, decide, details } = props
   const table = useTableState({ sort: 'created_at.asc', filters: { status: 'pending' } })
   const { page, pageSize, search, sort, filters } = table.state
   const request: ListRequest = { page, pageSize, search, sort, status: filters.status ?? 'pending' }
@@ -46,6 +46,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
   const [detailsId, setDetailsId] = useState<string | null>(null)
   const shown = rows?.find((row) => row.id === detailsId)
   const nouns = `${noun}s`
+  const texts = requestTexts[noun]
 
   const acts = useMemo<RequestActs<Row>>(
     () => ({ forbidden, onDetails: (row) => setDetailsId(row.id), onDecide: start }),
@@ -58,7 +59,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
   return (
     <>
       <PageHead
-        title={title}
+        title={texts.title}
         purpose={
           table.state.filters.status === 'pending'
             ? 'Requests waiting for a decision, oldest first.'
@@ -89,18 +90,16 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
       <DataTable
         name={nouns}
         noun={nouns}
-        caption={title}
+        caption={texts.title}
         columns={columns}
         query={query}
         table={table}
         rowId={(row) => row.id}
-        searchLabel={`Search ${nouns}`}
-        errorText={`Failed to load ${nouns}`}
-        loadingText={`Loading ${nouns}...`}
-        empty={
-          <EmptyState drawing="mooring" title={`No ${nouns} found`} text="Requests of members appear here." />
-        }
-        emptyFilteredTitle={`No ${nouns} found`}
+        searchLabel={texts.search}
+        errorText={texts.failedToLoad}
+        loadingText={texts.loading}
+        empty={<EmptyState drawing="mooring" title={texts.none} text="Requests of members appear here." />}
+        emptyFilteredTitle={texts.none}
         rowNote={(row) => (row.flags.length > 0 ? <RequestFlags flags={row.flags} /> : null)}
         selectedId={open?.row.id ?? detailsId}
       />

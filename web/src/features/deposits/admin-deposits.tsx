@@ -19,7 +19,6 @@ export function AdminDeposits() {
     <>
       <RequestList
         noun="deposit"
-        title="Deposits Management"
         load={listDeposits}
         columnsOf={columnsOf}
         factsOf={(deposit) => depositFacts(deposit, packages, () => setReceipt(deposit))}

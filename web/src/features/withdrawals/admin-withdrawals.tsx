@@ -72,7 +72,6 @@ export function AdminWithdrawals() {
   return (
     <RequestList
       noun="withdrawal"
-      title="Withdrawals Management"
       load={listWithdrawals}
       columnsOf={columnsOf}
       factsOf={factsOf}

@@ -15,7 +15,7 @@ export function TableHead({ className, ...rest }: ComponentProps<'th'>) {
     <th
       scope="col"
       className={cn(
-        'border-b py-2.5 pr-4 text-left text-compact font-medium text-muted-foreground last:pr-0 data-[align=right]:text-right',
+        'border-b py-2.5 pr-4 text-left text-compact font-medium [overflow-wrap:normal] text-muted-foreground last:pr-0 data-[align=right]:text-right',
         className,
       )}
       {...rest}
@@ -31,7 +31,7 @@ export function TableCell({ className, ...rest }: ComponentProps<'td'>) {
   return (
     <td
       className={cn(
-        'h-14 py-1.5 pr-4 last:pr-0 data-[align=right]:text-right data-[align=right]:tabular-nums',
+        'h-14 py-1.5 pr-4 last:pr-0 data-[align=right]:text-right data-[align=right]:whitespace-nowrap data-[align=right]:tabular-nums',
         className,
       )}
       {...rest}

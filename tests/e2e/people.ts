@@ -8,7 +8,20 @@ export interface Person {
   username: string
 }
 
-/** A confirmed member below the demo member, made by the auth service's administration. */
+/** The profile of the second demo member, so that nobody is added to the first one's team. */
+async function sponsorId(): Promise<string> {
+  const key = need('SUPABASE_ANON_KEY')
+  const answer = await fetch(`${origin}/rest/v1/rpc/get_sponsor`, {
+    method: 'POST',
+    headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ p_referral_code: need('DEMO_MEMBER2_EMAIL').split('@')[0] }),
+  })
+  const [sponsor] = (await answer.json()) as { id: string }[]
+  if (!sponsor) throw new Error('the second demo member is missing')
+  return sponsor.id
+}
+
+/** A confirmed member below the second demo member, made by the auth service's administration. */
 export async function createMember(prefix: string): Promise<Person> {
   const username = `${prefix}_${randomBytes(4).toString('hex')}`
   const person = { username, email: `${username}@example.com`, password: `Quay-${randomBytes(8).toString('hex')}` }
@@ -20,7 +33,7 @@ export async function createMember(prefix: string): Promise<Person> {
       email: person.email,
       password: person.password,
       email_confirm: true,
-      user_metadata: { username, display_name: 'Ilse Brandt', package_value: 0, referrer_id: need('DEMO_REFERRAL_CODE') },
+      user_metadata: { username, display_name: 'Ilse Brandt', package_value: 0, referrer_id: await sponsorId() },
     }),
   })
   if (!answer.ok) throw new Error(`creating a member: ${answer.status} ${await answer.text()}`)

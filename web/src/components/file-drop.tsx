@@ -1,5 +1,5 @@
 import { CircleCheck, FileText, ImageUp, Replace, RotateCcw } from 'lucide-react'
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 import { Button } from './ui/button'
 
@@ -32,17 +32,18 @@ function size(bytes: number): string {
 }
 
 function Preview({ file }: { file: File }) {
-  const address = useMemo(() => (file.type.startsWith('image/') ? URL.createObjectURL(file) : null), [file])
-  useEffect(
-    () => () => {
-      if (address) URL.revokeObjectURL(address)
-    },
-    [address],
-  )
+  const picture = useRef<HTMLImageElement>(null)
+  useEffect(() => {
+    const image = picture.current
+    if (!image) return
+    const address = URL.createObjectURL(file)
+    image.src = address
+    return () => URL.revokeObjectURL(address)
+  }, [file])
   return (
     <span className="flex size-16 shrink-0 items-center justify-center overflow-hidden rounded-badge border bg-muted">
-      {address ? (
-        <img src={address} alt="" className="size-full object-cover" />
+      {file.type.startsWith('image/') ? (
+        <img ref={picture} alt="" className="size-full object-cover" />
       ) : (
         <FileText className="size-7 stroke-[1.5] text-muted-foreground" aria-hidden />
       )}

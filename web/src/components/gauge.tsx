@@ -26,31 +26,26 @@ interface GaugeProps {
 // The needle keeps inside the track, so every place is a share of the track less the needle's own 10 px.
 const needle = 10
 const place = (share: number) => `calc(${share * 100}% - ${share * needle}px)`
-const centre = (share: number) => `calc(${share * 100}% - ${share * needle - needle / 2}px)`
+
+/** Centred under its tick, but never beyond the ends of the line. */
+function placeOfLabel(share: number): string {
+  return `translateX(clamp(0px, ${share * 100}cqw - 50%, 100cqw - 100%))`
+}
 
 function Marks({ marks, max }: { marks: GaugeMark[]; max: number }) {
   const named = marks.filter((mark) => mark.label)
   if (named.length === 0) return null
   return (
-    <div className="tabular relative -mt-1 h-5 text-compact text-muted-foreground">
-      {named.map((mark) => {
-        const share = max > 0 ? mark.at / max : 0
-        const first = share <= 0.02
-        const last = share >= 0.98
-        return (
-          <span
-            key={mark.label}
-            className={cn(
-              'absolute whitespace-nowrap',
-              !first && !last && '-translate-x-1/2',
-              mark.strong && 'font-semibold text-foreground',
-            )}
-            style={first ? { left: 0 } : last ? { right: 0 } : { left: centre(share) }}
-          >
-            {mark.label}
-          </span>
-        )
-      })}
+    <div className="tabular @container relative -mt-1 h-5 text-compact text-muted-foreground">
+      {named.map((mark) => (
+        <span
+          key={mark.label}
+          className={cn('absolute left-0 whitespace-nowrap', mark.strong && 'font-semibold text-foreground')}
+          style={{ transform: placeOfLabel(max > 0 ? mark.at / max : 0) }}
+        >
+          {mark.label}
+        </span>
+      ))}
     </div>
   )
 }

@@ -15,7 +15,7 @@ export function axisDay(day: string, bucket: Bucket): string {
 }
 
 /** "9 Mar 2026". */
-export function fullDay(day: string): string {
+function fullDay(day: string): string {
   const [year, month, date] = parts(day)
   return `${date} ${month} ${year}`
 }

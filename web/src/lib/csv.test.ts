@@ -2,5 +2,13 @@ import { expect, it } from 'vitest'
 import { toCsv } from './csv'
 
 it('quotes, and disarms formulas without touching amounts', () => {
-  expect(toCsv(['a', 'b'], [['=1+1', '-100.00'], ['x, "y"', '@cmd']])).toBe(`a,b\r\n'=1+1,-100.00\r\n"x, ""y""",'@cmd\r\n`)
+  expect(
+    toCsv(
+      ['a', 'b'],
+      [
+        ['=1+1', '-100.00'],
+        ['x, "y"', '@cmd'],
+      ],
+    ),
+  ).toBe(`a,b\r\n'=1+1,-100.00\r\n"x, ""y""",'@cmd\r\n`)
 })

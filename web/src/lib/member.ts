@@ -37,7 +37,7 @@ export interface BonusSum {
   count: number
 }
 
-export type HistorySource = 'bonus' | 'deposit' | 'withdrawal' | 'transaction'
+type HistorySource = 'bonus' | 'deposit' | 'withdrawal' | 'transaction'
 
 /** One movement of the member's money, whichever table it comes from. */
 export interface HistoryItem {

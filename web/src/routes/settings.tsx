@@ -13,7 +13,11 @@ import { memberQuery } from '@/lib/member'
 
 function Section({ id, title, children }: { id: string; title: string; children: ReactNode }) {
   return (
-    <section id={id} aria-labelledby={`${id}-title`} className="flex flex-col gap-4 border-t pt-6 first:border-t-0 first:pt-0">
+    <section
+      id={id}
+      aria-labelledby={`${id}-title`}
+      className="flex flex-col gap-4 border-t pt-6 first:border-t-0 first:pt-0"
+    >
       <h2 id={`${id}-title`} className="text-section">
         {title}
       </h2>
@@ -30,7 +34,12 @@ export default function SettingsPage() {
       <PageHead title="Settings" purpose="Where you are paid, and how your account is kept safe." />
       <div className="flex w-full max-w-[560px] flex-col gap-10">
         <Section id="wallet" title="Wallet">
-          <Region query={member} errorText="Failed to load user data" loadingText="Loading wallet" skeleton={<Skeleton className="h-32 w-full" />}>
+          <Region
+            query={member}
+            errorText="Failed to load user data"
+            loadingText="Loading wallet"
+            skeleton={<Skeleton className="h-32 w-full" />}
+          >
             {({ profile }) => <WalletForm key={profile.trc20_wallet_address} profile={profile} />}
           </Region>
         </Section>
@@ -45,7 +54,8 @@ export default function SettingsPage() {
         </Section>
         <Section id="mail" title="Email">
           <p className="text-muted-foreground">
-            You are mailed about decisions on your money and about the security of your account. These mails are always on.
+            You are mailed about decisions on your money and about the security of your account. These mails
+            are always on.
           </p>
         </Section>
         <Section id="data" title="Your data">

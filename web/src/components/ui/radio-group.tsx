@@ -32,7 +32,7 @@ export function RadioRow({ className, label, hint, trailing, ...rest }: RadioRow
       <span className="flex size-5 shrink-0 items-center justify-center rounded-full border border-input bg-card group-data-[state=checked]:border-primary">
         <Primitive.Indicator className="size-2.5 rounded-full bg-primary" />
       </span>
-      <span className="flex min-w-0 grow flex-wrap items-baseline gap-x-3">
+      <span className="flex min-w-0 grow flex-wrap items-baseline gap-x-3 max-sm:flex-col max-sm:items-start">
         <span className="font-semibold">{label}</span>
         {hint ? <span className="text-compact text-muted-foreground">{hint}</span> : null}
       </span>

@@ -32,19 +32,11 @@ const kinds = [
 ] as const
 
 /** A part of a bar: at least 2 px high, 1 px apart from the part below it. */
-function Part({ x = 0, y = 0, width = 0, height = 0, fill, value }: BarShapeProps) {
-  const amount = Array.isArray(value) ? Number(value[1]) - Number(value[0]) : Number(value)
+function Part({ x, y, width, height, fill, value }: BarShapeProps) {
+  const amount = Array.isArray(value) ? value[1] - value[0] : value
   if (!amount) return <g />
-  const drawn = Math.max(2, Number(height) - 1)
-  return (
-    <rect
-      x={Number(x)}
-      y={Number(y) + Number(height) - drawn}
-      width={Number(width)}
-      height={drawn}
-      fill={fill}
-    />
-  )
+  const drawn = Math.max(2, height - 1)
+  return <rect x={x} y={y + height - drawn} width={width} height={drawn} fill={fill} />
 }
 
 function TooltipBox({ row, bucket }: { row: Row; bucket: Bucket }) {

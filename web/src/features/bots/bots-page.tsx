@@ -25,8 +25,14 @@ interface Bot {
 
 const bots: Bot[] = [
   { name: 'Scout', lines: ['Watches the major currency pairs.', 'Opens one small position at a time.'] },
-  { name: 'Ranger', lines: ['Trades inside a price range that you set in MT5.', 'Stops when the range is left.'] },
-  { name: 'Sentinel', lines: ['Follows positions that you opened yourself.', 'Moves their stops and closes them.'] },
+  {
+    name: 'Ranger',
+    lines: ['Trades inside a price range that you set in MT5.', 'Stops when the range is left.'],
+  },
+  {
+    name: 'Sentinel',
+    lines: ['Follows positions that you opened yourself.', 'Moves their stops and closes them.'],
+  },
 ]
 
 export function BotsPage() {
@@ -37,8 +43,8 @@ export function BotsPage() {
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Bots & Tools" purpose="Free trading bots for your own MT5 account." />
       <Notice tone="info">
-        Runs on the provider&apos;s VPS with your own MT5 account; hosting costs about $5 per month. Bots can lose money.
-        Bots do not fund bonuses.
+        Runs on the provider&apos;s VPS with your own MT5 account; hosting costs about $5 per month. Bots can
+        lose money. Bots do not fund bonuses.
       </Notice>
       <Region
         query={query}
@@ -52,7 +58,9 @@ export function BotsPage() {
               <BotCard
                 key={bot.name}
                 bot={bot}
-                subscription={subscriptions.find((subscription) => subscription.bot_name === bot.name) ?? null}
+                subscription={
+                  subscriptions.find((subscription) => subscription.bot_name === bot.name) ?? null
+                }
               />
             ))}
           </ul>
@@ -92,12 +100,15 @@ function BotCard({ bot, subscription }: { bot: Bot; subscription: BotSubscriptio
         <span className="font-semibold">Free</span>
         {subscription ? (
           <span className="block text-muted-foreground">
-            {subscription.mt5_server}, login {subscription.mt5_login}, since <Timestamp value={subscription.subscribed_at} />
+            {subscription.mt5_server}, login {subscription.mt5_login}, since{' '}
+            <Timestamp value={subscription.subscribed_at} />
           </span>
         ) : null}
       </p>
       {subscription?.status === 'suspended' ? (
-        <p className="text-compact text-warning">Suspended by an administrator. Contact support to learn why.</p>
+        <p className="text-compact text-warning">
+          Suspended by an administrator. Contact support to learn why.
+        </p>
       ) : null}
       {bot.comingSoon ? null : (
         <Button
@@ -115,7 +126,13 @@ function BotCard({ bot, subscription }: { bot: Bot; subscription: BotSubscriptio
   )
 }
 
-function UnsubscribeDialog({ subscription, onClose }: { subscription: BotSubscription; onClose: () => void }) {
+function UnsubscribeDialog({
+  subscription,
+  onClose,
+}: {
+  subscription: BotSubscription
+  onClose: () => void
+}) {
   const change = useChangeSubscription()
   const bot = subscription.bot_name
   return (

@@ -52,9 +52,21 @@ export function SubscribeDialog({ bot, onClose }: SubscribeDialogProps) {
           </>
         }
       >
-        <form id={id} noValidate className="flex flex-col gap-4" onSubmit={(event) => void form.handleSubmit(subscribe)(event)}>
+        <form
+          id={id}
+          noValidate
+          className="flex flex-col gap-4"
+          onSubmit={(event) => void form.handleSubmit(subscribe)(event)}
+        >
           <TextField form={form} name="server" label="MT5 server" autoComplete="off" spellCheck={false} />
-          <TextField form={form} name="login" label="MT5 login" autoComplete="off" spellCheck={false} inputMode="numeric" />
+          <TextField
+            form={form}
+            name="login"
+            label="MT5 login"
+            autoComplete="off"
+            spellCheck={false}
+            inputMode="numeric"
+          />
           <PasswordField form={form} name="password" label="MT5 password" autoComplete="off" />
           <p className="text-compact text-muted-foreground">
             Bots can lose money. Your password is encrypted, and erased when you unsubscribe.

@@ -10,7 +10,7 @@ import { compare, formatPercent, isNegative } from '@/lib/money'
 import type { Platform } from '@/lib/platform'
 import { explainEarnings, explainPackage, explainReferral, explainReferrals } from './explanations'
 
-export type AdvancedTab = 'bonuses' | 'pairing' | 'network' | 'tree'
+type AdvancedTab = 'bonuses' | 'pairing' | 'network' | 'tree'
 export type AdvancedPanels = Record<AdvancedTab, ReactNode>
 
 const tabs: { value: AdvancedTab; label: string }[] = [

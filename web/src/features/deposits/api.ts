@@ -33,7 +33,7 @@ export const depositOptionsQuery = queryOptions({
     unwrap(await (await memberClient()).rpc('get_deposit_options')) as unknown as DepositOptions,
 })
 
-export interface NewDeposit {
+interface NewDeposit {
   /** Made here and kept for retries, so that pressing twice makes one deposit. */
   id: string
   amount: Decimal

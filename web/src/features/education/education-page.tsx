@@ -20,7 +20,10 @@ export function EducationPage() {
   const next = all.find((lesson) => !done.includes(lesson.id))
   return (
     <PageBody className="flex flex-col gap-10">
-      <PageHead title="Trading School" purpose="Trading by hand, step by step. Learning material, not advice." />
+      <PageHead
+        title="Trading School"
+        purpose="Trading by hand, step by step. Learning material, not advice."
+      />
       <WhereIStopped next={next ?? null} started={done.length > 0} />
       {levels.map((level) => (
         <LevelSection key={level.name} level={level} done={done} sample={demo && done.length === 0} />
@@ -43,7 +46,10 @@ export function EducationPage() {
 
 function WhereIStopped({ next, started }: { next: Lesson | null; started: boolean }) {
   return (
-    <section aria-label="Where I stopped" className="card-box flex flex-wrap items-center justify-between gap-4">
+    <section
+      aria-label="Where I stopped"
+      className="card-box flex flex-wrap items-center justify-between gap-4"
+    >
       <div className="min-w-0">
         <p className="text-compact text-muted-foreground">{started ? 'You stopped before' : 'Begin with'}</p>
         <p className="font-semibold">{next ? next.title : 'All lessons are done.'}</p>
@@ -67,7 +73,9 @@ interface LevelSectionProps {
 function LevelSection({ level, done, sample }: LevelSectionProps) {
   const count = level.lessons.filter((lesson) => done.includes(lesson.id)).length
   const percent = sample ? level.demoProgress : (count / level.lessons.length) * 100
-  const text = sample ? `${level.demoProgress}%, demo progress` : `${count} of ${level.lessons.length} lessons done`
+  const text = sample
+    ? `${level.demoProgress}%, demo progress`
+    : `${count} of ${level.lessons.length} lessons done`
   return (
     <section aria-labelledby={level.name} className="grid gap-x-16 gap-y-3 lg:grid-cols-[280px_1fr]">
       <div>
@@ -96,7 +104,11 @@ function LevelSection({ level, done, sample }: LevelSectionProps) {
 
 function LessonRow({ lesson, done }: { lesson: Lesson; done: boolean }) {
   return (
-    <li id={lesson.id} tabIndex={-1} className="flex scroll-mt-24 flex-wrap items-start justify-between gap-x-6 gap-y-2 py-4">
+    <li
+      id={lesson.id}
+      tabIndex={-1}
+      className="flex scroll-mt-24 flex-wrap items-start justify-between gap-x-6 gap-y-2 py-4"
+    >
       <div className="min-w-0 grow basis-72">
         <h3 className="text-body">{lesson.title}</h3>
         <p className="mt-1 text-muted-foreground">{lesson.text}</p>

@@ -109,7 +109,8 @@ export const questions = [
   },
   {
     question: 'Do I need a bot?',
-    answer: 'No. Everything here can be done by hand in MT5. Bots are free and optional; hosting costs about $5 per month.',
+    answer:
+      'No. Everything here can be done by hand in MT5. Bots are free and optional; hosting costs about $5 per month.',
   },
   {
     question: 'Does trading pay my bonuses?',

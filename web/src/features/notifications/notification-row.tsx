@@ -1,3 +1,4 @@
+import { createElement } from 'react'
 import { Bell, CircleCheck, CircleX, Shield, Users, Wallet, type LucideIcon } from 'lucide-react'
 import { Link } from 'react-router'
 import { Money } from '@/components/money'
@@ -21,14 +22,13 @@ interface NotificationRowProps {
 
 /** One notice: what happened, how much, when. The whole title is the link where there is something to open. */
 export function NotificationRow({ item, onOpen }: NotificationRowProps) {
-  const Icon = iconOf(item.kind)
   const unread = item.read_at === null
   return (
     <div className="flex gap-3 py-3">
-      <Icon
-        className={cn('mt-0.5 size-5 stroke-[1.75] text-muted-foreground', unread && 'text-primary')}
-        aria-hidden
-      />
+      {createElement(iconOf(item.kind), {
+        className: cn('mt-0.5 size-5 stroke-[1.75] text-muted-foreground', unread && 'text-primary'),
+        'aria-hidden': true,
+      })}
       <div className="min-w-0 grow">
         <div className="flex items-start justify-between gap-3">
           <p className={cn('min-w-0', unread && 'font-semibold')}>

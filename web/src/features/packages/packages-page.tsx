@@ -21,9 +21,19 @@ export function PackagesPage() {
   return (
     <PageBody className="flex flex-col gap-10">
       <PageHead title="Packages" purpose="What each costs, and what your pairing rate is with it." />
-      <Region query={platform} errorText="Failed to load the packages" loadingText="Loading packages" skeleton={<PageSkeleton />}>
+      <Region
+        query={platform}
+        errorText="Failed to load the packages"
+        loadingText="Loading packages"
+        skeleton={<PageSkeleton />}
+      >
         {(settings) => (
-          <Region query={member} errorText="Failed to load user data" loadingText="Loading your package" skeleton={<PageSkeleton />}>
+          <Region
+            query={member}
+            errorText="Failed to load user data"
+            loadingText="Loading your package"
+            skeleton={<PageSkeleton />}
+          >
             {(me) => <Body platform={settings} member={me} />}
           </Region>
         )}
@@ -91,7 +101,9 @@ function Mine({ member, next }: { member: Member; next: Package | null }) {
 
 function standing(option: Package, mine: Decimal): string {
   if (compare(mine, '0') === 0) return `Pay ${formatMoney(option.value)} in full`
-  return compare(option.value, mine) > 0 ? `Upgrade: pay ${formatMoney(option.value)} in full` : 'Lower than yours'
+  return compare(option.value, mine) > 0
+    ? `Upgrade: pay ${formatMoney(option.value)} in full`
+    : 'Lower than yours'
 }
 
 function PackageRow({ option, mine }: { option: Package; mine: Decimal }) {
@@ -130,20 +142,25 @@ function Plan({ platform }: { platform: Platform }) {
             Referral: {formatPercent(referral)} of the package of each direct referral, once it is funded.
           </li>
           <li>
-            Pairing: your direct referrals form pairs in the order they joined. Both packages of a pair, times your own
-            pairing rate.
+            Pairing: your direct referrals form pairs in the order they joined. Both packages of a pair, times
+            your own pairing rate.
           </li>
           <li>
             Override: {formatPercent(override)} of the volume of each paying pair of your direct referrals.
           </li>
-          <li>10% of each bonus is recorded as re-entry. It is not deducted from your balance and is not cash-in.</li>
+          <li>
+            10% of each bonus is recorded as re-entry. It is not deducted from your balance and is not
+            cash-in.
+          </li>
           <li>A package only ever goes up, at the full price of the higher one.</li>
         </ul>
         <PairDiagram />
       </div>
       {top ? (
         <div>
-          <h3 className="text-body">Where the {formatMoney(top.value)} of a {top.label} go</h3>
+          <h3 className="text-body">
+            Where the {formatMoney(top.value)} of a {top.label} go
+          </h3>
           <div className="mt-3">
             <SplitBar price={top.value} rates={{ pairing: top.rate, referral, override }} />
           </div>

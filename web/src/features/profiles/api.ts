@@ -6,7 +6,7 @@ import { memberClient } from '@/lib/supabase'
 
 export async function isUsernameAvailable(username: string): Promise<boolean> {
   const client = await memberClient()
-  return unwrap(await client.rpc('is_username_available', { p_username: username })) as boolean
+  return unwrap(await client.rpc('is_username_available', { p_username: username }))
 }
 
 interface ProfileChange {

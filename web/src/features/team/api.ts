@@ -147,7 +147,7 @@ export function teamSearchQuery(text: string) {
         .or(`username.ilike."${pattern}",display_name.ilike."${pattern}"`)
         .order('created_at')
         .limit(mostFound)
-      return unwrap(answer) as unknown as PathStep[]
+      return unwrap(answer)
     },
     enabled: text.length >= 2,
   })

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, type UseQueryResult } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Info } from 'lucide-react'
 import { EmptyState } from '@/components/empty-state'
 import { Money, Percent } from '@/components/money'
@@ -17,7 +17,7 @@ export function PairingTable() {
   const wide = useMedia('(min-width: 768px)')
   return (
     <Region
-      query={query as UseQueryResult<typeof query.data & object>}
+      query={query}
       errorText="Failed to load MLM data"
       loadingText="Loading pairs"
       skeleton={<Skeleton className="h-80 w-full rounded-card" />}

@@ -23,13 +23,14 @@ export function TreeGrid({ label, rows, selfId, onToggle, onOpen, onMore }: Tree
   const [spot, setSpot] = useState<Spot>({ key: rows[0]?.key ?? '', cell: null })
   const wanted = useRef<Spot>(null)
   const [margin, setMargin] = useState(0)
+  // What stands above may still grow while it loads, so the place is read with each drawing.
   useLayoutEffect(() => {
-    setMargin((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY)
-  }, [])
+    setMargin(Math.round((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY))
+  })
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => rowHeight,
-    overscan: 8,
+    overscan: 12,
     scrollMargin: margin,
     getItemKey: (index) => rows[index]?.key ?? index,
   })

@@ -15,7 +15,7 @@ import { toasts } from '@/lib/toast-queue'
 import { useCancelRequest } from './api'
 
 /** "30.00% of $500.00, pair 2: anna, ben": where a bonus comes from. */
-export function provenance(item: HistoryItem): string | null {
+function provenance(item: HistoryItem): string | null {
   if (item.rate === null || item.volume === null) return null
   const base = `${formatPercent(item.rate)} of ${formatMoney(item.volume)}`
   if (item.pair_number === null) return item.counterparty ? `${base}, package of ${item.counterparty}` : base

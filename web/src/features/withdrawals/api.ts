@@ -28,7 +28,7 @@ export const withdrawOptionsQuery = queryOptions({
     unwrap(await (await memberClient()).rpc('get_withdraw_options')) as unknown as WithdrawOptions,
 })
 
-export interface NewWithdrawal {
+interface NewWithdrawal {
   /** Made here and kept for retries, so that pressing twice makes one request. */
   id: string
   amount: Decimal

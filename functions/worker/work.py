@@ -19,6 +19,18 @@ from functions.worker.settings import WorkerSettings
 # procrastinate's tables lie in a schema of their own, which migration 0700 opens to this role.
 QUEUE_SCHEMA = "-c search_path=procrastinate"
 MAIL_CHANNEL = "outbox"
+# The queue's functions name its tables without their schema: they shall find these and no others.
+PIN_SEARCH_PATH = """
+do $$
+declare
+    v_function regprocedure;
+begin
+    for v_function in select p.oid from pg_proc as p where p.pronamespace = 'procrastinate'::regnamespace loop
+        execute format('alter routine %s set search_path = procrastinate', v_function);
+    end loop;
+end
+$$
+"""
 COUNT_EVERY_SECONDS = 15
 COUNTED_STATES = ("todo", "doing", "failed")
 log = logging.getLogger("worker")
@@ -61,6 +73,7 @@ async def install_queue(database_url: str) -> None:
         if row is None or row[0] is None:
             schema = resources.files("procrastinate.sql").joinpath("schema.sql").read_text(encoding="utf-8")
             await connection.execute(schema.encode())
+            await connection.execute(PIN_SEARCH_PATH)
 
 
 async def listen(database_url: str) -> None:

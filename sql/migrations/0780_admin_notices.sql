@@ -43,7 +43,7 @@ declare
 begin
     insert into private.admin_notice_reads (admin_id, read_until) values (v_admin.id, pg_catalog.clock_timestamp())
     on conflict (admin_id) do update set read_until = excluded.read_until;
-    return '{"success": true}';
+    return pg_catalog.jsonb_build_object('success', true);
 end
 $$;
 comment on function public.mark_admin_notices_read() is 'Everything up to now is read. Every administrator. Errors: forbidden, session_ended.';

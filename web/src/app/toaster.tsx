@@ -1,3 +1,4 @@
+import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { useEffect } from 'react'
 import { toast, Toaster as Sonner } from 'sonner'
 import { useStore } from '@/lib/store'
@@ -36,6 +37,11 @@ export default function Toaster() {
         visibleToasts={1}
         position="bottom-right"
         closeButton
+        icons={{
+          success: <CircleCheck className="size-5 stroke-[1.75] text-positive" aria-hidden />,
+          error: <CircleAlert className="size-5 stroke-[1.75] text-destructive" aria-hidden />,
+          close: <X className="size-4" aria-hidden />,
+        }}
         containerAriaLabel="Messages"
         toastOptions={{
           unstyled: true,
@@ -44,7 +50,7 @@ export default function Toaster() {
               'flex w-(--width) items-start font-sans gap-3 rounded-control border bg-popover py-3 pr-12 pl-4 text-body text-popover-foreground shadow-popover',
             title: 'font-medium',
             description: 'text-muted-foreground',
-            icon: 'mt-0.5 size-5 group-data-[type=success]:text-positive [[data-type=success]_&]:text-positive [[data-type=error]_&]:text-destructive',
+            icon: 'mt-0.5 size-5',
             closeButton:
               'absolute top-1 right-1 flex size-10 items-center justify-center rounded-control hover:bg-muted',
           },

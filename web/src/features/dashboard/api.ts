@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRefreshMember } from '@/lib/member'
+import { Store } from '@/lib/store'
 import { callFunction, memberClient } from '@/lib/supabase'
 
 interface SyncAnswer {
@@ -25,7 +26,16 @@ async function syncBonuses(): Promise<SyncAnswer> {
   }
 }
 
+/** When this page last heard that all bonuses are as they should be; null until then. */
+export const syncedAt = new Store<Date | null>(null)
+
 export function useSyncBonuses() {
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: syncBonuses, onSuccess: refresh })
+  return useMutation({
+    mutationFn: syncBonuses,
+    onSuccess: () => {
+      syncedAt.set(new Date())
+      return refresh()
+    },
+  })
 }

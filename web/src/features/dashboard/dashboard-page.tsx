@@ -16,7 +16,9 @@ import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { formatTime } from '@/lib/dates'
 import { memberQuery } from '@/lib/member'
 import { platformQuery } from '@/lib/platform'
+import { useStore } from '@/lib/store'
 import { AdvancedView, type AdvancedPanels } from './advanced-view'
+import { syncedAt } from './api'
 import { ClassicSkeleton, ClassicView } from './classic-view'
 import { CompactView } from './compact-view'
 import { useBackgroundRefresh, useLateBonuses, useRefreshButton } from './use-fresh-figures'
@@ -53,7 +55,7 @@ export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
         title="Your Command Center"
         purpose="Your balance, your team and what each has earned."
         actions={
-          <RefreshActions syncedAt={member.data?.last_sync_at ?? null} advanced={view === 'advanced'}>
+          <RefreshActions lastRun={member.data?.last_sync_at ?? null} advanced={view === 'advanced'}>
             <ViewMenu view={view} onChange={setView} />
           </RefreshActions>
         }
@@ -92,17 +94,20 @@ export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
 }
 
 interface RefreshActionsProps {
-  syncedAt: string | null
+  lastRun: string | null
   advanced: boolean
   children: ReactNode
 }
 
-function RefreshActions({ syncedAt, advanced, children }: RefreshActionsProps) {
+function RefreshActions({ lastRun, advanced, children }: RefreshActionsProps) {
   const { refresh, busy } = useRefreshButton()
+  const heard = useStore(syncedAt)
+  // A sync that found nothing to do leaves the server's last run as it was; what it answered is newer.
+  const at = heard ?? (lastRun ? new Date(lastRun) : null)
   return (
     <>
       <span className="tabular mr-auto text-compact text-muted-foreground md:mr-0">
-        {syncedAt ? `Last sync ${formatTime(new Date(syncedAt))}` : 'Not synced yet'}
+        {at ? `Last sync ${formatTime(at)}` : 'Not synced yet'}
         {advanced ? ', refreshes every 5 minutes' : ''}
       </span>
       <Button variant="outline" busy={busy && 'Syncing'} onClick={refresh}>

@@ -23,10 +23,10 @@ export function TreeGrid({ label, rows, selfId, onToggle, onOpen, onMore }: Tree
   const [spot, setSpot] = useState<Spot>({ key: rows[0]?.key ?? '', cell: null })
   const wanted = useRef<Spot>(null)
   const [margin, setMargin] = useState(0)
-  // What stands above may still grow while it loads, so the place is read with each drawing.
+  // What stands above may have grown by the time other rows are drawn.
   useLayoutEffect(() => {
     setMargin(Math.round((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY))
-  })
+  }, [rows])
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => rowHeight,

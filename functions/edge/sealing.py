@@ -32,7 +32,7 @@ class Sealer:
     """Seals with the active key and opens with any key of the file."""
 
     def __init__(self, active: str, keys: dict[str, bytes]) -> None:
-        self._active = active
+        self.active = active
         self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
 
     @classmethod
@@ -45,8 +45,8 @@ class Sealer:
     def seal(self, secret: str, *row: str) -> Sealed:
         """Seal a text for one row, named by its table and ids."""
         nonce = os.urandom(NONCE_BYTES)
-        cipher = self._ciphers[self._active]
-        return Sealed(self._active, nonce + cipher.encrypt(nonce, secret.encode(), _bound(row, self._active)))
+        cipher = self._ciphers[self.active]
+        return Sealed(self.active, nonce + cipher.encrypt(nonce, secret.encode(), _bound(row, self.active)))
 
     def open(self, sealed: Sealed, *row: str) -> str:
         """Open a sealed text for the same row.

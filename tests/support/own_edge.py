@@ -28,11 +28,11 @@ class OwnEdge:
         self._admin = admin
         public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
         own = [{**key.as_dict(private=False), "alg": "RS256", "use": "sig"} for key in (admin, self._members)]
-        key = base64.b64encode(secrets.token_bytes(32)).decode()
-        self._files = {
+        self.secret_keys = {"own": base64.b64encode(secrets.token_bytes(32)).decode()}
+        self._files: dict[str, object] = {
             "JWKS_PATH": {"keys": [*public, *own]},
             "ADMIN_KEY_PATH": admin.as_dict(private=True),
-            "SECRETS_KEY_PATH": {"active": "own", "keys": {"own": key}},
+            "SECRETS_KEY_PATH": {"active": "own", "keys": self.secret_keys},
         }
         self._folder = folder
         with socket.socket() as free:
@@ -40,6 +40,13 @@ class OwnEdge:
             self.port = free.getsockname()[1]
         self._stack = stack
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20)
+
+    def change_secret_keys(self, active: str, keys: dict[str, str]) -> Path:
+        """Let the next start seal with another key; returns the key file."""
+        self._files["SECRETS_KEY_PATH"] = {"active": active, "keys": keys}
+        path = self._folder / "secrets_key_path.json"
+        path.write_bytes(orjson.dumps(self._files["SECRETS_KEY_PATH"]))
+        return path
 
     @contextlib.contextmanager
     def running(self, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:

@@ -8,7 +8,7 @@ import { toasts } from '@/lib/toast-queue'
 import { signOut } from './api'
 
 /** "finance_admin" as people read it. */
-export function roleWord(role: string): string {
+function roleWord(role: string): string {
   return role.replaceAll('_', ' ')
 }
 

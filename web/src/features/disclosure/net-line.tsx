@@ -1,7 +1,7 @@
 import { cn } from '@/lib/cn'
 import { formatMoney, toCents, type Decimal } from '@/lib/money'
 
-export interface NetPoint {
+interface NetPoint {
   label: string
   value: Decimal
 }

@@ -1,7 +1,7 @@
 """`python -m functions.edge.reseal`: seal every secret anew with the active key of the key file.
 
 Runs as the owner of the database beside the running service: add a key to the file, make it active, restart
-the functions, run this, and take the old key out once nothing is left. Row by row, and each only if it is still
+the functions, run this, and take the old key out once nothing is left. Each row changes only if it is still
 what was read, so a member who subscribes meanwhile is not undone.
 """
 

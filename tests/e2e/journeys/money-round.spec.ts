@@ -101,7 +101,7 @@ test('the member completes the account and sends a deposit', async ({ page }) =>
   await page.goto('/settings')
   await page.getByLabel('TRC20 wallet address').fill(wallet)
   await page.getByRole('button', { name: 'Save address' }).click()
-  await expect(page.getByText('Wallet address saved')).toBeVisible()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
   await page.goto('/dashboard')
   await expect(page.getByText('Select a package and make your first deposit')).toBeVisible()
 

@@ -13,7 +13,9 @@ interface Violation {
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   const found = await page.evaluate(async () => {
-    const checker = (globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Violation[] }> } }).axe
+    const checker = (
+      globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Violation[] }> } }
+    ).axe
     const { violations: list } = await checker.run({
       runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
     })

@@ -14,7 +14,9 @@ export async function mailTo(address: string, subject: RegExp, patience = 20_000
     const answer = await fetch(`${need('MAIL_URL')}/email`)
     const mails = answer.ok ? ((await answer.json()) as Mail[]) : []
     const found = mails.filter(
-      (mail) => subject.test(mail.subject) && mail.to.some((to) => to.address.toLowerCase() === address.toLowerCase()),
+      (mail) =>
+        subject.test(mail.subject) &&
+        mail.to.some((to) => to.address.toLowerCase() === address.toLowerCase()),
     )
     const newest = found.at(-1)
     if (newest) return newest
@@ -25,7 +27,8 @@ export async function mailTo(address: string, subject: RegExp, patience = 20_000
 
 /** The link of a mail that the auth service checks. */
 export function linkOf(mail: Mail): string {
-  const link = /href="([^"]*\/verify\?[^"]*)"/.exec(mail.html)?.[1] ?? /(https?:\S*\/verify\?\S+)/.exec(mail.text)?.[1]
+  const link =
+    /href="([^"]*\/verify\?[^"]*)"/.exec(mail.html)?.[1] ?? /(https?:\S*\/verify\?\S+)/.exec(mail.text)?.[1]
   if (!link) throw new Error(`No link in the mail ${mail.subject}`)
   return link.replaceAll('&amp;', '&')
 }

@@ -24,7 +24,11 @@ async function sponsorId(): Promise<string> {
 /** A confirmed member below the second demo member, made by the auth service's administration. */
 export async function createMember(prefix: string): Promise<Person> {
   const username = `${prefix}_${randomBytes(4).toString('hex')}`
-  const person = { username, email: `${username}@example.com`, password: `Quay-${randomBytes(8).toString('hex')}` }
+  const person = {
+    username,
+    email: `${username}@example.com`,
+    password: `Quay-${randomBytes(8).toString('hex')}`,
+  }
   const key = need('SUPABASE_SERVICE_ROLE_KEY')
   const answer = await fetch(`${origin}/auth/v1/admin/users`, {
     method: 'POST',
@@ -33,7 +37,12 @@ export async function createMember(prefix: string): Promise<Person> {
       email: person.email,
       password: person.password,
       email_confirm: true,
-      user_metadata: { username, display_name: 'Ilse Brandt', package_value: 0, referrer_id: await sponsorId() },
+      user_metadata: {
+        username,
+        display_name: 'Ilse Brandt',
+        package_value: 0,
+        referrer_id: await sponsorId(),
+      },
     }),
   })
   if (!answer.ok) throw new Error(`creating a member: ${answer.status} ${await answer.text()}`)
@@ -65,7 +74,9 @@ export async function nextCode(secret: string): Promise<string> {
 
 /** The six digits an authenticator shows for this secret now (RFC 6238). */
 export function codeOf(secret: string): string {
-  const bits = [...secret.replaceAll(/[\s=]/g, '')].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  const bits = [...secret.replaceAll(/[\s=]/g, '')]
+    .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('')
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / period)))

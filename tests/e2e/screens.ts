@@ -5,7 +5,15 @@
 import { mkdirSync } from 'node:fs'
 import { chromium, type BrowserContext } from '@playwright/test'
 import { browserOptions } from './playwright.config'
-import { administratorKey, administratorSession, memberKey, memberSession, need, origin, stack } from './stack'
+import {
+  administratorKey,
+  administratorSession,
+  memberKey,
+  memberSession,
+  need,
+  origin,
+  stack,
+} from './stack'
 
 type Who = 'visitor' | 'member' | 'administrator'
 
@@ -28,9 +36,17 @@ const screens: { name: string; path: string; who: Who }[] = [
   { name: 'dashboard-network', path: '/dashboard?view=advanced&tab=network', who: 'member' },
   { name: 'dashboard-tree', path: '/dashboard?view=advanced&tab=tree', who: 'member' },
   { name: 'dashboard-compact', path: '/dashboard?view=compact', who: 'member' },
-  ...['deposit', 'withdraw', 'transactions', 'packages', 'bots', 'education', 'profile', 'settings', 'notifications'].map(
-    (name) => ({ name, path: `/${name}`, who: 'member' as const }),
-  ),
+  ...[
+    'deposit',
+    'withdraw',
+    'transactions',
+    'packages',
+    'bots',
+    'education',
+    'profile',
+    'settings',
+    'notifications',
+  ].map((name) => ({ name, path: `/${name}`, who: 'member' as const })),
   { name: 'admin-login', path: '/admin/login', who: 'visitor' },
   ...[
     'dashboard',
@@ -72,7 +88,9 @@ async function open(context: BrowserContext, name: string, path: string, file: s
   page.on('pageerror', (error) => console.log(`  ${name}: ${error.message}`))
   await page.goto(origin + path, { waitUntil: 'networkidle' }).catch(() => null)
   await page.waitForTimeout(500)
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  )
   if (overflow > 0) console.log(`  ${file}: wider than the page by ${overflow} px`)
   await page.screenshot({ path: `${folder}${file}.png`, fullPage: true })
   await page.close()

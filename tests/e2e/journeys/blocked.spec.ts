@@ -6,13 +6,18 @@ const suspended = 'Your account has been suspended. Please contact support for a
 
 /** Suspends a member as the demo's administrator does. */
 async function suspend(email: string): Promise<void> {
-  const { access_token: token } = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  const { access_token: token } = await administratorSession(
+    need('DEMO_ADMIN_EMAIL'),
+    need('DEMO_ADMIN_PASSWORD'),
+  )
   const headers = {
     apikey: need('SUPABASE_ANON_KEY'),
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
   }
-  const found = await fetch(`${origin}/rest/v1/profiles?select=id&email=eq.${encodeURIComponent(email)}`, { headers })
+  const found = await fetch(`${origin}/rest/v1/profiles?select=id&email=eq.${encodeURIComponent(email)}`, {
+    headers,
+  })
   const [profile] = (await found.json()) as { id: string }[]
   const answer = await fetch(`${origin}/functions/v1/admin-update-member`, {
     method: 'POST',
@@ -32,7 +37,10 @@ async function askServer(page: Page): Promise<void> {
   }).toPass()
 }
 
-test('a suspended member is told why, signed out, and told again when signing in', async ({ browser, page: later }) => {
+test('a suspended member is told why, signed out, and told again when signing in', async ({
+  browser,
+  page: later,
+}) => {
   const member = await createMember('held')
   const page = await openAs(browser, member)
   await page.goto('/dashboard')

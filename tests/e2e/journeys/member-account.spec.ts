@@ -31,7 +31,9 @@ test('a username that is taken is refused with its text; a free one is saved', a
   await page.goto('/profile')
   await expect(page.getByLabel('Username')).toHaveValue(person.username)
   await page.getByLabel('Username').fill('mara_l')
-  await expect(page.getByText('Username already exists. Please choose a different username.').first()).toBeVisible()
+  await expect(
+    page.getByText('Username already exists. Please choose a different username.').first(),
+  ).toBeVisible()
   await page.getByLabel('Username').fill('')
   await page.getByRole('button', { name: 'Save profile' }).click()
   await expect(page.getByText('Please fill in all required fields').first()).toBeVisible()
@@ -51,7 +53,9 @@ test('a deposit is sent once, waits in sight, and is cancelled by its member', a
   await expect(page.getByRole('group', { name: 'What to correct' })).toBeFocused()
   await page.getByRole('radio', { name: /Standard/ }).click()
   await page.getByLabel('Reference number').fill(randomBytes(32).toString('hex'))
-  await page.locator('input[type=file]').setInputFiles({ name: 'transfer.png', mimeType: 'image/png', buffer: receiptPicture() })
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'transfer.png', mimeType: 'image/png', buffer: receiptPicture() })
   await expect(page.getByText('Receipt uploaded successfully').first()).toBeVisible()
   await page.getByRole('checkbox', { name: 'I understand' }).check()
   await page.getByRole('button', { name: 'Review deposit' }).click()

@@ -24,7 +24,9 @@ const pages = [
 const demo = () => ({ email: need('DEMO_MEMBER_EMAIL'), password: need('DEMO_MEMBER_PASSWORD') })
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`every member page is accessible in ${colorScheme}, fits 320 px and logs no error`, async ({ browser }) => {
+  test(`every member page is accessible in ${colorScheme}, fits 320 px and logs no error`, async ({
+    browser,
+  }) => {
     test.setTimeout(300_000)
     const page = await openAs(browser, demo())
     const errors: string[] = []

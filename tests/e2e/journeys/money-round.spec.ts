@@ -136,7 +136,9 @@ test('the member completes the account and sends a deposit', async ({ page }) =>
   await expect(page.getByRole('region', { name: 'Latest transactions' })).toContainText('Pending')
 })
 
-test('an administrator sees the receipt and approves; the sponsor is credited at once', async ({ browser }) => {
+test('an administrator sees the receipt and approves; the sponsor is credited at once', async ({
+  browser,
+}) => {
   const sponsor = await freshPage(browser)
   await signIn(sponsor, need('DEMO_MEMBER_EMAIL'), need('DEMO_MEMBER_PASSWORD'))
   const before = await balance(sponsor)
@@ -202,7 +204,9 @@ test('a deposit that was decided elsewhere says so and changes nothing', async (
   await admin.context().close()
 })
 
-test('the sponsor asks for a withdrawal, the administrator approves, and every screen agrees', async ({ browser }) => {
+test('the sponsor asks for a withdrawal, the administrator approves, and every screen agrees', async ({
+  browser,
+}) => {
   const sponsor = await freshPage(browser)
   await signIn(sponsor, need('DEMO_MEMBER_EMAIL'), need('DEMO_MEMBER_PASSWORD'))
   const before = await balance(sponsor)
@@ -218,7 +222,9 @@ test('the sponsor asks for a withdrawal, the administrator approves, and every s
   await sponsor.getByRole('button', { name: 'Review withdrawal' }).click()
   await sponsor.getByRole('dialog').getByRole('button', { name: 'Request $100.25' }).click()
   await expect(
-    sponsor.getByText('Withdrawal request submitted successfully! Admin will process your request within 24 hours.'),
+    sponsor.getByText(
+      'Withdrawal request submitted successfully! Admin will process your request within 24 hours.',
+    ),
   ).toBeVisible()
   // Asked for is not paid: the balance stays, a part of it is reserved.
   expect(await balance(sponsor)).toBe(before)
@@ -243,7 +249,10 @@ test('the sponsor asks for a withdrawal, the administrator approves, and every s
 })
 
 test('the administrators dashboard counts what the database counts', async ({ browser }) => {
-  const { access_token: token } = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  const { access_token: token } = await administratorSession(
+    need('DEMO_ADMIN_EMAIL'),
+    need('DEMO_ADMIN_PASSWORD'),
+  )
   const answer = await fetch(`${origin}/rest/v1/rpc/get_admin_dashboard_stats`, {
     method: 'POST',
     headers: { apikey: need('SUPABASE_ANON_KEY'), authorization: `Bearer ${token}` },

@@ -33,7 +33,10 @@ test('the landing page carries at most 150 kB of script', async ({ page }) => {
   let bytes = 0
   page.on('response', async (response) => {
     if (!response.url().endsWith('.js')) return
-    const sizes = await response.request().sizes().catch(() => null)
+    const sizes = await response
+      .request()
+      .sizes()
+      .catch(() => null)
     bytes += sizes?.responseBodySize ?? 0
   })
   await page.goto('/')

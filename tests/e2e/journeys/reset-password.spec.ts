@@ -27,7 +27,10 @@ async function member(): Promise<string> {
   return email
 }
 
-test('a forgotten password is set anew through the mail, and the old one no longer works', async ({ page, request }) => {
+test('a forgotten password is set anew through the mail, and the old one no longer works', async ({
+  page,
+  request,
+}) => {
   const email = await member()
   await page.goto('/sign-in')
   await page.getByRole('link', { name: 'Forgot password?' }).click()

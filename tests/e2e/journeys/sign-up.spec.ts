@@ -9,7 +9,9 @@ function newcomer() {
   return { name: 'Noor Haddad', username: `noor_${tag}`, email: `noor.${tag}@example.com` }
 }
 
-test('a visitor follows a referral link, signs up, opens the mail and lands on the dashboard', async ({ page }) => {
+test('a visitor follows a referral link, signs up, opens the mail and lands on the dashboard', async ({
+  page,
+}) => {
   const person = newcomer()
   await page.goto('/')
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(
@@ -61,5 +63,7 @@ test('sign-up says what is wrong where it can be mended, and keeps the answers',
   await page.getByRole('checkbox').check()
   await page.getByLabel('Referral code').fill('')
   await page.getByRole('button', { name: 'Create account' }).click()
-  await expect(page.getByText(/Referral code is required for registration|Invalid referral code/)).toBeVisible()
+  await expect(
+    page.getByText(/Referral code is required for registration|Invalid referral code/),
+  ).toBeVisible()
 })

@@ -44,9 +44,11 @@ export function VerificationCard({ member }: { member: Member }) {
       ) : (
         <>
           <p className="mt-3">{verification.stepMessage}</p>
-          <Button asChild variant="outline" className="mt-4 self-start lg:mt-auto">
-            <Link to={nextSteps[step].to}>{nextSteps[step].label}</Link>
-          </Button>
+          <div className="mt-auto pt-4">
+            <Button asChild variant="outline">
+              <Link to={nextSteps[step].to}>{nextSteps[step].label}</Link>
+            </Button>
+          </div>
         </>
       )}
     </section>

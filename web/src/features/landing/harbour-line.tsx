@@ -63,7 +63,7 @@ function Quay({ wall, quay, water, width, height, scale, step, ticks, lamp }: Qu
 export function HarbourLine() {
   return (
     <>
-      <div className="pointer-events-none absolute inset-x-0 bottom-0 hidden justify-center overflow-hidden lg:flex">
+      <div className="pointer-events-none absolute inset-x-0 bottom-0 hidden justify-center overflow-hidden xl:flex">
         <div className="relative">
           <Quay
             wall={1605}
@@ -78,7 +78,7 @@ export function HarbourLine() {
           />
         </div>
       </div>
-      <div className="mt-4 flex justify-center overflow-hidden lg:hidden">
+      <div className="mt-4 flex justify-center overflow-hidden xl:hidden">
         <Quay
           wall={772}
           quay={96}

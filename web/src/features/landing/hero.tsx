@@ -12,7 +12,7 @@ export function Hero() {
   const heading = usePageTitle(useProductName())
   return (
     <section className="relative overflow-hidden">
-      <div className="page-gutter relative z-10 mx-auto max-w-[1248px] pt-10 lg:pt-14 lg:pb-40">
+      <div className="page-gutter relative z-10 mx-auto max-w-[1248px] pt-10 lg:pt-14 xl:pb-40">
         <div className="lg:max-w-[720px]">
           <h1 ref={heading} tabIndex={-1} className="text-display-phone tracking-[-0.02em] lg:text-display">
             Trading tools, automation and a referral plan you can check.

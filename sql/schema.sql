@@ -738,6 +738,9 @@ CREATE FUNCTION jobs.snapshot_coverage() RETURNS boolean
     SET search_path TO ''
     AS $$
 begin
+    if exists (select 1 from private.coverage_days as c where c.day = (pg_catalog.clock_timestamp() at time zone 'UTC')::date) then
+        return false;
+    end if;
     insert into private.coverage_days (day, figures, taken_at)
     values ((private.clock() at time zone 'UTC')::date, private.coverage(), private.clock())
     on conflict (day) do nothing;
@@ -3684,6 +3687,29 @@ $$;
 
 COMMENT ON FUNCTION private.require_super(p_admin_id uuid) IS 'The super admin with this id. Errors: forbidden.';
 
+CREATE FUNCTION private.rests_on(p_days integer) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    -- What coverage would be had the deposits of these days not come: the same fraction without them.
+    select pg_catalog.jsonb_build_object(
+        'days', p_days,
+        'deposits', private.money(recent.amount),
+        'ratio_without', case when (now.figures ->> 'ratio') is not null then private.percent(
+            ((now.figures ->> 'approved_cash_in')::numeric - recent.amount - (now.figures ->> 'approved_withdrawals')::numeric)
+            / greatest((now.figures ->> 'withdrawable')::numeric + (now.figures ->> 'pending')::numeric, (now.figures ->> 'pending')::numeric) * 100
+        ) end
+    )
+    from (select private.coverage() as figures) as now
+    cross join (
+        select coalesce(sum(d.amount), 0) as amount from public.deposits as d
+        where d.status = 'approved' and d.voided_at is null
+            and d.decided_at > pg_catalog.now() - pg_catalog.make_interval(days => p_days)
+    ) as recent
+$$;
+
+COMMENT ON FUNCTION private.rests_on(p_days integer) IS 'How much of the coverage rests on the deposits of the last days.';
+
 CREATE FUNCTION private.results(p_from timestamp with time zone, p_to timestamp with time zone) RETURNS TABLE(package_value numeric, received numeric, paid numeric)
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -4855,6 +4881,37 @@ $$;
 
 COMMENT ON FUNCTION public.get_admin_dashboard_stats() IS 'Administrators: one row of totals, from kept figures. Errors: forbidden, session_ended.';
 
+CREATE FUNCTION public.get_admin_notices(p_limit integer DEFAULT 50) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_admin private.admin_users := private.require_admin();
+    v_read timestamptz := coalesce(
+        (select r.read_until from private.admin_notice_reads as r where r.admin_id = v_admin.id), v_admin.created_at
+    );
+begin
+    return pg_catalog.jsonb_build_object(
+        'items', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'id', n.id, 'kind', n.kind, 'title', n.title, 'body', n.body, 'link', n.link,
+                        'created_at', n.created_at, 'unread', n.created_at > v_read
+                    ) order by n.created_at desc, n.id desc
+                ), '[]'
+            )
+            from (
+                select * from private.admin_notices as a order by a.created_at desc, a.id desc limit least(greatest(p_limit, 1), 200)
+            ) as n
+        ),
+        'unread', (select count(*) from private.admin_notices as a where a.created_at > v_read)
+    );
+end
+$$;
+
+COMMENT ON FUNCTION public.get_admin_notices(p_limit integer) IS 'The newest notices and how many of them are unread. Every administrator. Errors: forbidden, session_ended.';
+
 CREATE FUNCTION public.get_admin_overview() RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -4921,6 +4978,21 @@ end
 $$;
 
 COMMENT ON FUNCTION public.get_admin_overview() IS 'Administrators: the panel''s first screen in one request. books is the last check of what must always be true; ok is null before the first. Errors: forbidden, session_ended.';
+
+CREATE FUNCTION public.get_coverage() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.require_admin();
+    return private.coverage() || pg_catalog.jsonb_build_object(
+        'as_of', pg_catalog.clock_timestamp(),
+        'rests_on', pg_catalog.jsonb_build_array(private.rests_on(30), private.rests_on(90))
+    );
+end
+$$;
+
+COMMENT ON FUNCTION public.get_coverage() IS 'Payout coverage now, and what it would be without the deposits of the last 30 and 90 days. Every administrator. Errors: forbidden, session_ended.';
 
 CREATE FUNCTION public.get_coverage_history(p_days integer DEFAULT 90) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -6061,6 +6133,21 @@ $$;
 
 COMMENT ON FUNCTION public.list_withdrawals(p_filters jsonb) IS 'Administrators: withdrawals with their members. Filters as in list_deposits; search looks in member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
 
+CREATE FUNCTION public.mark_admin_notices_read() RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_admin private.admin_users := private.require_admin();
+begin
+    insert into private.admin_notice_reads (admin_id, read_until) values (v_admin.id, pg_catalog.clock_timestamp())
+    on conflict (admin_id) do update set read_until = excluded.read_until;
+    return pg_catalog.jsonb_build_object('success', true);
+end
+$$;
+
+COMMENT ON FUNCTION public.mark_admin_notices_read() IS 'Everything up to now is read. Every administrator. Errors: forbidden, session_ended.';
+
 CREATE FUNCTION public.mark_notifications_read(p_ids uuid[] DEFAULT NULL::uuid[]) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -6408,6 +6495,13 @@ end
 $$;
 
 COMMENT ON FUNCTION public.update_subscription(p_subscription_id uuid, p_status text, p_reason text) IS 'Any administrator suspends a running subscription or makes it active again, with a reason. Errors: forbidden, reason_required, invalid_input, not_found.';
+
+CREATE TABLE private.admin_notice_reads (
+    admin_id uuid NOT NULL,
+    read_until timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE private.admin_notice_reads IS 'Up to when an administrator has read the notices.';
 
 CREATE TABLE private.admin_notices (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -7191,6 +7285,9 @@ CREATE VIEW public.profiles WITH (security_invoker='true') AS
 
 COMMENT ON VIEW public.profiles IS 'Members as the caller may see them: oneself in full; sponsor and downline without what is private; administrators everyone.';
 
+ALTER TABLE ONLY private.admin_notice_reads
+    ADD CONSTRAINT admin_notice_reads_pkey PRIMARY KEY (admin_id);
+
 ALTER TABLE ONLY private.admin_notices
     ADD CONSTRAINT admin_notices_pkey PRIMARY KEY (id);
 
@@ -7523,6 +7620,9 @@ CREATE TRIGGER _500_requested AFTER INSERT ON public.deposits FOR EACH ROW EXECU
 
 CREATE TRIGGER _500_requested AFTER INSERT ON public.withdrawals FOR EACH ROW EXECUTE FUNCTION private.withdrawal_requested();
 
+ALTER TABLE ONLY private.admin_notice_reads
+    ADD CONSTRAINT admin_notice_reads_admin_id_fkey FOREIGN KEY (admin_id) REFERENCES private.admin_users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY private.admin_session_activity
     ADD CONSTRAINT admin_session_activity_session_token_fkey FOREIGN KEY (session_token) REFERENCES public.admin_sessions(session_token) ON DELETE CASCADE;
 
@@ -7600,6 +7700,8 @@ ALTER TABLE ONLY public.withdrawals
 
 ALTER TABLE ONLY public.withdrawals
     ADD CONSTRAINT withdrawals_user_id_fkey FOREIGN KEY (user_id) REFERENCES private.profiles(user_id) ON DELETE RESTRICT;
+
+ALTER TABLE private.admin_notice_reads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.admin_notices ENABLE ROW LEVEL SECURITY;
 
@@ -8130,6 +8232,8 @@ REVOKE ALL ON FUNCTION private.require_status_change(p_role public.admin_role, p
 
 REVOKE ALL ON FUNCTION private.require_super(p_admin_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.rests_on(p_days integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.results(p_from timestamp with time zone, p_to timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.roi(p_earnings numeric, p_package numeric) FROM PUBLIC;
@@ -8240,8 +8344,14 @@ GRANT ALL ON FUNCTION public.find_receipt(p_receipt_url text) TO platform_admin;
 REVOKE ALL ON FUNCTION public.get_admin_dashboard_stats() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.get_admin_dashboard_stats() TO platform_admin;
 
+REVOKE ALL ON FUNCTION public.get_admin_notices(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.get_admin_notices(p_limit integer) TO platform_admin;
+
 REVOKE ALL ON FUNCTION public.get_admin_overview() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.get_admin_overview() TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.get_coverage() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.get_coverage() TO platform_admin;
 
 REVOKE ALL ON FUNCTION public.get_coverage_history(p_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.get_coverage_history(p_days integer) TO platform_admin;
@@ -8342,6 +8452,9 @@ GRANT ALL ON FUNCTION public.list_transactions(p_filters jsonb) TO platform_admi
 
 REVOKE ALL ON FUNCTION public.list_withdrawals(p_filters jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_withdrawals(p_filters jsonb) TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.mark_admin_notices_read() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mark_admin_notices_read() TO platform_admin;
 
 REVOKE ALL ON FUNCTION public.mark_notifications_read(p_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mark_notifications_read(p_ids uuid[]) TO authenticated;

@@ -447,7 +447,9 @@ export type Database = {
           total_withdrawals: number
         }[]
       }
+      get_admin_notices: { Args: { p_limit?: number }; Returns: Json }
       get_admin_overview: { Args: Record<PropertyKey, never>; Returns: Json }
+      get_coverage: { Args: Record<PropertyKey, never>; Returns: Json }
       get_coverage_history: { Args: { p_days?: number }; Returns: Json }
       get_deposit_options: { Args: Record<PropertyKey, never>; Returns: Json }
       get_earnings: { Args: { p_range: string }; Returns: Json }
@@ -513,6 +515,7 @@ export type Database = {
       list_subscriptions: { Args: { p_filters?: Json }; Returns: Json }
       list_transactions: { Args: { p_filters?: Json }; Returns: Json }
       list_withdrawals: { Args: { p_filters?: Json }; Returns: Json }
+      mark_admin_notices_read: { Args: Record<PropertyKey, never>; Returns: Json }
       mark_notifications_read: { Args: { p_ids?: string[] }; Returns: Json }
       note_export: { Args: { p_filters: Json; p_list: string }; Returns: Json }
       propose_correction: {

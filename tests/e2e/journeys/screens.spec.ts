@@ -1,20 +1,8 @@
-/**
- * Takes pictures of screens into .output/screens: 1440 and 390 px wide, light and dark.
- * Usage: STACK_ENV=... npx tsx screens.ts [name ...]   (no name: all)
- */
-import { mkdirSync } from 'node:fs'
-import { chromium, type BrowserContext } from '@playwright/test'
-import { browserOptions } from './playwright.config'
-import {
-  administratorKey,
-  administratorSession,
-  memberKey,
-  memberSession,
-  need,
-  origin,
-  stack,
-} from './stack'
+import { expect, test, type Page } from '@playwright/test'
+import { administratorKey, administratorSession, memberKey, memberSession, need, stack } from '../stack'
 
+// Pictures of every screen, 1440 and 390 px wide, light and dark, into .output/screens, to be looked at.
+// Taken on the way: nothing is wider than the page, and no page logs an error of its own.
 type Who = 'visitor' | 'member' | 'administrator'
 
 const screens: { name: string; path: string; who: Who }[] = [
@@ -64,62 +52,51 @@ const screens: { name: string; path: string; who: Who }[] = [
 ]
 
 const widths = { 1440: 900, 390: 844 }
-const wanted = process.argv.slice(2)
-const folder = new URL('.output/screens/', import.meta.url).pathname
-const sessions: Partial<Record<Who, [string, string]>> = {}
 
-async function signedIn(who: Who): Promise<[string, string] | null> {
+/** What the app finds in local storage when this person opens it. */
+async function storedSession(who: Who): Promise<[string, string] | null> {
   if (who === 'visitor') return null
   if (who === 'member') {
     const session = await memberSession(need('DEMO_MEMBER_EMAIL'), need('DEMO_MEMBER_PASSWORD'))
-    sessions.member ??= [memberKey, JSON.stringify(session)]
-  } else {
-    const session = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
-    sessions.administrator ??= [administratorKey, JSON.stringify(session)]
+    return [memberKey, JSON.stringify(session)]
   }
-  return sessions[who] ?? null
+  const session = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  return [administratorKey, JSON.stringify(session)]
 }
 
-async function open(context: BrowserContext, name: string, path: string, file: string): Promise<void> {
-  const page = await context.newPage()
-  page.on('console', (message) => {
-    if (message.type() === 'error') console.log(`  ${name}: ${message.text()}`)
-  })
-  page.on('pageerror', (error) => console.log(`  ${name}: ${error.message}`))
-  await page.goto(origin + path, { waitUntil: 'networkidle' }).catch(() => null)
-  await page.waitForTimeout(500)
-  const overflow = await page.evaluate(
+async function picture(page: Page, path: string, file: string): Promise<void> {
+  await page.goto(path, { waitUntil: 'networkidle' })
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  const wider = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   )
-  if (overflow > 0) console.log(`  ${file}: wider than the page by ${overflow} px`)
-  await page.screenshot({ path: `${folder}${file}.png`, fullPage: true })
-  await page.close()
+  expect(wider, `${file} is wider than the page`).toBe(0)
+  await page.screenshot({ path: `.output/screens/${file}.png`, fullPage: true })
 }
 
-mkdirSync(folder, { recursive: true })
-const browser = await chromium.launch(browserOptions)
-try {
-  const chosen = screens.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
-  for (const who of ['visitor', 'member', 'administrator'] as const) {
-    const mine = chosen.filter((screen) => screen.who === who)
-    if (mine.length === 0) continue
-    const session = await signedIn(who)
-    for (const [width, height] of Object.entries(widths)) {
-      for (const colorScheme of ['light', 'dark'] as const) {
+for (const who of ['visitor', 'member', 'administrator'] as const) {
+  for (const [width, height] of Object.entries(widths)) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      test(`screens of a ${who}, ${width} px, ${colorScheme}`, async ({ browser }) => {
+        test.setTimeout(240_000)
         const context = await browser.newContext({
           viewport: { width: Number(width), height },
           colorScheme,
           reducedMotion: 'reduce',
           timezoneId: 'Europe/Berlin',
         })
-        if (session) {
-          await context.addInitScript(([key, value]) => localStorage.setItem(key, value), session)
+        const session = await storedSession(who)
+        if (session) await context.addInitScript(([key, value]) => localStorage.setItem(key, value), session)
+        const page = await context.newPage()
+        const errors: string[] = []
+        page.on('pageerror', (error) => errors.push(error.message))
+        page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+        for (const { name, path } of screens.filter((screen) => screen.who === who)) {
+          await picture(page, path, `${name}-${width}-${colorScheme}`)
         }
-        for (const { name, path } of mine) await open(context, name, path, `${name}-${width}-${colorScheme}`)
+        expect(errors).toEqual([])
         await context.close()
-      }
+      })
     }
   }
-} finally {
-  await browser.close()
 }

@@ -20,8 +20,9 @@ export default defineConfig({
   outputDir: '.output/results',
   fullyParallel: false,
   workers: 1,
-  timeout: 60_000,
-  expect: { timeout: 10_000 },
+  // A journey walks through many pages; what it waits for has its own, shorter limit.
+  timeout: 180_000,
+  expect: { timeout: 15_000 },
   reporter: [['list']],
   use: {
     baseURL: origin,

@@ -1,5 +1,6 @@
 """`make check`: every rule that a machine can judge, one line each."""
 
+import hashlib
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -51,6 +52,7 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
         Check("mypy", _tool("mypy")),
         Check("import-linter", _tool("lint-imports")),
         Check("vulture", _tool("vulture")),
+        Check("released migrations", lambda: released(ROOT / "sql")),
         Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
         Check("squawk", _tool("squawk", f"--exclude={','.join(SQUAWK_OFF)}", *_migrations())),
         Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
@@ -124,6 +126,25 @@ def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: s
         return (result.stdout + result.stderr).strip() + hint or f"exit status {result.returncode}"
 
     return complaint
+
+
+def released(sql: Path) -> str:
+    """What a release has shipped stands as it was, and nothing new sorts before it."""
+    complaints = []
+    for release in sorted((sql / "releases").glob("*.sha256")):
+        shipped = {name: digest for digest, name in map(str.split, release.read_text().splitlines())}
+        last = max(shipped)
+        for path in sorted((sql / "migrations").glob("*.sql")):
+            if path.name in shipped:
+                if hashlib.sha256(path.read_bytes()).hexdigest() != shipped[path.name]:
+                    complaints.append(f"{path.name} was released with {release.stem} and has changed.")
+                del shipped[path.name]
+            elif path.name < last:
+                complaints.append(f"{path.name} sorts before {last}, which was released with {release.stem}.")
+        complaints += [f"{name} was released with {release.stem} and is gone." for name in sorted(shipped)]
+    return "\n".join(complaints) and "\n".join(
+        [*complaints, "Write a new migration with a higher number instead."]
+    )
 
 
 def _drift(files: dict[Path, str]) -> str:

@@ -52,8 +52,8 @@ class Database:
         path.touch(mode=0o600)
         path.write_text(answer)
 
-    def push(self) -> None:
-        """The product's migrations, by the stock Supabase CLI as role postgres."""
+    def push(self, project: Path = ROOT) -> None:
+        """A project's migrations, the product's, by the stock Supabase CLI as role postgres."""
         command: list[str | Path] = [
             SUPABASE,
             "db",
@@ -63,7 +63,7 @@ class Database:
             "--include-all",
             "--yes",
         ]
-        run(command, self.log, cwd=ROOT, env=cli_environment())
+        run(command, self.log, cwd=project, env=cli_environment())
 
     def execute_file(self, file: Path) -> None:
         """Run a file as superuser, in one transaction."""

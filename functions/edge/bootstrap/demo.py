@@ -40,18 +40,19 @@ def seed(database: Database, settings: BootstrapSettings) -> dict[str, str]:
     Returns what a person needs to look around, by the names of the stack's env file. A second run gives
     every sign-in a new password: the first one's are known to nobody if its answer was lost.
     """
-    database.execute(_script("story.sql"))
-    receipts = database.execute(_script("receipts.sql")).fetchall()
+    database.execute(script("story.sql"))
+    receipts = database.execute(script("receipts.sql")).fetchall()
     shelf = ReceiptShelf(database, settings)
     for receipt in receipts:
         if not receipt["is_stored"]:
             shelf.put(receipt["user_id"], receipt["name"], draw(_transfer(receipt)))
-    database.execute(_script("demo.sql"))
-    database.execute(_script("coverage.sql"))
+    database.execute(script("demo.sql"))
+    database.execute(script("coverage.sql"))
     return {**_officials(database), **_members(database, Accounts(settings))}
 
 
-def _script(name: str) -> bytes:
+def script(name: str) -> bytes:
+    """One file of the seed."""
     return (SEED / name).read_bytes()
 
 

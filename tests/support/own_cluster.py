@@ -1,0 +1,85 @@
+"""A PostgreSQL cluster that a test starts, may break and throws away: a copy of the stack's, or an empty one.
+
+Killing one backend makes PostgreSQL end all sessions, so nobody else may be connected. Uses the launcher's
+modules; the conftest puts its folder on the path.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import cluster
+import settings as configuration
+import tools
+from keys import Keys
+from settings import Settings
+
+# Crashes of PostgreSQL lose nothing that the operating system has: the disk need not be waited for.
+OPTIONS = {"fsync": "off", "max_connections": "150", "deadlock_timeout": "200ms", "log_lock_waits": "off"}
+
+
+class OwnCluster:
+    """A data directory and the server on it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.keys = settings, Keys(settings)
+        postgres = tools.find_postgres(tools.EXTENSIONS)
+        assert postgres
+        self.postgres = postgres
+        self.log = settings.state / "launcher.log"
+
+    def copy(self, original: Settings) -> None:
+        """Take over the data of a running stack, with its keys and passwords."""
+        shutil.copytree(original.state / "keys", self.settings.state / "keys")
+        folder, user = cluster.place(self.settings), cluster.system_user()
+        folder.mkdir(mode=0o700, parents=True)
+        if user:
+            shutil.chown(folder, user)
+        source = ["-h", "127.0.0.1", "-p", str(original.ports["postgres"]), "-U", "supabase_admin"]
+        command = [self.postgres / "pg_basebackup", "-D", folder, "--checkpoint=fast", "--no-sync", *source]
+        env = {**os.environ, "PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"]}
+        subprocess.run(cluster.as_user(command, user), check=True, cwd="/", env=env)
+
+    def create(self) -> None:
+        """Make an empty one with keys of its own."""
+        self.keys.make(self.log)
+        cluster.create(self.settings, self.postgres, self.keys.values["PASSWORD_supabase_admin"], self.log)
+
+    @contextmanager
+    def running(self, **options: str) -> Iterator[None]:
+        """Run the server; the data are removed in the end."""
+        given = {**OPTIONS, "port": str(self.settings.ports["postgres"]), **options}
+        command: list[str | Path] = [self.postgres / "postgres", "-D", cluster.place(self.settings)]
+        command += [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+        with (self.settings.state / "postgres.log").open("w") as log:
+            process = subprocess.Popen(
+                cluster.as_user(command, cluster.system_user()), cwd="/", stdout=log, stderr=log
+            )
+        try:
+            cluster.wait(self.settings, self.postgres)
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+            shutil.rmtree(self.settings.cluster, ignore_errors=True)
+
+    def url(self, role: str = "supabase_admin") -> str:
+        """libpq URL of a database role."""
+        return self.keys.database_url(role)
+
+
+def settings_of_own(state: Path) -> Settings:
+    """Settings of a stack in a new folder, with free ports."""
+    kept = {name: os.environ.pop(name, None) for name in ("STATE", "DEMO", "STACK_PROFILE")}
+    os.environ |= {"STATE": str(state), "STACK_PROFILE": "reference"}
+    try:
+        return configuration.load_or_create()
+    finally:
+        for name, value in kept.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value

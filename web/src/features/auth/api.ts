@@ -93,11 +93,6 @@ async function fetchSponsor(code: string): Promise<Sponsor | null> {
 export const sponsorQuery = (code: string) =>
   queryOptions({ queryKey: ['sponsor', code], queryFn: () => fetchSponsor(code), staleTime: 5 * 60_000 })
 
-export async function isUsernameAvailable(username: string): Promise<boolean> {
-  const client = await memberClient()
-  return unwrap(await client.rpc('is_username_available', { p_username: username }))
-}
-
 /** Sends the sign-up confirmation again. */
 export async function resendConfirmation(email: string): Promise<void> {
   const client = await memberClient()

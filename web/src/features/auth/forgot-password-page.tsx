@@ -4,12 +4,12 @@ import { z } from 'zod'
 import { ErrorLine } from '@/components/field'
 import { TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
+import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
 import { Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { requestPasswordReset } from './api'
 import { AuthPage } from './layout'
-import { Resend } from './resend'
 
 const schema = z.object({ email: z.email('Enter your email address') })
 
@@ -50,7 +50,7 @@ export function ForgotPasswordPage() {
       {sentTo ? (
         <Notice tone="info" role="status">
           <p className="mb-3">If {sentTo} has an account, a link is on its way.</p>
-          <Resend label="Send again" onSend={() => requestPasswordReset(sentTo)} />
+          <ResendButton label="Send again" onSend={() => requestPasswordReset(sentTo)} />
         </Notice>
       ) : (
         <form

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
+import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
 import { arrival } from '@/lib/arrival'
 import { hasCode, Refusal } from '@/lib/errors'
@@ -15,7 +16,6 @@ import { resendConfirmation, signIn } from './api'
 import { finishSignIn } from './finish-sign-in'
 import { AuthPage } from './layout'
 import { pageName } from './page-names'
-import { Resend } from './resend'
 import { TotpStep } from './totp-step'
 
 const schema = z.object({
@@ -73,7 +73,7 @@ function SignInForm({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
         {problem === 'unconfirmed' ? (
           <Notice tone="warning" title="Confirm your email first.">
             <p className="mb-3">We sent a link to {form.getValues('email')}.</p>
-            <Resend label="Resend" onSend={() => resendConfirmation(form.getValues('email'))} />
+            <ResendButton label="Resend" onSend={() => resendConfirmation(form.getValues('email'))} />
           </Notice>
         ) : null}
       </div>

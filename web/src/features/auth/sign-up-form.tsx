@@ -12,9 +12,9 @@ import { Checkbox } from '@/components/ui/checkbox'
 import { hasCode, Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { toasts } from '@/lib/toast-queue'
+import { usernamePattern, useUsernameCheck, type UsernameState } from '@/lib/use-username-check'
 import { signUp } from './api'
 import { passwordStrength } from './strength'
-import { usernamePattern, useUsernameCheck } from './use-username-check'
 
 const usernameTaken = 'Username already exists. Please choose a different username.'
 const tooShort = 'Password must be at least 6 characters long.'
@@ -29,7 +29,7 @@ const schema = z.object({
 type Values = z.infer<typeof schema>
 type SignUpForm = UseFormReturn<Values>
 
-function UsernameNote({ state }: { state: ReturnType<typeof useUsernameCheck> }): ReactNode {
+function UsernameNote({ state }: { state: UsernameState }): ReactNode {
   const notes = {
     idle: null,
     taken: null,

@@ -2,12 +2,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { MailCheck } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useSearchParams } from 'react-router'
+import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
 import { paths } from '@/lib/paths'
 import { referral } from '@/lib/referral'
 import { resendConfirmation, sponsorQuery } from './api'
 import { AuthPage } from './layout'
-import { Resend } from './resend'
 import { SignUpFields } from './sign-up-form'
 import { SponsorChoice, SponsorConflict } from './sponsor'
 
@@ -23,7 +23,7 @@ function CheckYourEmail({ email, onChange }: { email: string; onChange: () => vo
         <p className="text-muted-foreground">
           Nothing there? Look in the spam folder, or have it sent again.
         </p>
-        <Resend label="Resend" onSend={() => resendConfirmation(email)} />
+        <ResendButton label="Resend" onSend={() => resendConfirmation(email)} />
       </div>
       <Button variant="link" size="text" className="self-start" onClick={onChange}>
         Change the email address

@@ -4,11 +4,6 @@ import { useRefreshMember, type HistoryItem } from '@/lib/member'
 import { paths } from '@/lib/paths'
 import { memberClient } from '@/lib/supabase'
 
-export async function isUsernameAvailable(username: string): Promise<boolean> {
-  const client = await memberClient()
-  return unwrap(await client.rpc('is_username_available', { p_username: username }))
-}
-
 interface ProfileChange {
   userId: string
   username: string

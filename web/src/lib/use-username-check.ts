@@ -1,13 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { isUsernameAvailable } from './api'
+import { unwrap } from './errors'
+import { memberClient } from './supabase'
 
 export const usernamePattern = /^[A-Za-z0-9_]{3,30}$/
 
 export type UsernameState = 'idle' | 'checking' | 'available' | 'taken' | 'unknown'
 
+async function isUsernameAvailable(username: string): Promise<boolean> {
+  const client = await memberClient()
+  return unwrap(await client.rpc('is_username_available', { p_username: username }))
+}
+
 /** Asks 400 ms after the last key about a name that is valid and not one's own. A failed check does not block. */
-export function useUsernameCheck(username: string, own: string | null): UsernameState {
+export function useUsernameCheck(username: string, own: string | null = null): UsernameState {
   const [asked, setAsked] = useState('')
   const worthAsking = usernamePattern.test(username) && username.toLowerCase() !== own?.toLowerCase()
   useEffect(() => {

@@ -20,6 +20,7 @@ import environment
 import generate
 import health
 import lifecycle
+import services
 import settings as configuration
 import suites
 import summary
@@ -164,6 +165,27 @@ COMMANDS: dict[str, Callable[[], int]] = {
 }
 
 
+def change_keys(arguments: list[str]) -> int:
+    """Let a new key sign members' tokens (`new`); trust no former one any more (`retire`)."""
+    parser = argparse.ArgumentParser(prog="python3 supabase/stack keys")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("new", help="A new key signs from now on; the former ones go on verifying")
+    retire = actions.add_parser("retire", help="Former keys verify no longer")
+    retire.add_argument("--now", action="store_true", help="Also while their tokens are still in use")
+    given = parser.parse_args(arguments)
+    settings = configuration.load()
+    log, keys = settings.state / "logs" / "setup.log", Keys(settings)
+    if given.action == "new":
+        keys.sign_with_a_new_one(log)
+    else:
+        keys.retire_former(log, now=given.now)
+    if Supervisor(settings).is_running():
+        with step("Services"):
+            Supervisor(settings).run_services(services.describe(settings, keys))
+            health.wait(settings, keys)
+    return 0
+
+
 def bootstrap(arguments: list[str]) -> int:
     """Run one of functions/edge/bootstrap's commands as the database's owner, and show its answer."""
     settings = configuration.load()
@@ -188,9 +210,13 @@ def main() -> int:
         "bootstrap", help="The first administrator or the root member of a new stack"
     )
     passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
+    key_change = commands.add_parser("keys", help="A new key for members' tokens; an end to former ones")
+    key_change.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     try:
-        return bootstrap(given.arguments) if given.command == "bootstrap" else COMMANDS[given.command]()
+        if given.command in ("bootstrap", "keys"):
+            return (bootstrap if given.command == "bootstrap" else change_keys)(given.arguments)
+        return COMMANDS[given.command]()
     except Stop as refusal:
         print(f"\n  {refusal}", file=sys.stderr)
         return 1

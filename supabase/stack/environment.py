@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from keys import Keys
-from settings import ROOT, Settings
+from settings import ROOT, TOKEN_SECONDS, Settings
 
 # Connections: PostgREST 10 + 1 for notifications, auth 10, functions 6 + 4, worker 3, storage 4, backups 2,
 # monitor 1, reserved 3, which leaves room under max_connections 60.
@@ -84,7 +84,7 @@ def auth(settings: Settings, keys: Keys) -> dict[str, str]:
         "GOTRUE_URI_ALLOW_LIST": f"{settings.origin}/**",
         "GOTRUE_JWT_SECRET": keys.values["JWT_SECRET"],
         "GOTRUE_JWT_KEYS": keys.gotrue,
-        "GOTRUE_JWT_EXP": "3600",
+        "GOTRUE_JWT_EXP": str(TOKEN_SECONDS),
         "GOTRUE_JWT_AUD": "authenticated",
         "GOTRUE_JWT_DEFAULT_GROUP_NAME": "authenticated",
         "GOTRUE_JWT_ADMIN_ROLES": "service_role",

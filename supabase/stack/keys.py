@@ -1,12 +1,14 @@
 """The stack's keys and passwords: made once by make_keys.py, read here."""
 
 import json
+import math
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from settings import ROOT, Settings
-from terminal import run
+from settings import ROOT, TOKEN_SECONDS, Settings
+from terminal import Stop, run
 from tools import PYTHON
 
 
@@ -22,8 +24,29 @@ class Keys:
 
     def make(self, log: Path) -> None:
         """Make what is missing."""
+        self._run(log)
+
+    def sign_with_a_new_one(self, log: Path) -> None:
+        """Let a new key sign members' tokens; those of the former ones are good until they expire."""
+        self._run(log, "new")
+
+    def retire_former(self, log: Path, *, now: bool) -> None:
+        """Trust no former key any more.
+
+        Raises:
+            Stop: tokens of a former key may still be in use, and `now` does not say that they shall end.
+        """
+        left = (self.folder / "auth.json").stat().st_mtime + TOKEN_SECONDS - time.time()
+        if left > 0 and not now:
+            raise Stop(
+                f"Tokens of the former key are good for another {math.ceil(left / 60)} minutes. Run it again "
+                "then,\n  or now if that key has leaked: python3 supabase/stack keys retire --now"
+            )
+        self._run(log, "retire")
+
+    def _run(self, log: Path, *change: str) -> None:
         algorithm = "ES256" if self._settings.reference else "RS256"
-        run([PYTHON, ROOT / "supabase" / "stack" / "make_keys.py", self.folder, algorithm], log)
+        run([PYTHON, ROOT / "supabase" / "stack" / "make_keys.py", self.folder, algorithm, *change], log)
 
     @cached_property
     def values(self) -> dict[str, str]:

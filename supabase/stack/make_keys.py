@@ -1,6 +1,7 @@
 """Makes the keys of one stack that are missing; run by the Python environment, which has the cryptography.
 
-Usage: make_keys.py FOLDER RS256|ES256
+Usage: make_keys.py FOLDER RS256|ES256 [new|retire]. `new` lets another key sign members' tokens, and the
+former ones go on verifying; `retire` forgets the former ones.
 """
 
 import base64
@@ -9,6 +10,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,8 @@ def private_key(algorithm: str) -> dict[str, Any]:
 def public_part(key: dict[str, Any]) -> dict[str, Any]:
     """The same key without what signs."""
     kind = RSAKey if key["kty"] == "RSA" else ECKey
-    return {**kind.import_key(key).as_dict(private=False), "use": "sig"}
+    told = {name: value for name, value in key.items() if name != "key_ops"}
+    return {**kind.import_key(told).as_dict(private=False), "use": "sig"}
 
 
 def api_key(role: str, secret: str) -> str:
@@ -53,21 +56,29 @@ def credentials() -> dict[str, str]:
     return values | {f"PASSWORD_{role}": secrets.token_hex(24) for role in DATABASE_ROLES}
 
 
-def keep(path: Path, make: Any) -> Any:
-    """The document in a file that only its owner reads; made when missing."""
+def write(path: Path, document: Any) -> None:
+    """Replace a file that only its owner reads, at once."""
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(document, file, indent=2)
+    draft.replace(path)
+
+
+def keep(path: Path, make: Callable[[], Any]) -> Any:
+    """The document in a file; made when missing."""
     if not path.exists():
-        draft = path.with_suffix(".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(make(), file, indent=2)
-        draft.replace(path)
+        write(path, make())
     return json.loads(path.read_text())
 
 
-def main() -> None:
+def for_gotrue(key: dict[str, Any], *operations: str) -> dict[str, Any]:
+    """A key as GOTRUE_JWT_KEYS names it: with what it may do instead of `use`."""
+    return {name: value for name, value in key.items() if name != "use"} | {"key_ops": list(operations)}
+
+
+def make_missing(folder: Path, algorithm: str) -> None:
     """Make what is missing; what exists stays, so that sign-ins survive."""
-    folder, algorithm = Path(sys.argv[1]), sys.argv[2]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     auth = keep(folder / "auth.json", lambda: private_key(algorithm))
     admin = keep(folder / "admin.json", lambda: private_key("RS256"))
     shared = keep(folder / "credentials.json", credentials)
@@ -88,9 +99,41 @@ def main() -> None:
     }
     # PostgREST tries the keys in turn: the one that signs most tokens comes first.
     keep(folder / "jwks.json", lambda: {"keys": [public_part(auth), public_part(admin), legacy]})
-    signing = {name: value for name, value in auth.items() if name != "use"} | {"key_ops": ["sign", "verify"]}
-    verifying = {name: value for name, value in legacy.items() if name != "use"} | {"key_ops": ["verify"]}
-    keep(folder / "gotrue.json", lambda: [signing, verifying])
+    keep(folder / "gotrue.json", lambda: [for_gotrue(auth, "sign", "verify"), for_gotrue(legacy, "verify")])
+
+
+def add_signing_key(folder: Path, algorithm: str) -> None:
+    """Let a new key sign. Of the former one the public part stays; those who verify learn of it first."""
+    new, known = private_key(algorithm), _read(folder / "gotrue.json")
+    write(folder / "jwks.json", {"keys": [public_part(new), *_read(folder / "jwks.json")["keys"]]})
+    former = [for_gotrue(public_part(key), "verify") for key in known if "sign" in key["key_ops"]]
+    verifying = [key for key in known if "sign" not in key["key_ops"]]
+    write(folder / "gotrue.json", [for_gotrue(new, "sign", "verify"), *former, *verifying])
+    write(folder / "auth.json", new)
+
+
+def retire_former_keys(folder: Path) -> None:
+    """Trust only the key that signs now, the administrators' key and the shared one."""
+    names = [_read(folder / name)["kid"] for name in ("auth.json", "admin.json")]
+    names.append(_read(folder / "credentials.json")["LEGACY_KEY_ID"])
+    kept = [key for key in _read(folder / "jwks.json")["keys"] if key["kid"] in names]
+    write(folder / "jwks.json", {"keys": kept})
+    write(folder / "gotrue.json", [key for key in _read(folder / "gotrue.json") if key["kid"] in names])
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def main() -> None:
+    """Make, or do what the third argument says."""
+    folder, algorithm, *change = Path(sys.argv[1]), *sys.argv[2:]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_missing(folder, algorithm)
+    if change == ["new"]:
+        add_signing_key(folder, algorithm)
+    elif change == ["retire"]:
+        retire_former_keys(folder)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ class Database:
 
     def prepare(self) -> None:
         """Everything up to the product's last migration; nothing when no source has changed since."""
-        stamp, digest = self.settings.state / "run" / "migrated", _digest()
+        stamp = self.settings.state / "run" / "migrated"
+        digest = _digest(self.settings.options.get("AUTH_BIN", ""))
         if stamp.exists() and stamp.read_text() == digest:
             return
         with step("Database: what Supabase brings"):
@@ -114,8 +115,8 @@ def cli_environment() -> dict[str, str]:
     }
 
 
-def _digest() -> str:
-    digest = hashlib.sha256(os.fsencode(ROOT))
+def _digest(auth_binary: str) -> str:
+    digest = hashlib.sha256(os.fsencode(ROOT) + os.fsencode(auth_binary))
     for source in SOURCES:
         for path in sorted((ROOT / source).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

@@ -13,7 +13,7 @@ from tools import NODE_TOOLS, PYTHON, VENV
 
 @dataclass(frozen=True)
 class Service:
-    """One supervised process: its command, its environment, and the folders whose change restarts it."""
+    """One supervised process: its command, its environment, and what restarts it when it changes."""
 
     name: str
     command: list[str]
@@ -35,17 +35,24 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
     """Every service but PostgreSQL, in the order in which they start."""
     binary = settings.options.get("POSTGREST_BIN") or _postgrest()
     auth = settings.options.get("AUTH_BIN")
+    verifying = (str(keys.jwks),)
     caddyfile = ROOT / "supabase" / "gateway" / "Caddyfile"
     services = [
-        Service("postgrest", [binary], environment.postgrest(settings, keys)),
+        Service("postgrest", [binary], environment.postgrest(settings, keys), verifying),
+        Service(
+            "storage",
+            _python("storage"),
+            environment.storage(settings, keys),
+            (*_code("storage"), *verifying),
+        ),
+        Service("edge", _python("edge"), environment.edge(settings, keys), (*_code("edge"), *verifying)),
+        # After those who verify what it signs, so that they know a new key first.
         Service(
             "auth",
             [auth, "serve"] if auth else _python("auth"),
             environment.auth(settings, keys),
-            ("functions/auth", "functions/core"),
+            () if auth else _code("auth"),
         ),
-        Service("storage", _python("storage"), environment.storage(settings, keys), _code("storage")),
-        Service("edge", _python("edge"), environment.edge(settings, keys), _code("edge")),
         Service("worker", _python("worker"), environment.worker(settings, keys), _code("worker")),
         Service(
             "gateway",

@@ -37,6 +37,7 @@ DATABASE_ROLES = (
     "worker",
 )
 PREFERRED_GATEWAY_PORT = 8000
+TOKEN_SECONDS = 3600
 MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
 KEPT_OPTIONS = ("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", *MAIL_SETTINGS)
 
@@ -163,6 +164,8 @@ def _take_environment(settings: Settings, first: bool) -> None:
     for name in KEPT_OPTIONS:
         if value := os.environ.get(name):
             settings.options[name] = value
+        elif name in os.environ:
+            settings.options.pop(name, None)
 
 
 def _choose_port(service: str, settings: Settings) -> int:

@@ -16,6 +16,8 @@ def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
         "DATABASE_URL": keys.database_url("postgres"),
         "DATABASE_ADMIN_URL": keys.database_url("supabase_admin"),
     }
+    if binary := settings.options.get("AUTH_BIN"):
+        values["AUTH_BIN"] = binary
     if settings.own_mail:
         values["MAIL_URL"] = f"http://{settings.address('mail')}"
     demo = settings.state / "keys" / "demo.env"

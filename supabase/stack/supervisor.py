@@ -75,12 +75,10 @@ class Supervisor:
         self.rpc: Any = xmlrpc.client.ServerProxy("http://localhost/RPC2", transport=transport)
 
     def configure(self, services: list[Service], postgres: Path) -> None:
-        """Write the supervisor's configuration and each service's command and environment (0600)."""
+        """Write the supervisor's configuration."""
         settings, logs = self.settings, self.settings.state / "logs"
-        specifications = settings.state / "services"
-        for folder in (logs, specifications, settings.state / "run", settings.sockets):
+        for folder in (logs, settings.state / "run", settings.sockets):
             folder.mkdir(parents=True, exist_ok=True)
-        specifications.chmod(0o700)
         settings.sockets.chmod(0o755 if settings.sockets == settings.state / "run" else 0o700)
         text = SUPERVISOR.format(
             run=settings.state / "run",
@@ -93,14 +91,11 @@ class Supervisor:
             log=LOG.format(logs=logs, name="postgres"),
         )
         for service in services:
-            path = specifications / f"{service.name}.json"
-            path.touch(mode=0o600)
-            path.write_text(json.dumps({"command": service.command, "env": service.env}, indent=2))
             text += PROGRAM.format(
                 name=service.name,
                 python=PYTHON,
                 runner=ROOT / "supabase" / "stack" / "run_service.py",
-                specification=path,
+                specification=self._specification(service),
                 root=ROOT,
                 log=LOG.format(logs=logs, name=service.name),
             )
@@ -147,6 +142,16 @@ class Supervisor:
         listed = self.rpc.supervisor.getAllProcessInfo()
         return {entry["name"]: entry for entry in listed}
 
+    def _specification(self, service: Service) -> Path:
+        return self.settings.state / "services" / f"{service.name}.json"
+
+    def _specify(self, service: Service) -> None:
+        """Write the service's command and environment (0600)."""
+        path = self._specification(service)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(json.dumps({"command": service.command, "env": service.env}, indent=2))
+
     def run_services(self, services: list[Service]) -> None:
         """Start what does not run, and restart what no longer is what it should be."""
         stamps = self.settings.state / "run" / "fingerprints.json"
@@ -157,6 +162,7 @@ class Supervisor:
             fingerprint = service.fingerprint()
             if running and known.get(service.name) == fingerprint:
                 continue
+            self._specify(service)
             if states[service.name]["statename"] not in ("STOPPED", "EXITED", "FATAL"):
                 self.rpc.supervisor.stopProcess(name)
             self.rpc.supervisor.startProcess(name)

@@ -18,11 +18,20 @@ SETTLING_SECONDS = 20
 
 def run(settings: Settings, postgres: Path, log: Path) -> tuple[int, int]:
     """Measure everything; returns how many goals were kept and missed."""
+    records = settings.state / "records"
+    records.touch()
+    env = {
+        **os.environ,
+        "STACK_ENV": str(settings.state / "env"),
+        "PYTHONPATH": str(ROOT),
+        "PATH": f"{postgres}:{os.environ['PATH']}",
+        "BENCH_RECORDS": str(records),
+    }
     verdicts = [_start(settings, postgres, log), _memory(settings)]
     for script in sorted((ROOT / "tests" / "bench").glob("bench_*.py")):
         print(f"\n== {script.stem.removeprefix('bench_')}", flush=True)
-        env = {**os.environ, "STACK_ENV": str(settings.state / "env"), "PYTHONPATH": str(ROOT)}
         verdicts.append(subprocess.run([PYTHON, script], cwd=ROOT, env=env, check=False).returncode == 0)
+    subprocess.run([PYTHON, "-m", "tests.bench.report", records], cwd=ROOT, env=env, check=True)
     return verdicts.count(True), verdicts.count(False)
 
 

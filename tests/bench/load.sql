@@ -1,0 +1,225 @@
+-- What the product would have written for a network of members; read by network.py in four parts. Triggers are
+-- off, so each part writes what they keep.
+set session_replication_role = replica;
+set synchronous_commit = off;
+set maintenance_work_mem = '512MB';
+set work_mem = '128MB';
+set timezone = 'UTC';
+truncate
+    auth.users, storage.objects, private.profiles, private.audit_log, private.outbox, private.counter_deltas,
+    private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures
+restart identity cascade;
+create temporary table members (
+    no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,
+    username text, display_name text, bought integer[], cash_in boolean, pending boolean, refused boolean
+);
+create function pg_temp.id(kind text, no bigint) returns uuid language sql immutable as $$ select md5(kind || no)::uuid $$;
+
+-- then
+insert into private.admin_users (id, email, full_name, role, password_hash)
+values (pg_temp.id('admin', 1), 'bench@admins.test', 'Bench', 'super_admin', '$argon2id$none');
+
+create temporary table people as
+select
+    m.no, m.referrer_no, m.child_no, m.children, m.bought, m.cash_in, m.pending, m.refused, m.username, m.display_name, m.depth, m.jump_no,
+    pg_temp.id('profile', m.no) as id,
+    pg_temp.id('user', m.no) as user_id,
+    lower(m.username) || '@members.test' as email,
+    'T' || translate(md5('wallet' || m.no), '0', 'z') || 'k' as wallet,
+    date_trunc('day', now()) - interval '720 days' + m.joined * interval '1 microsecond' as joined_at,
+    coalesce(m.bought[cardinality(m.bought)], 0) as package,
+    row_number() over (order by m.no) as paid_order
+from members as m;
+create unique index on people (no);
+analyze people;
+
+create temporary table claims as
+select
+    p.no, p.user_id, c.k, c.amount, c.kind, c.status,
+    pg_temp.id('deposit', p.no * 100::bigint + c.k) as id,
+    p.joined_at + c.k * interval '7 hours' as created_at,
+    p.user_id || '/' || (1600000000000 + p.no * 100::bigint + c.k) || '.png' as receipt_name
+from people as p
+cross join lateral (
+    select b.k, b.amount::numeric, case when b.k = 1 then 'first' else 'upgrade' end as kind, 'approved' as status
+    from unnest(p.bought) with ordinality as b (amount, k)
+    union all
+    select 20, 37.50, 'cash_in', 'approved' where p.cash_in
+    union all
+    select 21, 500, case when p.package = 0 then 'first' else 'upgrade' end, 'pending' where p.pending and p.package < 500
+    union all
+    select 22, 1000, case when p.package = 0 then 'first' else 'upgrade' end, 'rejected' where p.refused and p.package < 1000
+) as c;
+create index on claims (no);
+analyze claims;
+
+insert into auth.users (id, instance_id, aud, role, email, encrypted_password, email_confirmed_at, created_at, updated_at, raw_app_meta_data, raw_user_meta_data)
+select p.user_id, '00000000-0000-0000-0000-000000000000', 'authenticated', 'authenticated', p.email, '$2a$10$none', p.joined_at, p.joined_at, p.joined_at, '{}', '{}'
+from people as p;
+
+insert into private.profiles (
+    id, user_id, username, display_name, email, referrer_id, package_value, cash_in_amount, trc20_wallet_address, created_at, depth, jump
+)
+select
+    p.id, p.user_id, p.username, p.display_name, p.email, case when p.referrer_no is not null then pg_temp.id('profile', p.referrer_no) end,
+    p.package, coalesce((select sum(c.amount) from claims as c where c.no = p.no and c.status = 'approved'), 0),
+    case when p.package > 0 or p.pending or p.no % 4 > 0 then p.wallet end, p.joined_at, p.depth, pg_temp.id('profile', p.jump_no)
+from people as p order by p.no;
+
+insert into private.positions (no, profile_id, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
+overriding system value
+select
+    p.no, p.id, p.user_id, p.referrer_no, p.child_no, p.package * 100, p.package * 100, p.children,
+    case when p.package > 0 then p.paid_order end
+from people as p order by p.no;
+
+insert into public.deposits (
+    id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key, receipt_name
+)
+select
+    c.id, c.user_id, c.amount, r.reference, 'http://127.0.0.1/storage/v1/object/public/receipts/' || c.receipt_name, c.status::public.request_status,
+    case c.status when 'rejected' then 'No such transfer' end, c.created_at,
+    case when c.status <> 'pending' then c.created_at + interval '40 minutes' end,
+    case when c.status <> 'pending' then pg_temp.id('admin', 1) end,
+    c.kind, r.reference, c.receipt_name
+from claims as c
+cross join lateral (select md5('reference' || c.id) || md5('hash' || c.id) as reference) as r
+order by c.created_at;
+
+insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
+select 'receipts', c.receipt_name, c.user_id::text, '{"mimetype": "image/png", "size": 20480}', c.created_at from claims as c;
+
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+select
+    c.user_id, c.amount, 'deposit',
+    case c.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, c.id, c.created_at
+from claims as c order by c.created_at;
+
+insert into public.notifications (user_id, kind, title, body, amount, link, read_at, created_at)
+select
+    c.user_id, 'deposit_' || c.status, 'Deposit ' || c.status, 'Your deposit was ' || c.status || '.', c.amount, '/transactions',
+    case when c.no % 5 > 0 then c.created_at + interval '1 day' end, c.created_at + interval '40 minutes'
+from claims as c where c.status <> 'pending' order by c.created_at;
+
+-- then
+analyze private.positions;
+create temporary table funded as
+select c.no, min(c.created_at) + interval '40 minutes' as at from claims as c where c.status = 'approved' group by c.no;
+create unique index on funded (no);
+analyze funded;
+create index positions_left_now on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
+create index positions_right_now on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
+
+insert into public.bonuses (user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no)
+select u.user_id, s.user_id, d.bonus_type::public.bonus_type, d.cents * 0.01, d.at, d.pair_no, d.rate, d.volume_cents * 0.01, d.subject_no
+from (
+    select 'referral' as bonus_type, r.subject_no, null::integer as pair_no, r.user_no, r.subject_no as source_no, r.volume_cents, r.rate, r.cents, f.at
+    from private.due_referrals as r inner join funded as f on r.subject_no = f.no
+    union all
+    select 'pairing', q.subject_no, q.pair_no, q.user_no, case when q.left_no > q.right_no then q.left_no else q.right_no end, q.volume_cents, q.rate, q.cents, greatest(l.at, r.at, o.at)
+    from private.due_pairings as q
+    inner join funded as l on q.left_no = l.no
+    inner join funded as r on q.right_no = r.no
+    inner join funded as o on q.subject_no = o.no
+    union all
+    select 'override', v.subject_no, v.pair_no, v.user_no, v.subject_no, v.volume_cents, v.rate, v.cents, greatest(l.at, r.at)
+    from private.due_overrides as v
+    inner join private.pairs as q on v.subject_no = q.owner_no and v.pair_no = q.pair_no
+    inner join funded as l on q.left_no = l.no
+    inner join funded as r on q.right_no = r.no
+) as d
+inner join people as u on d.user_no = u.no
+inner join people as s on d.source_no = s.no
+order by d.at, d.subject_no;
+drop index private.positions_left_now, private.positions_right_now;
+analyze public.bonuses;
+
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+select b.user_id, b.amount, 'bonus', 'completed', b.id, b.created_at from public.bonuses as b;
+
+create temporary table earned as
+select
+    b.user_id,
+    coalesce(sum(b.amount) filter (where b.bonus_type = 'referral'), 0) as referral,
+    count(*) filter (where b.bonus_type = 'referral') as referrals,
+    coalesce(sum(b.amount) filter (where b.bonus_type = 'pairing'), 0) as pairing,
+    count(*) filter (where b.bonus_type = 'pairing') as pairings,
+    coalesce(sum(b.amount) filter (where b.bonus_type = 'override'), 0) as override,
+    count(*) filter (where b.bonus_type = 'override') as overrides,
+    sum(b.reentry_amount) as reentry,
+    sum(b.amount) as total
+from public.bonuses as b group by b.user_id;
+
+create temporary table payouts as
+select p.no, p.user_id, p.wallet, w.status, w.amount, pg_temp.id('withdrawal', p.no * 10::bigint + w.k) as id, w.created_at
+from earned as e
+inner join people as p on e.user_id = p.user_id
+cross join lateral (
+    select 1 as k, 'approved' as status, 100 * floor(e.total / 200) as amount, now() - interval '9 days' - p.no % 80 * interval '1 hour' as created_at
+    where e.total >= 200 and p.no % 3 = 0
+    union all
+    select 2, 'pending', 100, now() - interval '1 day' - p.no % 20 * interval '1 hour' where e.total >= 220 and p.no % 7 = 0
+    union all
+    select 3, 'rejected', 100, now() - interval '20 days' where e.total >= 220 and p.no % 11 = 0
+) as w
+where p.package > 0;
+
+insert into public.withdrawals (id, user_id, amount, wallet_address, status, admin_notes, created_at, decided_at, decided_by, payout_reference, payout_at)
+select
+    w.id, w.user_id, w.amount, w.wallet, w.status::public.request_status, case w.status when 'rejected' then 'Wrong network' end, w.created_at,
+    case when w.status <> 'pending' then w.created_at + interval '1 day' end,
+    case when w.status <> 'pending' then pg_temp.id('admin', 1) end,
+    case when w.status = 'approved' and w.no % 2 = 0 then md5('payout' || w.no) end,
+    case when w.status = 'approved' and w.no % 2 = 0 then w.created_at + interval '2 days' end
+from payouts as w order by w.created_at;
+
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+select
+    w.user_id, -w.amount, 'withdrawal',
+    case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, w.id, w.created_at
+from payouts as w order by w.created_at;
+
+insert into private.totals (
+    user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count, reentry_amount,
+    withdrawn_amount, reserved_amount
+)
+select
+    p.user_id, coalesce(e.referral, 0), coalesce(e.referrals, 0), coalesce(e.pairing, 0), coalesce(e.pairings, 0),
+    coalesce(e.override, 0), coalesce(e.overrides, 0), coalesce(e.reentry, 0), coalesce(w.approved, 0), coalesce(w.pending, 0)
+from people as p
+left join earned as e on p.user_id = e.user_id
+left join (
+    select x.user_id, sum(x.amount) filter (where x.status = 'approved') as approved, sum(x.amount) filter (where x.status = 'pending') as pending
+    from payouts as x group by x.user_id
+) as w on p.user_id = w.user_id
+order by p.no;
+
+-- then
+select setval(pg_get_serial_sequence('private.positions', 'no'), (select max(no) from people));
+select setval('private.paid_orders', (select max(no) from people));
+select setval('private.postings', 2);
+update private.reconcile_state set postings = -1, ran_at = null, repaired = 0;
+update private.books_state set checked_at = null, violations = 0, rules = '{}';
+update private.counters as c set value = coalesce(f.value, 0)
+from (
+    select 'profiles' as name, (select count(*) from private.profiles)::numeric as value
+    union all select 'active_profiles', (select count(*) from private.profiles as p where p.package_value > 0)
+    union all select 'verified_profiles', (select count(*) from private.profiles as p where p.account_verified)
+    union all select 'package_investment', (select sum(p.package_value) from private.profiles as p)
+    union all select 'pending_deposits', (select count(*) from public.deposits as d where d.status = 'pending')
+    union all select 'pending_withdrawals', (select count(*) from public.withdrawals as w where w.status = 'pending')
+    union all select 'deposits_approved', (select sum(d.amount) from public.deposits as d where d.status = 'approved')
+    union all select 'withdrawals_approved', (select sum(w.amount) from public.withdrawals as w where w.status = 'approved')
+    union all select 'deposits_approved_count', (select count(*) from public.deposits as d where d.status = 'approved')
+    union all select 'deposits_rejected_count', (select count(*) from public.deposits as d where d.status = 'rejected')
+    union all select 'withdrawals_approved_count', (select count(*) from public.withdrawals as w where w.status = 'approved')
+    union all select 'withdrawals_rejected_count', (select count(*) from public.withdrawals as w where w.status = 'rejected')
+    union all select 'bonuses', (select sum(b.amount) from public.bonuses as b)
+    union all select 'bonus_rows', (select count(*) from public.bonuses)
+    union all select 'bonus_transactions', (select count(*) from public.transactions as t where t.transaction_type = 'bonus')
+    union all select 'bonus_volume', (select sum(abs(t.amount)) from public.transactions as t where t.transaction_type = 'bonus')
+) as f
+where c.name = f.name;
+update private.counters set value = 0 where name like 'subscriptions\_%';
+drop table members, people, claims, funded, earned, payouts;
+set session_replication_role = origin;

@@ -1,0 +1,111 @@
+"""Every figure of a benchmark run, printed as it is measured and gathered into RESULTS.md.
+
+A script calls `record()` for each figure and ends with `sys.exit(exit_code())`. `make bench` names the file
+that gathers them in BENCH_RECORDS; `python -m tests.bench.report FILE` writes RESULTS.md from it.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+
+from tests.support.stack import Stack
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+_missed: list[str] = []
+
+
+def record(
+    goal: str, what: str, value: float | str, unit: str, limit: str = "", kept: bool | None = None
+) -> None:
+    """Print one figure and keep it.
+
+    Args:
+        goal: its number, such as "P2".
+        what: what was measured, on how many members.
+        value: the figure; a ratio is a figure of its own, with the unit "x".
+        unit: such as "ms"; empty for a growth exponent.
+        limit: the goal in words, such as "at least 20"; empty for a figure without one.
+        kept: whether the goal was met; None for a figure without one.
+    """
+    text = value if isinstance(value, str) else _rounded(value)
+    verdict = {True: "kept", False: "MISSED", None: ""}[kept]
+    print(f"  {goal:4}{what:64}{text:>12} {unit:12}{limit:24}{verdict}", flush=True)
+    if kept is False:
+        _missed.append(what)
+    if path := os.environ.get("BENCH_RECORDS"):
+        line = json.dumps([goal, what, text, unit, limit, verdict])
+        with Path(path).open("a") as file:
+            file.write(f"{line}\n")
+
+
+def exit_code() -> int:
+    """1 when this process missed a goal, else 0."""
+    return 1 if _missed else 0
+
+
+def _rounded(value: float) -> str:
+    """Four significant digits, no exponent."""
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.6f}"
+
+
+def write(records: Path) -> None:
+    """Write RESULTS.md from the lines of one run, ordered by goal."""
+    rows = [json.loads(line) for line in records.read_text().splitlines()]
+    rows.sort(key=lambda row: int(row[0].removeprefix("P")))
+    missed = sum(row[5] == "MISSED" for row in rows)
+    kept = sum(row[5] == "kept" for row in rows)
+    text = [
+        "# Results of the last `make bench`",
+        "",
+        "Generated; do not edit. Times move with the machine and with what else runs on it; ratios were",
+        "measured side by side in the same run.",
+        "",
+        *_surroundings(),
+        "",
+        f"{kept} goals kept, {missed} missed.",
+        "",
+        "| goal | what | value | limit | verdict |",
+        "|---|---|---:|---|---|",
+        *(
+            f"| {goal} | {what} | {value} {unit} | {limit} | {verdict} |"
+            for goal, what, value, unit, limit, verdict in rows
+        ),
+        "",
+    ]
+    RESULTS.write_text("\n".join(text))
+
+
+def _surroundings() -> list[str]:
+    """What the figures depend on."""
+    with psycopg.connect(Stack.read().values["DATABASE_ADMIN_URL"]) as connection:
+        row = connection.execute(
+            "select current_setting('server_version'), current_setting('shared_buffers')"
+        ).fetchone()
+    assert row
+    node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    cpu = next(
+        (
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
+        "",
+    )
+    memory = int(Path("/proc/meminfo").read_text().split()[1]) // 2**20
+    return [
+        f"- {datetime.now(UTC):%Y-%m-%d %H:%M} UTC; load at the end {os.getloadavg()[2]:.1f} (15 minutes)",
+        f"- {os.cpu_count()} cores {cpu}, {memory} GiB, {platform.system()} {platform.release()}",
+        f"- PostgreSQL {row[0]}, shared_buffers {row[1]}; Python {platform.python_version()}; Node {node}",
+    ]
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

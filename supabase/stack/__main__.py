@@ -27,6 +27,7 @@ import summary
 import throwaway
 import tools
 from keys import Keys
+from migrate import Database
 from settings import ROOT
 from supervisor import Supervisor
 from terminal import Stop, step
@@ -58,7 +59,7 @@ def down() -> int:
 
 
 def status() -> int:
-    """Print each service's state and health."""
+    """Print each service's state and health, and whether the books are in order."""
     settings = configuration.load()
     keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
@@ -70,6 +71,10 @@ def status() -> int:
         well = well and answer
         verdict = "healthy" if answer else "NOT HEALTHY"
         print(f"  {name:10} {process['statename']!s:9} {verdict:12} {process['description']}")
+    if well and (postgres := tools.find_postgres(tools.EXTENSIONS)):
+        log = settings.state / "logs" / "setup.log"
+        well, verdict = health.books(Database(settings, keys, postgres, log))
+        print(f"  {'books':10} {verdict}")
     summary.show(settings, keys)
     return 0 if well else 1
 

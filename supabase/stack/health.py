@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 
 from keys import Keys
+from migrate import Database
 from settings import Settings
 from terminal import Stop
 
@@ -35,6 +36,21 @@ def answers(url: str, headers: dict[str, str]) -> bool:
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError, ValueError):
         return False
+
+
+LAST_CHECK = """
+select violations, rules, coalesce(extract(epoch from clock_timestamp() - checked_at)::integer::text, '')
+from private.books_state
+"""
+
+
+def books(database: Database) -> tuple[bool, str]:
+    """Whether the worker's last check found the books in order, and that in words."""
+    violations, rules, age = database.execute(LAST_CHECK).strip().split("|")
+    if not age:
+        return True, "not checked yet; the worker does it every minute"
+    found = f"{violations} VIOLATIONS {rules}" if int(violations) else "in order"
+    return not int(violations), f"{found}, checked {age} s ago"
 
 
 def wait(settings: Settings, keys: Keys, seconds: int = 120) -> None:

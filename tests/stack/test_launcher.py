@@ -76,6 +76,19 @@ def healthy(stack: Stack) -> bool:
     return httpx.get(f"{stack.url}/storage/v1/status", headers={"apikey": stack.anon_key}).status_code == 200
 
 
+def test_status_says_whether_the_books_are_in_order(state: Path, stack: Stack) -> None:
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
+        owner.execute("select jobs.check_books()")
+        well = launch(state, "status")
+        owner.execute("update private.books_state set violations = 2, rules = '{\"I07\": 2}'")
+        wrong = launch(state, "status")
+        owner.execute("select jobs.check_books()")
+    assert "in order, checked" in well.stdout
+    assert well.returncode == 0
+    assert '2 VIOLATIONS {"I07": 2}' in wrong.stdout
+    assert wrong.returncode == 1
+
+
 @pytest.mark.parametrize(
     ("wish", "sentence"),
     [

@@ -1,6 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto'
-import type { Browser, Page } from '@playwright/test'
-import { memberKey, memberSession, need, origin } from './stack'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from '@playwright/test'
+import { receiptPicture } from './receipt'
+import { administratorKey, administratorSession, memberKey, memberSession, need, origin } from './stack'
 
 export interface Person {
   email: string
@@ -22,7 +23,10 @@ async function sponsorId(): Promise<string> {
 }
 
 /** A confirmed member below the second demo member, made by the auth service's administration. */
-export async function createMember(prefix: string): Promise<Person> {
+export async function createMember(
+  prefix: string,
+  more: { displayName?: string; referrer?: string } = {},
+): Promise<Person> {
   const username = `${prefix}_${randomBytes(4).toString('hex')}`
   const person = {
     username,
@@ -39,14 +43,75 @@ export async function createMember(prefix: string): Promise<Person> {
       email_confirm: true,
       user_metadata: {
         username,
-        display_name: 'Ilse Brandt',
+        display_name: more.displayName ?? 'Ilse Brandt',
         package_value: 0,
-        referrer_id: await sponsorId(),
+        referrer_id: more.referrer ?? (await sponsorId()),
       },
     }),
   })
   if (!answer.ok) throw new Error(`creating a member: ${answer.status} ${await answer.text()}`)
   return person
+}
+
+/** Sends one request with a person's token, past the app; throws on a refusal. */
+export async function send<Answer>(
+  token: string,
+  method: 'GET' | 'POST' | 'PATCH',
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const form = body instanceof FormData
+  const answer = await fetch(`${origin}${path}`, {
+    method,
+    headers: {
+      apikey: need('SUPABASE_ANON_KEY'),
+      authorization: `Bearer ${token}`,
+      prefer: 'return=representation',
+      ...(form ? {} : { 'content-type': 'application/json' }),
+    },
+    body: form ? body : JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}
+
+export const wallet = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
+
+/** A member's token and ids, for what a journey prepares without the app. */
+export interface Account {
+  token: string
+  userId: string
+}
+
+export async function signedIn(person: Pick<Person, 'email' | 'password'>): Promise<Account> {
+  const session = await memberSession(person.email, person.password)
+  return { token: session.access_token, userId: (session.user as { id: string }).id }
+}
+
+export async function setWallet({ token, userId }: Account, address = wallet): Promise<void> {
+  await send(token, 'PATCH', `/rest/v1/profiles?user_id=eq.${userId}`, { trc20_wallet_address: address })
+}
+
+/** Asks for a deposit as the app does: the receipt first, then the row. */
+export async function requestDeposit(
+  { token, userId }: Account,
+  amount: number,
+  reference = randomBytes(32).toString('hex'),
+): Promise<string> {
+  const name = `${userId}/${Date.now()}.png`
+  const form = new FormData()
+  form.append('cacheControl', '3600')
+  form.append('', new Blob([new Uint8Array(receiptPicture(32, 32))], { type: 'image/png' }), 'receipt.png')
+  await send(token, 'POST', `/storage/v1/object/receipts/${name}`, form)
+  const [row] = await send<{ id: string }[]>(token, 'POST', '/rest/v1/deposits', {
+    id: randomUUID(),
+    user_id: userId,
+    amount,
+    reference_number: reference,
+    receipt_url: `${origin}/storage/v1/object/public/receipts/${name}`,
+    status: 'pending',
+  })
+  return row?.id ?? ''
 }
 
 /** A page that already holds this member's session. */
@@ -60,6 +125,20 @@ export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'p
     [memberKey, JSON.stringify(session)] as const,
   )
   return context.newPage()
+}
+
+/** A browser in which the demo's administrator is signed in; every page of it is a tab of the same person. */
+export async function administratorBrowser(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const session = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  const context = await browser.newContext({ baseURL: origin, locale: 'en-GB', ...options })
+  await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
+    administratorKey,
+    JSON.stringify(session),
+  ] as const)
+  return context
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

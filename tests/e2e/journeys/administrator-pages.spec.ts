@@ -1,41 +1,21 @@
 import { expect, test } from '@playwright/test'
 import { overflow, violations } from '../accessibility'
-import { administratorKey, administratorSession, need, origin } from '../stack'
-
-const pages = [
-  '/admin/dashboard',
-  '/admin/dashboard?tab=financial',
-  '/admin/users',
-  '/admin/bots',
-  '/admin/transactions',
-  '/admin/deposits',
-  '/admin/deposits?status=all',
-  '/admin/withdrawals',
-  '/admin/coverage',
-  '/admin/audit',
-  '/admin/settings',
-  '/admin/administrators',
-  '/admin/readiness',
-]
+import { administratorPages } from '../pages'
+import { administratorBrowser } from '../people'
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`every administrators' page is accessible in ${colorScheme}, fits 320 px and logs no error`, async ({
     browser,
   }) => {
     test.setTimeout(300_000)
-    const session = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
-    const context = await browser.newContext({ baseURL: origin, colorScheme, reducedMotion: 'reduce' })
-    await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
-      administratorKey,
-      JSON.stringify(session),
-    ] as const)
+    const context = await administratorBrowser(browser, { colorScheme, reducedMotion: 'reduce' })
     const page = await context.newPage()
     const errors: string[] = []
     page.on('pageerror', (error) => errors.push(error.message))
     page.on('console', (message) => {
       if (message.type() === 'error') errors.push(message.text())
     })
-    for (const path of pages) {
+    for (const path of administratorPages) {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.goto(path)
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible()

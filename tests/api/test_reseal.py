@@ -5,16 +5,26 @@ import os
 import secrets
 import subprocess
 import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyotp
+import pytest
 
+from functions.edge.sealing import Sealed, Sealer
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
 from tests.support.stack import Stack
 
 MT5 = "mt5-Geheim-4410"
+
+
+Owner = psycopg.Connection[dict[str, Any]]
 
 
 def reseal(stack: Stack, keys: Path) -> dict[str, str]:
@@ -63,4 +73,101 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
     with edge.running():
         refused = edge.call("admin-reveal-mt5-password", asked, token)
         assert (refused.status_code, refused.json()["code"]) == (409, "seal_broken")
+    edge.http.close()
+
+
+def plant(owner: Owner, member: Member, keys: dict[str, str], count: int) -> dict[str, str]:
+    """Sealed passwords by subscription; ended ones, of which a member may have any number."""
+    sealer = Sealer("own", {name: base64.b64decode(key) for name, key in keys.items()})
+    passwords = {str(uuid.uuid4()): f"geheim-{number}" for number in range(count)}
+    subscriptions, sealed_rows = [], []
+    for subscription, password in passwords.items():
+        sealed = sealer.seal(password, "bot_secrets", subscription, member.user_id)
+        subscriptions.append((subscription, member.user_id))
+        sealed_rows.append((subscription, sealed.key_id, sealed.data))
+    with owner.cursor() as cursor:
+        cursor.executemany(
+            "insert into public.bot_subscriptions (id, user_id, bot_name, status, mt5_server, mt5_login)"
+            " values (%s, %s, 'Scout', 'cancelled', 'Demo-Server', '1')",
+            subscriptions,
+        )
+        cursor.executemany(
+            "insert into private.bot_secrets (subscription_id, key_id, secret) values (%s, %s, %s)",
+            sealed_rows,
+        )
+    return passwords
+
+
+class Readers:
+    """Administrators who look at passwords, one after the other, as long as they are let."""
+
+    def __init__(self, edge: OwnEdge, owner: Owner, tokens: list[str], passwords: dict[str, str]) -> None:
+        self.wrong: list[str] = []
+        self.looks = 0
+        self._edge, self._owner, self._passwords = edge, owner, passwords
+        self._ended = threading.Event()
+        self._threads = [threading.Thread(target=self._look, args=(token,)) for token in tokens]
+
+    def _look(self, token: str) -> None:
+        rows = list(self._passwords.items())
+        while not self._ended.is_set():
+            # Twenty looks a minute are another test's.
+            self._owner.execute("delete from private.rate_limits where bucket = 'reveal_mt5'")
+            for _ in range(10):
+                subscription, password = secrets.choice(rows)
+                answer = self._edge.call("admin-reveal-mt5-password", {"subscriptionId": subscription}, token)
+                self.looks += 1
+                if answer.status_code != 429 and answer.json() != {"password": password}:
+                    self.wrong.append(answer.text)
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """They look meanwhile."""
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            for thread in self._threads:
+                thread.join(30)
+
+
+@pytest.mark.threat("T109")
+def test_a_thousand_passwords_in_use_change_their_key(
+    stack: Stack, people: People, owner: Owner, member: Member, tmp_path: Path
+) -> None:
+    edge = OwnEdge(stack, tmp_path)
+    old = dict(edge.secret_keys)
+    new = {"new": base64.b64encode(secrets.token_bytes(32)).decode()}
+    passwords = plant(owner, member, old, 1000)
+    keys = edge.change_secret_keys("new", {**old, **new})
+    with edge.running():
+        tokens = [sign_in(edge, people.account("finance_admin")) for _ in range(3)]
+        readers = Readers(edge, owner, tokens, passwords)
+        with readers.busy():
+            report = reseal(stack, keys)
+        assert int(report["RESEALED"]) >= 1000
+        assert readers.looks > 50
+        assert readers.wrong == []
+
+    fresh = Sealer.read(edge.change_secret_keys("new", new))
+    rows = owner.execute(
+        "select b.subscription_id::text as id, b.key_id, b.secret from private.bot_secrets as b"
+        " inner join public.bot_subscriptions as s on s.id = b.subscription_id where s.user_id = %s",
+        [member.user_id],
+    ).fetchall()
+    opened = {
+        row["id"]: fresh.open(
+            Sealed(row["key_id"], bytes(row["secret"])), "bot_secrets", row["id"], member.user_id
+        )
+        for row in rows
+    }
+    assert opened == passwords
+
+    edge.change_secret_keys("own", old)
+    with edge.running():
+        for subscription in list(passwords)[:10]:
+            refused = edge.call("admin-reveal-mt5-password", {"subscriptionId": subscription}, tokens[0])
+            assert (refused.status_code, refused.json()["code"]) == (409, "seal_broken")
     edge.http.close()

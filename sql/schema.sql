@@ -498,6 +498,51 @@ $$;
 
 COMMENT ON FUNCTION jobs.check_books() IS 'Checks the books, keeps the result, answers the violations by rule: {} when all is right.';
 
+CREATE FUNCTION jobs.check_deposit_address(p_expected text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_shown text := private.setting_text('deposit.address');
+    v_recorded text := coalesce(
+        (
+            select (l.payload ->> 'after')::jsonb #>> '{}' from private.audit_log as l
+            where l.action = 'setting.changed' and l.payload ->> 'key' = 'deposit.address' order by l.seq desc limit 1
+        ),
+        'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
+    );
+    v_wrong jsonb := '{}';
+begin
+    if v_shown is distinct from v_recorded then
+        v_wrong := v_wrong || pg_catalog.jsonb_build_object('recorded', v_recorded);
+    end if;
+    if v_shown is distinct from coalesce(p_expected, v_shown) then
+        v_wrong := v_wrong || pg_catalog.jsonb_build_object('expected', p_expected);
+    end if;
+    if v_wrong = '{}' then
+        return v_wrong;
+    end if;
+    if not exists (
+        select 1 from private.admin_notices as n
+        where n.kind = 'deposit_address_unexpected' and n.created_at > pg_catalog.clock_timestamp() - interval '1 hour'
+    ) then
+        perform private.tell_administrators(
+            'deposit_address_unexpected', 'The deposit address is not the expected one',
+            pg_catalog.format('Members are shown %s. Expected is %s.', v_shown, coalesce(p_expected, v_recorded)), '/admin/readiness'
+        );
+        perform private.mail_administrators(
+            'deposit_address_unexpected', 'The deposit address is not the expected one',
+            pg_catalog.format(
+                E'Members are shown %s.\nExpected is %s.\nFind out who changed it before another deposit is sent.', v_shown, coalesce(p_expected, v_recorded)
+            ), '/admin/readiness'
+        );
+    end if;
+    return v_wrong || pg_catalog.jsonb_build_object('shown', v_shown);
+end
+$$;
+
+COMMENT ON FUNCTION jobs.check_deposit_address(p_expected text) IS 'Compares the address shown with the last one on the record and with one kept elsewhere; answers {} or what differs, and tells all administrators once an hour.';
+
 CREATE TABLE private.outbox (
     id bigint NOT NULL,
     template text NOT NULL,
@@ -1993,6 +2038,24 @@ $$;
 
 COMMENT ON FUNCTION private.daily_flows(p_days integer) IS 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
 
+CREATE FUNCTION private.deposit_address_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.mail_administrators(
+        'deposit_address_changed', 'The deposit address was changed',
+        pg_catalog.format(
+            E'It was %s.\nIt is now %s.\nMembers send deposits to the new address from now on. If this was not agreed, change it back at once.',
+            old.value #>> '{}', new.value #>> '{}'
+        ), '/admin/readiness'
+    );
+    return null;
+end
+$$;
+
+COMMENT ON FUNCTION private.deposit_address_changed() IS 'Mails every administrator, whatever changed the address.';
+
 CREATE FUNCTION private.deposit_decided() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2585,6 +2648,17 @@ end
 $$;
 
 COMMENT ON FUNCTION private.lock_members(p_user_ids uuid[]) IS 'Locks members in the order of their ids, so that two decisions never wait for each other. Errors: try_again.';
+
+CREATE FUNCTION private.mail_administrators(p_template text, p_title text, p_body text, p_link text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+    insert into private.outbox (template, recipient, data)
+    select p_template, a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', p_title, 'body', p_body, 'link', p_link)
+    from private.admin_users as a where a.is_active
+$$;
+
+COMMENT ON FUNCTION private.mail_administrators(p_template text, p_title text, p_body text, p_link text) IS 'A mail to every active administrator, if this transaction commits.';
 
 CREATE FUNCTION private.make_profile(p_user_id uuid, p_email text, p_data jsonb) RETURNS uuid
     LANGUAGE plpgsql
@@ -7410,6 +7484,10 @@ CREATE INDEX audit_log_at_idx ON private.audit_log USING btree (at);
 
 CREATE INDEX audit_log_object_idx ON private.audit_log USING btree (object_id, seq DESC) WHERE (object_id IS NOT NULL);
 
+CREATE INDEX audit_log_settings_idx ON private.audit_log USING btree (seq) WHERE (action = 'setting.changed'::text);
+
+COMMENT ON INDEX private.audit_log_settings_idx IS 'Few rows of many: the last change of a setting, asked for each minute.';
+
 CREATE INDEX bot_secrets_key_idx ON private.bot_secrets USING btree (key_id);
 
 CREATE INDEX corrections_confirmed_by_idx ON private.corrections USING btree (confirmed_by) WHERE (confirmed_by IS NOT NULL);
@@ -7563,6 +7641,8 @@ CREATE TRIGGER _100_keep_rows BEFORE DELETE OR TRUNCATE ON private.coverage_days
 CREATE TRIGGER _100_place BEFORE INSERT ON private.profiles FOR EACH ROW EXECUTE FUNCTION private.profiles_place();
 
 CREATE TRIGGER _100_seal BEFORE INSERT ON private.audit_log FOR EACH ROW EXECUTE FUNCTION private.audit_seal();
+
+CREATE TRIGGER _500_deposit_address AFTER UPDATE OF value ON private.settings FOR EACH ROW WHEN (((new.key = 'deposit.address'::text) AND (old.value IS DISTINCT FROM new.value))) EXECUTE FUNCTION private.deposit_address_changed();
 
 CREATE TRIGGER _500_funded AFTER UPDATE OF package_value, cash_in_amount ON private.profiles FOR EACH ROW WHEN ((((old.package_value)::numeric IS DISTINCT FROM (new.package_value)::numeric) OR ((old.cash_in_amount)::numeric IS DISTINCT FROM (new.cash_in_amount)::numeric))) EXECUTE FUNCTION private.profiles_funded();
 
@@ -7885,6 +7965,9 @@ GRANT ALL ON FUNCTION hooks.before_user_created(event jsonb) TO supabase_auth_ad
 REVOKE ALL ON FUNCTION jobs.check_books() FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.check_books() TO worker;
 
+REVOKE ALL ON FUNCTION jobs.check_deposit_address(p_expected text) FROM PUBLIC;
+GRANT ALL ON FUNCTION jobs.check_deposit_address(p_expected text) TO worker;
+
 REVOKE ALL ON FUNCTION jobs.claim_mail(p_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.claim_mail(p_max integer) TO worker;
 
@@ -8070,6 +8153,8 @@ REVOKE ALL ON FUNCTION private.cursor_of(p_at timestamp with time zone, p_id uui
 
 REVOKE ALL ON FUNCTION private.daily_flows(p_days integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.deposit_address_changed() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.deposit_decided() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.deposit_flags(p_deposit public.deposits, p_member private.profiles) FROM PUBLIC;
@@ -8122,6 +8207,8 @@ REVOKE ALL ON FUNCTION private.line_of(p_user_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.lock_member(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.lock_members(p_user_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.mail_administrators(p_template text, p_title text, p_body text, p_link text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.make_profile(p_user_id uuid, p_email text, p_data jsonb) FROM PUBLIC;
 

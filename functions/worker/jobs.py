@@ -7,6 +7,7 @@ dies gives it back.
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from procrastinate import Blueprint, JobContext, RetryStrategy
 
@@ -42,17 +43,30 @@ def job_of(function: str) -> Callable[[JobContext, int], Awaitable[None]]:
     """A job that runs one function of schema jobs and logs what it answers."""
 
     async def job(context: JobContext, timestamp: int) -> None:
-        answer = await post_of(context).call(function)
-        # Violations of the books come as {rule: rows}: an alarm for whoever watches the log, not a repair.
-        level = logging.ERROR if function == "check_books" and answer else logging.INFO
-        log.log(level, "job", extra={"fields": {"job": function, "answer": answer}})
+        report(function, await post_of(context).call(function))
 
     return job
+
+
+def report(function: str, answer: Any) -> None:
+    """Log what a job answered.
+
+    What a check finds wrong comes as {what: how}: an alarm for whoever watches the log, not a repair.
+    """
+    level = logging.ERROR if function.startswith("check_") and answer else logging.INFO
+    log.log(level, "job", extra={"fields": {"job": function, "answer": answer}})
 
 
 for name, cron in TIMETABLE.items():
     task = timetable.task(name=name, queueing_lock=name, retry=AGAIN, pass_context=True)(job_of(name))
     timetable.periodic(cron=cron)(task)
+
+
+@timetable.periodic(cron="* * * * *")
+@timetable.task(name="check_deposit_address", queueing_lock="check_deposit_address", pass_context=True)
+async def check_deposit_address(context: JobContext, timestamp: int) -> None:
+    """Look at the address that every deposit is sent to."""
+    report("check_deposit_address", await post_of(context).check_deposit_address())
 
 
 @timetable.periodic(cron="* * * * *")

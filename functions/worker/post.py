@@ -25,12 +25,17 @@ class Post:
         self._settings = settings
         self._stationery = Stationery(settings.mail_from, settings.site_url)
 
-    async def call(self, function: str) -> Any:
-        """Run one function of schema jobs, without arguments, in a transaction of its own."""
+    async def call(self, function: str, *arguments: object) -> Any:
+        """Run one function of schema jobs in a transaction of its own."""
+        places = ", ".join(["%s"] * len(arguments))
         async with transaction(self._pool) as connection:
-            cursor = await connection.execute(f"select jobs.{function}() as answer")
+            cursor = await connection.execute(f"select jobs.{function}({places}) as answer", arguments)
             row = await cursor.fetchone()
         return row["answer"] if row else None
+
+    async def check_deposit_address(self) -> Any:
+        """Compare the address that members are shown with the one the operator wrote down."""
+        return await self.call("check_deposit_address", self._settings.deposit_address or None)
 
     async def deliver(self) -> int:
         """Send everything that is due now; returns how many letters the server took."""

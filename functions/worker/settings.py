@@ -12,6 +12,7 @@ class WorkerSettings(ServiceSettings):
         smtp_user, smtp_pass: empty when the server asks for none.
         mail_from: `Name <address>`; the name signs the letters.
         site_url: the web app's origin, before every link.
+        deposit_address: what members must be shown, written down here too; empty when it is not.
     """
 
     port: int = 0
@@ -21,3 +22,4 @@ class WorkerSettings(ServiceSettings):
     smtp_pass: str = ""
     mail_from: str
     site_url: str
+    deposit_address: str = ""

@@ -46,5 +46,6 @@ def values(settings: Settings, keys: Keys, mounted: Path) -> dict[str, str]:
         **passwords,
         **mail,
         **own,
+        "DEPOSIT_ADDRESS": settings.options.get("DEPOSIT_ADDRESS", ""),
         "SMTP_ADMIN_EMAIL": mail["MAIL_FROM"].rpartition(" ")[2].strip("<>"),
     }

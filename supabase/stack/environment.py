@@ -196,6 +196,7 @@ def worker(settings: Settings, keys: Keys) -> dict[str, str]:
         **mail(settings),
         "PORT": str(settings.ports["worker"]),
         "SITE_URL": settings.origin,
+        "DEPOSIT_ADDRESS": settings.options.get("DEPOSIT_ADDRESS", ""),
     }
 
 

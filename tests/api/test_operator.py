@@ -45,6 +45,63 @@ def test_a_test_mail_arrives(superior: Administrator, mailbox: Mailbox) -> None:
     mailbox.wait_for(superior.email, "Outgoing mail works")
 
 
+DEPOSIT_ADDRESS = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+
+
+@pytest.mark.threat("T121")
+def test_a_new_deposit_address_is_shown_recorded_and_told_to_every_administrator(
+    superior: Administrator, finance: Administrator, member: Member, owner: Owner, mailbox: Mailbox
+) -> None:
+    def change(who: Administrator, address: str) -> Any:
+        return who.function(
+            "admin-settings", {"action": "change", "key": "deposit.address", "value": address}
+        )
+
+    def shown() -> Any:
+        answer = member.rpc("get_deposit_options").raise_for_status()
+        assert answer.headers["cache-control"] == "no-store"
+        return answer.json()["deposit_address"]
+
+    before = shown()
+    assert change(finance, DEPOSIT_ADDRESS).status_code == 403
+    assert change(superior, DEPOSIT_ADDRESS[:-1] + "u").status_code == 400
+    assert shown() == before
+    try:
+        change(superior, DEPOSIT_ADDRESS).raise_for_status()
+        assert shown() == DEPOSIT_ADDRESS
+        letter = mailbox.wait_for(finance.email, "deposit address")
+        assert before in letter["text"]
+        assert DEPOSIT_ADDRESS in letter["text"]
+        recorded = owner.execute(
+            "select actor, payload from private.audit_log where action = 'setting.changed'"
+            " and payload ->> 'key' = 'deposit.address' order by seq desc limit 1"
+        ).fetchone()
+        assert recorded
+        assert recorded["actor"] == f"admin:{superior.admin_id}"
+        assert DEPOSIT_ADDRESS in recorded["payload"]["after"]
+    finally:
+        change(superior, before).raise_for_status()
+
+
+@pytest.mark.threat("T121")
+def test_an_address_changed_past_the_record_is_an_alarm_within_two_minutes(
+    superior: Administrator, owner: Owner, mailbox: Mailbox
+) -> None:
+    def put(value: Any) -> None:
+        owner.execute("update private.settings set value = %s where key = 'deposit.address'", [Jsonb(value)])
+
+    owner.execute("delete from private.admin_notices where kind = 'deposit_address_unexpected'")
+    row = owner.execute("select value from private.settings where key = 'deposit.address'").fetchone()
+    assert row
+    put(DEPOSIT_ADDRESS)
+    try:
+        letter = mailbox.wait_for(superior.email, "not the expected one", seconds=120)
+    finally:
+        put(row["value"])
+    assert DEPOSIT_ADDRESS in letter["text"]
+    assert str(row["value"]) in letter["text"]
+
+
 def test_an_account_from_its_first_password_to_its_end(people: People, superior: Administrator) -> None:
     def accounts(**body: Any) -> Any:
         return superior.function("admin-accounts", body)

@@ -59,7 +59,9 @@ def test_every_variable_is_given_and_none_is_silently_empty(
     used = set(re.findall(r"(?<!\$)\$\{(\w+)", TEXT))
     assert used <= set(given)
     for reference in re.findall(r"(?<!\$)\$\{[^}]*\}", TEXT):
-        assert ":?" in reference or re.fullmatch(r"\$\{SMTP_(USER|PASS)-\}", reference), reference
+        assert ":?" in reference or re.fullmatch(
+            r"\$\{(SMTP_USER|SMTP_PASS|DEPOSIT_ADDRESS)-\}", reference
+        ), reference
     assert all("'" not in value and "\n" not in value for value in given.values())
 
 

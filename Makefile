@@ -3,7 +3,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test check generate bench backup restore help
+.PHONY: up down status logs test check generate bench audit backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -28,6 +28,9 @@ generate: ## Write the files that are made from the database
 
 bench: ## What is promised about time and memory, measured
 	@$(STACK) bench
+
+audit: ## A bill of materials, and what the registries know against the locked packages
+	@$(STACK) audit
 
 backup: ## Write an encrypted backup of the running stack
 	@$(STACK) backup

@@ -20,6 +20,7 @@ import environment
 import generate
 import health
 import lifecycle
+import materials
 import services
 import settings as configuration
 import suites
@@ -116,6 +117,13 @@ def run_generate() -> int:
     return 0
 
 
+def run_audit() -> int:
+    """Write the bill of materials and ask the registries what is known against the locked packages."""
+    with tools.one_at_a_time():
+        tools.python_environment(SETUP_LOG)
+    return 0 if materials.audit(ROOT / ".stack-tools" / "bill-of-materials.json") else 1
+
+
 def run_backup() -> int:
     """Write an encrypted backup of the running stack."""
     settings = configuration.load()
@@ -164,6 +172,7 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "test": run_tests,
     "generate": run_generate,
     "bench": run_bench,
+    "audit": run_audit,
     "backup": run_backup,
     "restore": run_restore,
     "containers": run_containers,

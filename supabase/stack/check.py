@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import materials
 from generate import PRODUCT_SCHEMAS, Generator
 from keys import Keys
 from migrate import Database, cli_environment
@@ -53,6 +54,7 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
         Check("import-linter", _tool("lint-imports")),
         Check("vulture", _tool("vulture")),
         Check("released migrations", lambda: released(ROOT / "sql")),
+        Check("locked packages", materials.complaint),
         Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
         Check("squawk", _tool("squawk", f"--exclude={','.join(SQUAWK_OFF)}", *_migrations())),
         Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),

@@ -1,0 +1,69 @@
+"""What the product is made of is pinned, hashed and listed; an auditor's silence is no good news."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import materials
+from settings import ROOT
+from terminal import Stop
+
+SCOPES = {"required", "excluded"}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The manifests and lock files alone, to be spoilt."""
+    for folder in materials.NODE_FOLDERS:
+        (tmp_path / folder).mkdir(parents=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(ROOT / folder / name, tmp_path / folder / name)
+    for name in ("pyproject.toml", materials.PYTHON_LOCK):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.threat("T132")
+def test_every_package_is_locked_with_its_hash() -> None:
+    assert materials.complaint() == ""
+
+
+@pytest.mark.threat("T132")
+def test_a_package_without_hash_or_lock_is_found(copy: Path) -> None:
+    lock = copy / "web" / "package-lock.json"
+    packages = json.loads(lock.read_text())
+    del packages["packages"]["node_modules/react"]["integrity"]
+    lock.write_text(json.dumps(packages))
+    python = copy / materials.PYTHON_LOCK
+    text = python.read_text()
+    start = text.index("\nfastapi==")
+    python.write_text(text[:start] + text[text.index("\n", text.index("    # via", start)) :])
+    found = materials.complaint(copy).splitlines()
+    assert any(line.startswith("web/package-lock.json: react ") for line in found)
+    assert "requirements.lock: fastapi is not locked" in found
+
+
+@pytest.mark.threat("T132")
+def test_the_bill_names_every_package_once() -> None:
+    bill = materials.bill()
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    names = [component["purl"] for component in bill["components"]]
+    assert len(names) == len(set(names)) > 500
+    scopes = {component["purl"].rpartition("@")[0]: component["scope"] for component in bill["components"]}
+    assert set(scopes.values()) == SCOPES
+    assert scopes["pkg:npm/react"] == scopes["pkg:pypi/fastapi"] == "required"
+    assert scopes["pkg:npm/%40playwright/test"] == "excluded"
+
+
+@pytest.mark.threat("T132")
+def test_what_auditors_say() -> None:
+    def answer(**counts: int) -> str:
+        return json.dumps({"metadata": {"vulnerabilities": counts}})
+
+    assert materials.judge_npm(answer(high=0, low=3)) == materials.NOTHING
+    assert materials.judge_npm(answer(high=2, critical=1)) == "1 critical, 2 high"
+    for silence in ("", "npm error", '{"message": "405 Method Not Allowed"}', "[]"):
+        with pytest.raises(Stop):
+            materials.judge_npm(silence)

@@ -1,9 +1,9 @@
 """A network to measure on: thousands to a million members, in the product's own schema, the same every time.
 
 New members choose a sponsor by preferential attachment. One hub has 2.29% of them as children (22,900 of a
-million), one chain is 1,050 deep, members join three in the same microsecond, 70% have a package, and a quarter
-of those reached it by upgrades. Deposits, journal, bonuses, withdrawals and kept figures are what the product
-would have written; `private.reconcile()` must find nothing to repair.
+million), one chain is 1,050 deep, members join three in the same microsecond, 70% have a package, and a
+quarter of those reached it by upgrades. Deposits, journal, bonuses, withdrawals and kept figures are what the
+product would have written; `private.reconcile()` must find nothing to repair.
 
     STACK_ENV=.stack/env python -m tests.bench.network 300k
 
@@ -148,7 +148,7 @@ def rows(tree: Tree, rng: random.Random) -> Iterator[tuple[object, ...]]:
     """One row a member for the table that load.sql reads."""
     for no in range(1, len(tree.referrer)):
         given, family = rng.choice(GIVEN), rng.choice(FAMILY)
-        bought = [1000] if no <= ROOTS + 1 else packages(rng)
+        bought = [500] if no <= ROOTS + 1 else packages(rng)
         yield (
             no,
             tree.referrer[no] or None,
@@ -213,9 +213,11 @@ def _without_indexes(connection: psycopg.Connection) -> list[str]:
         select i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
         from pg_index as i
         inner join pg_class as c on i.indrelid = c.oid
-        where c.oid = any(array['auth.users', 'storage.objects', 'private.profiles', 'private.positions',
-                'private.totals', 'public.deposits', 'public.withdrawals', 'public.bonuses', 'public.transactions',
-                'public.notifications']::regclass[])
+        where c.oid = any(array[
+                'auth.users', 'storage.objects', 'private.profiles', 'private.positions', 'private.totals',
+                'public.deposits', 'public.withdrawals', 'public.bonuses', 'public.transactions',
+                'public.notifications'
+            ]::regclass[])
             and not exists (select 1 from pg_constraint as k where k.conindid = i.indexrelid)
     """
     found = connection.execute(query).fetchall()

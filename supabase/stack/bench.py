@@ -9,7 +9,7 @@ from pathlib import Path
 
 import lifecycle
 from settings import ROOT, Settings
-from tools import PYTHON
+from tools import PYTHON, benchmark_packages
 
 WARM_SECONDS = 10
 IDLE_MEGABYTES = 700
@@ -23,7 +23,7 @@ def run(settings: Settings, postgres: Path, log: Path) -> tuple[int, int]:
     env = {
         **os.environ,
         "STACK_ENV": str(settings.state / "env"),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{ROOT}:{benchmark_packages(log)}",
         "PATH": f"{postgres}:{os.environ['PATH']}",
         "BENCH_RECORDS": str(records),
     }

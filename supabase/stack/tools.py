@@ -165,6 +165,20 @@ def python_environment(log: Path) -> None:
         stamp.write_text(digest)
 
 
+def benchmark_packages(log: Path) -> Path:
+    """What only the benchmarks need, in a folder of its own for PYTHONPATH."""
+    lock, folder = ROOT / "tests" / "bench" / "requirements.lock", UV.parents[1] / "bench-packages"
+    stamp, digest = folder / ".lock-digest", hashlib.sha256(lock.read_bytes()).hexdigest()
+    if not stamp.exists() or stamp.read_text() != digest:
+        with step("Benchmark packages"):
+            shutil.rmtree(folder, ignore_errors=True)
+            command: list[str | Path] = [UV, "pip", "install", "--require-hashes", "--python", PYTHON]
+            run([*command, "--target", folder, "-r", lock], log, cwd=ROOT, hint="Is PyPI reachable?")
+            stamp.write_text(digest)
+    node_packages(lock.parent, "Benchmark packages for Node", log)
+    return folder
+
+
 def _make_uv(log: Path) -> None:
     tools = UV.parents[1]
     try:

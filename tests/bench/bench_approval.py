@@ -1,0 +1,139 @@
+"""P5: an approval by an administrator with bonuses, journal, notice, audit and outbox rows, durable.
+
+Random members on every size; then eight administrators at once, and the upgrade of the largest hub.
+"""
+
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+
+from tests.bench.measure import (
+    SIZES,
+    as_administrator,
+    exponent,
+    flush,
+    milliseconds,
+    on_processor,
+    pend,
+    strangers,
+)
+from tests.bench.network import ROOTS, make, size
+from tests.bench.report import exit_code, record
+
+ROUNDS = 300
+WARM = 30
+CLIENTS = 8
+SECONDS = 10
+DECIDE = "select public.decide_deposit(%s, 'approve') ->> 'success'"
+
+
+def approve(connection: psycopg.Connection, deposit: str) -> None:
+    """One approval in a transaction of its own; returns when it is on the disk."""
+    row = connection.execute(DECIDE, [deposit]).fetchone()
+    assert row == ("true",), row
+
+
+def one_at_a_time(text: str, url: str) -> tuple[float, float, float]:
+    """Medians of 300 approvals: durable, without the flush, and time on the processor."""
+    with psycopg.connect(url, autocommit=True) as owner, psycopg.connect(url, autocommit=True) as admin:
+        deposits = pend(owner, strangers(size(text), 2 * (ROUNDS + WARM), seed=5))
+        owner.execute("vacuum (analyze) public.deposits")
+        as_administrator(admin)
+        for deposit in deposits[:WARM]:
+            approve(admin, deposit)
+        durable, computed = [], []
+        before = on_processor(admin.info.backend_pid)
+        for deposit in deposits[WARM : WARM + ROUNDS // 2]:
+            durable.append(milliseconds(lambda deposit=deposit: approve(admin, deposit)))
+        busy = (on_processor(admin.info.backend_pid) - before) / len(durable)
+        admin.execute("set synchronous_commit = off")
+        for deposit in deposits[WARM + ROUNDS // 2 : WARM + ROUNDS]:
+            computed.append(milliseconds(lambda deposit=deposit: approve(admin, deposit)))
+    return statistics.median(durable), statistics.median(computed), busy
+
+
+def several_at_once(text: str, url: str) -> tuple[float, int]:
+    """Approvals a second of eight clients, and how many deadlocks there were."""
+    with psycopg.connect(url, autocommit=True) as owner:
+        deposits = pend(owner, strangers(size(text), 60_000, seed=6))
+        owner.execute("vacuum (analyze) public.deposits")
+    shares = [deposits[client::CLIENTS] for client in range(CLIENTS)]
+
+    def work(share: list[str]) -> tuple[int, int]:
+        done = deadlocks = 0
+        with psycopg.connect(url, autocommit=True) as admin:
+            as_administrator(admin)
+            until = time.monotonic() + SECONDS
+            for deposit in share:
+                if time.monotonic() > until:
+                    break
+                try:
+                    approve(admin, deposit)
+                    done += 1
+                except psycopg.errors.DeadlockDetected:
+                    deadlocks += 1
+        return done, deadlocks
+
+    started = time.monotonic()
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        outcomes = list(pool.map(work, shares))
+    seconds = time.monotonic() - started
+    return sum(done for done, _ in outcomes) / seconds, sum(deadlocks for _, deadlocks in outcomes)
+
+
+def upgrade_of_the_hub(url: str) -> tuple[int, int, float, float]:
+    """Children of the hub, how many bonuses its upgrade raised, milliseconds, and those on the processor."""
+    with psycopg.connect(url, autocommit=True) as owner, psycopg.connect(url, autocommit=True) as admin:
+        as_administrator(admin)
+        [deposit] = pend(owner, [ROOTS + 1])
+        before = on_processor(admin.info.backend_pid)
+        took = milliseconds(lambda: approve(admin, deposit))
+        busy = on_processor(admin.info.backend_pid) - before
+        found = owner.execute(
+            """
+            select o.children, (
+                select count(*) from public.bonuses as b
+                where b.bonus_type = 'pairing' and b.subject_no = o.no and b.amount > 0
+            ) from private.positions as o where o.no = %s
+            """,
+            [ROOTS + 1],
+        ).fetchone()
+        assert found
+        assert owner.execute("select count(*) from private.wrong_bonuses").fetchone() == (0,)
+    return *found, took, busy
+
+
+def main() -> int:
+    """Measure and record everything of P5."""
+    medians: dict[str, float] = {}
+    busy: dict[str, float] = {}
+    for text in SIZES:
+        url = make(text)
+        medians[text], computed, busy[text] = one_at_a_time(text, url)
+        limit = "at most 1 ms"
+        record("P5", f"one approval, median, durable, {text}", medians[text], "ms", limit, medians[text] <= 1)
+        record("P5", f"the same without waiting for the disk, {text}", computed, "ms")
+        record("P5", f"the same, time on the processor, {text}", busy[text], "ms")
+    with psycopg.connect(url) as owner:
+        [[folder]] = owner.execute("select current_setting('data_directory')").fetchall()
+    record("P5", "fdatasync of 8 kB on the same disk", flush(str(folder)), "ms")
+    if len(SIZES) > 1:
+        growth = exponent(busy)
+        record(
+            "P5", "growth of an approval with the members", growth, "exponent", "at most 0.05", growth <= 0.05
+        )
+    rate, deadlocks = several_at_once(text, url)
+    record("P5", f"approvals by {CLIENTS} clients, {text}", rate, "a second", "at least 500", rate >= 500)
+    record("P5", "deadlocks among them", str(deadlocks), "", "0", deadlocks == 0)
+    children, raised, took, on_cpu = upgrade_of_the_hub(url)
+    what = f"upgrade of a hub with {children:,} children, {raised:,} pairs, {text}"
+    record("P5", what, took, "ms", "at most 1,000", took <= 1000)
+    record("P5", "the same, time on the processor", on_cpu, "ms")
+    return exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""What every benchmark of the database counts with: times, growth, pending work."""
+
+import json
+import math
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+
+from tests.bench.network import size
+
+PENDING = Path(__file__).with_name("pending.sql")
+SIZES = os.environ.get("SIZES", "10k,100k,1m").lower().split(",")
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """How long one call took."""
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000
+
+
+def best_of(rounds: int, work: Callable[[], object]) -> float:
+    """The fastest of several calls, in milliseconds: what the machine can do when nobody else is at it."""
+    return min(milliseconds(work) for _ in range(rounds))
+
+
+def exponent(by_size: dict[str, float]) -> float:
+    """Least-squares slope of log(value) over log(members)."""
+    points = [(math.log(size(text)), math.log(max(value, 1e-9))) for text, value in by_size.items()]
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
+
+
+def on_processor(backend: int) -> float:
+    """Milliseconds that a server process has computed so far, without its waits."""
+    return int(Path(f"/proc/{backend}/schedstat").read_text().split()[0]) / 1e6
+
+
+def flush(folder: str) -> float:
+    """Median of fdatasync on the data directory's disk, in milliseconds."""
+    path = Path(folder) / "bench_fdatasync"
+    file = os.open(path, os.O_CREAT | os.O_WRONLY)
+    times = []
+    try:
+        for _ in range(200):
+            os.pwrite(file, b"x" * 8192, 0)
+            times.append(milliseconds(lambda: os.fdatasync(file)))
+    finally:
+        os.close(file)
+        path.unlink()
+    return statistics.median(times)
+
+
+def as_administrator(connection: psycopg.Connection) -> None:
+    """From here on the session is the network's administrator, as PostgREST would set it."""
+    found = connection.execute("select a.id from private.admin_users as a").fetchone()
+    assert found
+    claims = json.dumps({"sub": str(found[0]), "role": "platform_admin", "aud": "authenticated"})
+    connection.execute("select set_config('request.jwt.claims', %s, false)", [claims])
+    connection.execute("set role platform_admin")
+
+
+def pend(connection: psycopg.Connection, nos: list[int]) -> list[str]:
+    """Let these members ask for their next packages; returns the ids of the deposits.
+
+    Who has the largest package already is left out.
+    """
+    with connection.transaction():
+        connection.execute("set local session_replication_role = replica")
+        found = connection.execute(PENDING.read_text(), [nos]).fetchall()
+    return [row[0] for row in found]
+
+
+def strangers(members: int, count: int, seed: int) -> list[int]:
+    """Random members, each once."""
+    return random.Random(seed).sample(range(10, members + 1), min(count, members - 10))

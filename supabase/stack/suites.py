@@ -49,6 +49,7 @@ class Suites:
             self._timed("APIs (Python)", lambda: self._pytest("tests/api")),
             self._timed("APIs (supabase-js)", self._node),
             self._timed("Stack", lambda: self._pytest("tests/stack")),
+            self._timed("Money", lambda: self._pytest("tests/money")),
             self._timed("Faults", lambda: self._pytest("tests/faults")),
             self._timed("Browser (Playwright)", self._browser),
         ]

@@ -26,7 +26,7 @@ def record(
     """Print one figure and keep it.
 
     Args:
-        goal: its number, such as "P2".
+        goal: its number, such as "P2"; "C4" is that a decision happens once.
         what: what was measured, on how many members.
         value: the figure; a ratio is a figure of its own, with the unit "x".
         unit: such as "ms"; empty for a growth exponent.
@@ -59,7 +59,7 @@ def _rounded(value: float) -> str:
 def write(records: Path) -> None:
     """Write RESULTS.md from the lines of one run, ordered by goal."""
     rows = [json.loads(line) for line in records.read_text().splitlines()]
-    rows.sort(key=lambda row: int(row[0].removeprefix("P")))
+    rows.sort(key=lambda row: (row[0][0], int(row[0][1:])))
     missed = sum(row[5] == "MISSED" for row in rows)
     kept = sum(row[5] == "kept" for row in rows)
     text = [

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.stack import Stack
+from tests.support.stack import Stack, stack_state
 
 ROOT = Path(__file__).resolve().parents[2]
 # The launcher is a folder that the system's Python runs, not a package.
@@ -74,7 +74,7 @@ def stack() -> Stack:
 @pytest.fixture(scope="session")
 def state() -> Path:
     """The state folder of that stack."""
-    return Path(os.environ.get("STACK_ENV", ".stack/env")).resolve().parent
+    return stack_state()
 
 
 def free_port() -> int:

@@ -21,7 +21,7 @@ class Stack:
     @classmethod
     def read(cls) -> "Stack":
         """Read the file that STACK_ENV names, or that of the ordinary stack."""
-        values = env_of(Path(os.environ.get("STACK_ENV", DEFAULT_ENV)))
+        values = env_of(_env())
         return cls(
             url=values["SUPABASE_URL"],
             anon_key=values["SUPABASE_ANON_KEY"],
@@ -30,6 +30,15 @@ class Stack:
             mail_url=values["MAIL_URL"],
             values=values,
         )
+
+
+def stack_state() -> Path:
+    """The state folder of the stack that the tests talk to."""
+    return _env().resolve().parent
+
+
+def _env() -> Path:
+    return Path(os.environ.get("STACK_ENV", DEFAULT_ENV))
 
 
 def env_of(path: Path) -> dict[str, str]:

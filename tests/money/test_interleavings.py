@@ -1,0 +1,87 @@
+"""Every pair of operations on money on one family, interleaved by hand, ends as one of the two orders would.
+
+Here each ordered pair meets late and each pair early; `tests/bench/bench_races.py` lets all meet everywhere.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.interleaving import Orders, interleave
+from tests.support.stage import AUDIT_LOCK, MONEY_LOCK, Family, Session, Stage, operations
+
+NAMES = list(operations(defaultdict(str)))
+# Everybody else takes the member's row alone, or the sponsor's.
+UNDER_THE_MONEY_LOCK = {
+    name for name in NAMES if name.split()[0] in ("approve", "reject", "record", "void", "set", "reconcile")
+}
+FREE = """
+select user_id::text from private.profiles where user_id::text = any(%s)
+order by id for no key update skip locked
+"""
+IN_ORDER = "select user_id::text from private.profiles where user_id::text = any(%s) order by id"
+
+
+@pytest.fixture(scope="module")
+def orders(stage: Stage) -> Orders:
+    """The two orders of every pair."""
+    family = stage.families(1)[0]
+    return Orders(stage, family, operations(family))
+
+
+@pytest.fixture(scope="module")
+def sessions(stage: Stage) -> Iterator[list[Session]]:
+    """Two connections."""
+    with stage.sessions(2) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("first", NAMES)
+def test_any_pair_ends_as_one_of_its_orders(
+    stage: Stage, sessions: list[Session], orders: Orders, first: str
+) -> None:
+    meetings = [(second, "late") for second in NAMES]
+    meetings += [(second, "early") for second in NAMES[NAMES.index(first) :]]
+    for family, (second, place) in zip(stage.families(len(meetings)), meetings, strict=True):
+        calls = operations(family)
+        ended = interleave(stage, sessions, family, (calls[first], calls[second]), place)
+        assert ended in orders.of(first, second), f"{first}, {second}, {place}"
+    assert stage.violations() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_locks_are_taken_in_the_one_order(stage: Stage, sessions: list[Session], name: str) -> None:
+    """Whoever waits for a lock holds none that comes after it."""
+    family = stage.families(1)[0]
+    members = [value for key, value in family.items() if f"{key}_profile" in family]
+    in_order = [row[0] for row in stage.director.execute(IN_ORDER, [members]).fetchall()]
+    decides = name in UNDER_THE_MONEY_LOCK
+    assert _stopped(stage, sessions[0], family, name, "select pg_advisory_xact_lock(42)", in_order) == (
+        (False, [], False) if decides else None
+    )
+    for number, member in enumerate(in_order):
+        row = "select 1 from private.profiles where user_id = '%s' for no key update" % member  # noqa: UP031
+        stopped = _stopped(stage, sessions[0], family, name, row, in_order[:number] + in_order[number + 1 :])
+        if stopped:
+            money, held, audit = stopped
+            assert (money, audit) == (decides, False)
+            assert set(held) <= set(in_order[:number])
+    last = _stopped(stage, sessions[0], family, name, "select pg_advisory_xact_lock(43)", [])
+    assert last in (None, (decides, [], False))
+
+
+def _stopped(
+    stage: Stage, session: Session, family: Family, name: str, lock: str, members: list[str]
+) -> tuple[bool, list[str], bool] | None:
+    """What an operation holds while it waits for a lock: money, members, audit; None if it does not wait."""
+    held = None
+    with stage.holding(lock, family=family):
+        work = session.start(family, operations(family)[name])
+        if stage.settle(session, work):
+            money, audit = (stage.holds_advisory(session, n) for n in (MONEY_LOCK, AUDIT_LOCK))
+            free = {row[0] for row in stage.director.execute(FREE, [members]).fetchall()}
+            held = (money, [m for m in members if m not in free], audit)
+    work.result()
+    session.rollback()
+    return held

@@ -1,0 +1,91 @@
+"""kill -9 of the backend that carries out an operation on money, before the commit and once it is recorded.
+
+A commit waits for a standby that does not exist, so that it is durable while nobody has been told. Afterwards
+the family has what it had, or what the operation is worth, once; asking again with the same id says which.
+"""
+
+import os
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import settings as configuration
+from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.stack import stack_state
+from tests.support.stage import PATIENCE_SECONDS, Session, Stage, operations
+
+NAMES = list(operations(defaultdict(str)))
+STANDBY = {"synchronous_standby_names": "nobody", "synchronous_commit": "local"}
+
+
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
+    """A cluster that no other test is connected to."""
+    cluster = OwnCluster(settings_of_own(Path(tmp_path_factory.mktemp("fragile")) / "stack"))
+    cluster.copy(configuration.read(stack_state()))
+    with cluster.running(**STANDBY):
+        with Stage(cluster.url()):
+            pass
+        yield cluster
+
+
+def kill(session: Session) -> None:
+    """End the backend without a word; PostgreSQL ends all others and recovers."""
+    os.kill(session.pid, signal.SIGKILL)
+
+
+def recovered(cluster: OwnCluster) -> Stage:
+    """A stage on the cluster once it accepts connections again."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return Stage(cluster.url())
+        except psycopg.OperationalError:
+            assert time.monotonic() < deadline, "PostgreSQL did not recover"
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_killed_before_the_commit(fragile: OwnCluster, name: str) -> None:
+    with Stage(fragile.url()) as stage:
+        family, twin = stage.families(2)
+        before = stage.state(family)
+        done = stage.one_after_the_other(twin, [operations(twin)[name]])
+        with stage.sessions(1) as (session,):
+            answer = session.start(family, operations(family)[name]).result(PATIENCE_SECONDS)
+            assert (answer,) == done.answers
+            kill(session)
+    with recovered(fragile) as stage:
+        assert stage.state(family) == before
+        with stage.sessions(1) as (session,):
+            again = session.start(family, operations(family)[name], commit=True).result(PATIENCE_SECONDS)
+        assert ((again,), stage.state(family)) == (done.answers, done.state)
+        assert stage.violations() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_killed_after_the_record_of_the_commit(fragile: OwnCluster, name: str) -> None:
+    with Stage(fragile.url()) as stage:
+        family, twin = stage.families(2)
+        call = operations(twin)[name]
+        done = stage.one_after_the_other(twin, [call])
+        twice = stage.one_after_the_other(twin, [call, call])
+        with stage.sessions(1) as (session,):
+            session.connection.execute("set synchronous_commit = on")
+            session.start(family, operations(family)[name]).result(PATIENCE_SECONDS)
+            work = session.commit()
+            stage.wait_for_event(session, "SyncRep")
+            kill(session)
+            with pytest.raises(psycopg.OperationalError):
+                work.result(PATIENCE_SECONDS)
+    with recovered(fragile) as stage:
+        assert stage.state(family) == done.state
+        with stage.sessions(1) as (session,):
+            again = session.start(family, operations(family)[name], commit=True).result(PATIENCE_SECONDS)
+        assert ((*done.answers, again), stage.state(family)) == (twice.answers, twice.state)
+        assert stage.violations() == []

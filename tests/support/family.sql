@@ -1,0 +1,296 @@
+-- A family of members on which every operation on money can be carried out: grand above sponsor above member; the
+-- member has a paying pair (one, two), a third child with a pending first package, and a funded fourth. The first
+-- family is built through the product's own rules; stage.families(n) copies it row by row, because a race uses one
+-- up and there are hundreds. Both answer the ids by label.
+
+create schema stage;
+grant usage on schema stage to public;
+alter default privileges in schema stage grant execute on functions to public;
+-- Paused inside a transaction: whoever sets stage.turnstile stops before the first row it writes.
+create function stage.wait() returns trigger
+language plpgsql as $$
+begin
+    if nullif(current_setting('stage.turnstile', true), '') is not null then
+        perform pg_advisory_xact_lock_shared(current_setting('stage.turnstile')::bigint);
+    end if;
+    return null;
+end
+$$;
+do $$
+declare
+    v_table text;
+begin
+    foreach v_table in array array[
+        'private.profiles', 'private.positions', 'private.totals', 'public.deposits', 'public.withdrawals', 'public.bonuses',
+        'public.transactions', 'private.corrections', 'public.notifications', 'private.audit_log'
+    ] loop
+        execute format(
+            'create trigger _000_turnstile before insert or update on %s for each statement execute function stage.wait()', v_table
+        );
+    end loop;
+end
+$$;
+
+create table stage.administrators as
+select n as name, private.create_administrator(n || '@stage.example', initcap(n), 'super_admin', '$argon2id$x') as id
+from unnest(array['ada', 'bea']) as n;
+
+create function stage.act_as(p_sub uuid, p_role text) returns void
+language sql as $$
+    select set_config('request.jwt.claims', json_build_object('sub', p_sub, 'role', p_role, 'aal', 'aal2', 'aud', 'authenticated')::text, true),
+        set_config('role', p_role, true)
+$$;
+
+create function stage.act_as_nobody() returns void
+language sql as $$
+    select set_config('role', 'none', true), set_config('request.jwt.claims', '', true)
+$$;
+
+create function stage.join(p_label text, p_sponsor uuid) returns jsonb
+language plpgsql as $$
+declare
+    v_user uuid := gen_random_uuid();
+    v_name text := 's_' || left(replace(v_user::text, '-', ''), 20);
+begin
+    insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+    values (
+        v_user, v_name || '@stage.example', now(),
+        jsonb_build_object('username', v_name, 'display_name', p_label, 'referrer_id', p_sponsor)
+    );
+    if p_sponsor is null then
+        perform private.create_root_member(v_user, v_name, p_label);
+    end if;
+    update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = v_user;
+    return jsonb_build_object(p_label, v_user, p_label || '_profile', (select id from private.profiles where user_id = v_user));
+end
+$$;
+
+create function stage.receipt(p_user uuid) returns text
+language plpgsql as $$
+declare
+    v_name text := p_user || '/' || lpad(floor(random() * 1e15)::text, 15, '1') || '.png';
+begin
+    -- Uploads are limited in number; these people had all the time they wanted.
+    perform set_config('session_replication_role', 'replica', true);
+    insert into storage.objects (bucket_id, name, owner_id, metadata) values ('receipts', v_name, p_user, '{}');
+    perform set_config('session_replication_role', 'origin', true);
+    return 'http://localhost/storage/v1/object/public/receipts/' || v_name;
+end
+$$;
+
+create function stage.claim(p_user uuid, p_amount numeric) returns uuid
+language sql as $$
+    insert into public.deposits (user_id, amount, reference_number, receipt_url)
+    values (p_user, p_amount, replace(gen_random_uuid()::text, '-', ''), stage.receipt(p_user))
+    returning id
+$$;
+
+create function stage.decide(p_deposit uuid, p_withdrawal uuid) returns void
+language plpgsql as $$
+begin
+    perform stage.act_as((select id from stage.administrators where name = 'ada'), 'platform_admin');
+    if p_deposit is not null then
+        perform public.decide_deposit(p_deposit, 'approve');
+    else
+        perform public.decide_withdrawal(p_withdrawal, 'approve');
+    end if;
+    perform stage.act_as_nobody();
+end
+$$;
+
+create function stage.propose(p_kind text, p_target uuid, p_value numeric) returns uuid
+language plpgsql as $$
+declare
+    v_id uuid;
+begin
+    perform stage.act_as((select id from stage.administrators where name = 'ada'), 'platform_admin');
+    v_id := public.propose_correction(p_kind, p_target, p_value, 'stage') #>> '{correction,id}';
+    perform stage.act_as_nobody();
+    return v_id;
+end
+$$;
+
+create function stage.family() returns jsonb
+language plpgsql as $$
+declare
+    f jsonb := stage.join('grand', null);
+    v_label text;
+    v_id uuid;
+begin
+    f := f || stage.join('sponsor', (f ->> 'grand_profile')::uuid);
+    f := f || stage.join('member', (f ->> 'sponsor_profile')::uuid);
+    f := f || stage.join('sibling', (f ->> 'sponsor_profile')::uuid);
+    foreach v_label in array array['one', 'two', 'third', 'fourth'] loop
+        f := f || stage.join(v_label, (f ->> 'member_profile')::uuid);
+    end loop;
+    foreach v_label in array array['sponsor', 'sibling', 'member', 'two', 'fourth', 'one'] loop
+        v_id := stage.claim((f ->> v_label)::uuid, case when v_label = 'member' then 500 else 1000 end);
+        perform stage.decide(v_id, null);
+    end loop;
+    -- 5% of three children is 150, 40% of a pair of 2,000 is 800: 950 earned, of which 300 are taken and 400 asked.
+    f := f || jsonb_build_object('package_of_one', v_id);
+    f := f || jsonb_build_object('first', stage.claim((f ->> 'third')::uuid, 1000));
+    f := f || jsonb_build_object('upgrade', stage.claim((f ->> 'member')::uuid, 1000));
+    f := f || jsonb_build_object('cash_in', stage.claim((f ->> 'member')::uuid, 7.50));
+    insert into public.withdrawals (id, user_id, amount, wallet_address)
+    select gen_random_uuid(), (f ->> 'member')::uuid, a, 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' from unnest(array[300, 400]) as a;
+    f := f || (
+        select jsonb_object_agg(case w.amount when 300 then 'unpaid' else 'asked' end, w.id)
+        from public.withdrawals as w where w.user_id = (f ->> 'member')::uuid
+    );
+    perform stage.decide(null, (f ->> 'unpaid')::uuid);
+    f := f || jsonb_build_object(
+        'void_deposit', stage.propose('void_deposit', (f ->> 'package_of_one')::uuid, null),
+        'void_withdrawal', stage.propose('void_withdrawal', (f ->> 'unpaid')::uuid, null),
+        'set_package', stage.propose('set_package', (f ->> 'member_profile')::uuid, 250),
+        'receipt', stage.receipt((f ->> 'member')::uuid),
+        'new', gen_random_uuid(), 'new_deposit', gen_random_uuid(), 'new_withdrawal', gen_random_uuid()
+    );
+    return f;
+end
+$$;
+
+-- Everything a family has, by label and without ids and times: what two orders of the same operations can differ in.
+create function stage.state(f jsonb) returns jsonb
+language sql as $$
+    with labels as (
+        select l.key as label, l.value::uuid as user_id, p.id, p.package_value, p.cash_in_amount, p.account_status,
+            p.trc20_wallet_address as wallet, p.hold_reason, p.closed_at is not null as closed,
+            to_jsonb(t) - 'user_id' as sums, o.children, o.paid_cents
+        from jsonb_each_text(f) as l
+        inner join private.profiles as p on p.user_id::text = l.value
+        inner join private.totals as t on t.user_id = p.user_id
+        inner join private.positions as o on o.user_id = p.user_id
+    )
+    select jsonb_build_object(
+        'members', (select jsonb_agg(to_jsonb(l) - array['user_id', 'id'] order by l.label) from labels as l),
+        'deposits', (
+            select jsonb_agg(jsonb_build_array(l.label, d.amount, d.kind, d.status, d.admin_notes, d.voided_at is not null) order by l.label, d.amount)
+            from public.deposits as d inner join labels as l on d.user_id = l.user_id
+        ),
+        'withdrawals', (
+            select jsonb_agg(jsonb_build_array(
+                l.label, w.amount, w.wallet_address, w.status, w.admin_notes, w.payout_reference, w.voided_at is not null
+            ) order by l.label, w.amount)
+            from public.withdrawals as w inner join labels as l on w.user_id = l.user_id
+        ),
+        'bonuses', (
+            select jsonb_agg(jsonb_build_array(l.label, b.bonus_type, s.label, b.pair_number, b.amount, b.rate, b.volume)
+                order by l.label, b.bonus_type, s.label, b.pair_number)
+            from public.bonuses as b
+            inner join labels as l on b.user_id = l.user_id inner join labels as s on b.source_user_id = s.user_id
+        ),
+        'journal', (
+            select jsonb_agg(jsonb_build_array(l.label, t.transaction_type, t.amount, t.status)
+                order by l.label, t.transaction_type, t.amount, t.status)
+            from public.transactions as t inner join labels as l on t.user_id = l.user_id
+        ),
+        'notices', (
+            select jsonb_agg(jsonb_build_array(l.label, n.kind, n.amount) order by l.label, n.kind, n.amount)
+            from public.notifications as n inner join labels as l on n.user_id = l.user_id
+        ),
+        'audit', (
+            select jsonb_agg(jsonb_build_array(l.key, a.action) order by l.key, a.action)
+            from private.audit_log as a inner join jsonb_each_text(f) as l on a.object_id::text = l.value
+        )
+    )
+$$;
+
+create function stage.copied(p_id uuid, p_copy integer) returns uuid
+language sql immutable as $$
+    select md5(p_copy || ' ' || p_id)::uuid
+$$;
+
+create table stage.copies (number integer generated always as identity);
+create table stage.original as select null::jsonb as family, null::jsonb as counted with no data;
+do $$
+declare
+    v_before jsonb := (select jsonb_object_agg(c.name, c.value) from private.counted() as c);
+    v_family jsonb := stage.family();
+begin
+    insert into stage.original
+    select v_family, jsonb_object_agg(c.name, c.value - (v_before ->> c.name)::numeric) from private.counted() as c;
+end
+$$;
+
+-- The members of the original with the numbers that their copies count from.
+create table stage.members as
+select p.user_id, o.no, o.paid_order
+from stage.original as s, jsonb_each_text(s.family) as l, private.profiles as p, private.positions as o
+where p.user_id::text = l.value and o.user_id = p.user_id;
+
+create function stage.families(p_count integer) returns setof jsonb
+language plpgsql as $$
+declare
+    v_first integer := coalesce((select max(number) from stage.copies), 0) + 1;
+    v_last integer := v_first + p_count - 1;
+    v_no integer := (select max(no) from private.positions);
+    v_order bigint := (select max(paid_order) from private.positions);
+    v_low integer := (select min(no) from stage.members);
+    v_low_order bigint := (select min(paid_order) from stage.members);
+begin
+    insert into stage.copies overriding system value select generate_series(v_first, v_last);
+    -- Rows as the rules left them: no trigger may make them anew.
+    perform set_config('session_replication_role', 'replica', true);
+    insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+    select stage.copied(u.id, n), stage.copied(u.id, n) || '@stage.example', u.email_confirmed_at, u.raw_user_meta_data
+    from generate_series(v_first, v_last) as n, auth.users as u where u.id in (select m.user_id from stage.members as m);
+    insert into storage.objects (bucket_id, name, owner_id, metadata)
+    select o.bucket_id, stage.copied(m.user_id, n) || substr(o.name, 37), stage.copied(m.user_id, n)::text, o.metadata
+    from generate_series(v_first, v_last) as n, storage.objects as o, stage.members as m where o.owner_id = m.user_id::text;
+    insert into private.profiles (
+        id, user_id, username, display_name, email, referrer_id, package_value, cash_in_amount, trc20_wallet_address,
+        created_at, depth, jump
+    )
+    select stage.copied(p.id, n), stage.copied(p.user_id, n), 's_' || left(md5(p.id || ' ' || n), 24), p.display_name,
+        stage.copied(p.user_id, n) || '@stage.example', stage.copied(p.referrer_id, n), p.package_value, p.cash_in_amount,
+        p.trc20_wallet_address, p.created_at, p.depth, stage.copied(p.jump, n)
+    from generate_series(v_first, v_last) as n, private.profiles as p where p.user_id in (select m.user_id from stage.members as m);
+    insert into private.positions (no, profile_id, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
+    overriding system value
+    select o.no - v_low + 1 + v_no + (n - v_first) * 16, stage.copied(o.profile_id, n), stage.copied(o.user_id, n),
+        o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children,
+        o.paid_order - v_low_order + 1 + v_order + (n - v_first) * 16
+    from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from stage.members as m);
+    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.paid_orders', v_order + p_count * 16 + 1);
+    insert into private.totals (
+        user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count,
+        reentry_amount, withdrawn_amount, reserved_amount
+    )
+    select stage.copied(t.user_id, n), t.referral_amount, t.referral_count, t.pairing_amount, t.pairing_count,
+        t.override_amount, t.override_count, t.reentry_amount, t.withdrawn_amount, t.reserved_amount
+    from generate_series(v_first, v_last) as n, private.totals as t where t.user_id in (select m.user_id from stage.members as m);
+    insert into public.deposits (
+        id, user_id, amount, reference_number, receipt_url, status, created_at, decided_at, decided_by, kind, reference_key, receipt_name
+    )
+    select stage.copied(d.id, n), stage.copied(d.user_id, n), d.amount, md5(d.id || ' ' || n),
+        replace(d.receipt_url, d.user_id::text, stage.copied(d.user_id, n)::text), d.status, d.created_at, d.decided_at,
+        d.decided_by, d.kind, md5(d.id || ' ' || n), replace(d.receipt_name, d.user_id::text, stage.copied(d.user_id, n)::text)
+    from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from stage.members as m);
+    insert into public.withdrawals (id, user_id, amount, wallet_address, status, created_at, decided_at, decided_by)
+    select stage.copied(w.id, n), stage.copied(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by
+    from generate_series(v_first, v_last) as n, public.withdrawals as w where w.user_id in (select m.user_id from stage.members as m);
+    insert into public.bonuses (
+        id, user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no
+    )
+    select stage.copied(b.id, n), stage.copied(b.user_id, n), stage.copied(b.source_user_id, n), b.bonus_type, b.amount,
+        b.created_at, b.pair_number, b.rate, b.volume, b.subject_no - v_low + 1 + v_no + (n - v_first) * 16
+    from generate_series(v_first, v_last) as n, public.bonuses as b where b.user_id in (select m.user_id from stage.members as m);
+    insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at)
+    select gen_random_uuid(), stage.copied(t.user_id, n), t.amount, t.transaction_type, t.status, stage.copied(t.reference_id, n), t.created_at
+    from generate_series(v_first, v_last) as n, public.transactions as t where t.user_id in (select m.user_id from stage.members as m);
+    insert into private.corrections (id, kind, target_id, user_id, value, reason, proposed_by, proposed_at)
+    select stage.copied(c.id, n), c.kind, stage.copied(c.target_id, n), stage.copied(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at
+    from generate_series(v_first, v_last) as n, private.corrections as c where c.user_id in (select m.user_id from stage.members as m);
+    insert into private.counter_deltas (name, delta)
+    select c.key, c.value::numeric * p_count from stage.original as s, jsonb_each_text(s.counted) as c;
+    perform set_config('session_replication_role', 'origin', true);
+    return query
+    select jsonb_object_agg(l.key, case
+        when l.key = 'receipt' then replace(l.value, s.family ->> 'member', stage.copied((s.family ->> 'member')::uuid, n)::text)
+        else stage.copied(l.value::uuid, n)::text
+    end)
+    from generate_series(v_first, v_last) as n, stage.original as s, jsonb_each_text(s.family) as l
+    group by n;
+end
+$$;

@@ -44,5 +44,27 @@ select throws_ok($$ update private.admin_users set password_hash = 'plain' $$, '
 update private.admin_users set is_active = false where id = user_id('sam');
 select refuses(format('select * from edge.start_admin_session(%L, null, null)', user_id('sam')), 401, 'invalid_credentials', 'Authentication failed', 'a deactivated account starts no session');
 select is((jobs.expire_admin_sessions() >= 0), true, 'the sweep runs');
+
+-- The second step
+select edge.set_totp_secret(user_id('elin'), 'k', 'sealed');
+select edge.confirm_totp(user_id('elin'));
+select isnt((select totp_confirmed_at from private.admin_users where id = user_id('elin')), null, 'a second step is confirmed');
+select edge.remove_totp(user_id('elin'));
+select is((select totp_secret from private.admin_users where id = user_id('elin')), null, 'and in demo mode taken off again');
+select audited(a, 'what an administrator does with the own account') from unnest(array['admin.signed_in', 'admin.password_changed', 'admin.two_step_on', 'admin.two_step_off']) as a;
+update private.settings set value = 'false' where key = 'demo';
+select refuses(format('select edge.remove_totp(%L)', user_id('elin')), 403, 'two_step_required', 'Your role needs two-step sign-in.', 'with real money finance keeps it');
+select lives_ok(format('select edge.remove_totp(%L)', user_id('sam')), 'support may take it off');
+
+-- Every function that only administrators may call asks the table, not the token alone
+select refuses('select private.require_admin()', 403, 'forbidden', 'Only administrators can do this.', 'no other role is an administrator');
+create temporary table doors as
+select p.oid::regproc::text || '(' || coalesce((select string_agg('null::' || t::regtype, ', ') from unnest(p.proargtypes::oid[]) as t), '') || ')' as call
+from pg_proc as p
+where p.pronamespace = 'public'::regnamespace and has_function_privilege('platform_admin', p.oid, 'execute') and not has_function_privilege('authenticated', p.oid, 'execute');
+grant select on doors to public;
+select cmp_ok((select count(*) from doors), '>', 20::bigint, 'there are many such doors');
+select act_as('sam');
+select refuses('select ' || call, 401, 'session_ended', 'Your session has ended. Sign in again.', 'an administrator who was switched off does not get through ' || call) from doors;
 select * from finish();
 rollback;

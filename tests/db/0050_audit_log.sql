@@ -4,9 +4,9 @@ begin;
 select * from no_plan();
 select private.audit('system', 'test.' || n, 'thing', gen_random_uuid(), jsonb_build_object('n', n)) from unnest(array['one', 'two', 'three']) as n;
 select is_empty($$ select 1 from private.check_books() where rule = 'I26' $$, 'the chain is whole');
-select refuses($$ update private.audit_log set action = 'test.other' $$, 403, 'append_only', null, 'no row is changed');
-select refuses($$ delete from private.audit_log $$, 403, 'append_only', null, 'no row is deleted');
-select refuses($$ truncate private.audit_log $$, 403, 'append_only', null, 'the table is not emptied');
+select refuses($$ update private.audit_log set action = 'test.other' $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is changed');
+select refuses($$ delete from private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is deleted');
+select refuses($$ truncate private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'the table is not emptied');
 select throws_ok($$ select private.audit('nobody', 'test.one', null, null) $$, '23514', null, 'an actor is an administrator, a member, the system or a service');
 
 -- An insider who goes around the triggers is found out

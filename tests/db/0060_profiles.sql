@@ -48,8 +48,10 @@ select refuses($$ update profiles set trc20_wallet_address = 'TXYZopYRdj2D9XRtbG
 
 -- Names that may not be chosen
 select act_as('buri');
-select refuses(format('update profiles set username = %L', n), 400, 'invalid_username', null, 'refused: ' || n)
-from unnest(array['ab', 'a b', 'аdmin', E'buri\n', 'x-y', 'Admin', 'support', 'closed_12345678', '___', repeat('a', 31), 'naïve']) as n;
+select refuses(format('update profiles set username = %L', n), 400, 'invalid_username', 'A username has 3 to 30 characters: letters, digits and underscores only.', 'refused: ' || n)
+from unnest(array['ab', 'a b', 'аdmin', E'buri\n', 'x-y', repeat('a', 31), 'naïve']) as n;
+select refuses(format('update profiles set username = %L', n), 400, 'invalid_username', 'This username is reserved. Please choose a different username.', 'reserved: ' || n)
+from unnest(array['Admin', 'support', 'closed_12345678', '___']) as n;
 select lives_ok($$ update profiles set username = repeat('a', 30) $$, 'thirty letters are a name');
 
 -- A stranger, a visitor
@@ -70,10 +72,10 @@ select is((select username from private.profiles where user_id = user_id('ask'))
 select isnt((select hold_until from private.profiles where user_id = user_id('freya')), null, 'a replaced wallet holds withdrawals');
 select is((select count(*) from private.outbox where recipient = 'freya@people.test' and template = 'wallet_changed'), 1::bigint, 'and mails the member');
 select is((select hold_until from private.profiles where user_id = user_id('ask')), null, 'the first wallet holds nothing');
-select refuses(format('update private.profiles set %I = %L where user_id = %L', c, v, user_id('ask')), 403, 'immutable', null, 'even the owner cannot change ' || c)
+select refuses(format('update private.profiles set %I = %L where user_id = %L', c, v, user_id('ask')), 403, 'immutable', 'A member''s id, sponsor and place in the tree never change.', 'even the owner cannot change ' || c)
 from (values ('id', gen_random_uuid()::text), ('user_id', gen_random_uuid()::text), ('created_at', '2020-01-01'), ('depth', '7'),
     ('referrer_id', profile_id('loke')::text)) as w (c, v);
-select refuses($$ delete from private.profiles $$, 403, 'append_only', null, 'a profile is never deleted');
+select refuses($$ delete from private.profiles $$, 403, 'append_only', 'Rows of profiles are kept as they are.', 'a profile is never deleted');
 select refuses($$ insert into private.profiles (user_id, username, display_name, referrer_id, depth, jump)
     values (gen_random_uuid(), 'orphan', 'o', gen_random_uuid(), 0, gen_random_uuid()) $$, 400, 'invalid_referral_code', 'Invalid referral code', 'a sponsor exists first');
 select results_eq(
@@ -101,5 +103,35 @@ select is_empty(
         and private.is_below(p.referrer_id, p.jump, p.depth, a.id, a.depth) <> exists (select 1 from truth as t where t.id = p.id and t.above = a.id) $$,
     'is_below agrees with a walk up the tree'
 );
+
+-- Wallets, as strict as the operator wants them
+select act_as('embla');
+select refuses(format('update profiles set trc20_wallet_address = %L', w), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'no wallet: ' || left(w, 9))
+from unnest(array[repeat('T', 129), E'T\x01']) as w;
+select lives_ok($$ update profiles set trc20_wallet_address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u' $$, 'an address with a typing error is only warned of');
+select act_as_owner();
+update private.settings set value = 'true' where key = 'wallet.strict';
+select act_as('embla');
+select refuses($$ update profiles set trc20_wallet_address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj61' $$, 422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.', 'unless the operator is strict');
+select act_as_owner();
+select audited('member.wallet_changed', 'a change of wallet');
+select told('embla', 'wallet_changed', 'and told to the member');
+select is((select hold_reason from private.profiles where user_id = user_id('embla')), 'wallet', 'and holds withdrawals');
+
+-- Two who take one name at once: both find it free, the index lets one of them have it
+select act_as_owner();
+insert into private.username_reservations (username, email, until) values ('reserved_one', 'other@people.test', now() + interval '1 hour');
+select act_as('buri');
+select refuses($$ update profiles set username = 'Reserved_One' $$, 409, 'username_taken', 'Username already exists. Please choose a different username.', 'a name that somebody is signing up with');
+select act_as_owner();
+create or replace function private.username_taken(p_username text, p_email text) returns boolean language sql as $$ select false $$;
+select act_as('buri');
+select refuses($$ update profiles set username = 'embla' $$, 409, 'username_taken', 'Username already exists. Please choose a different username.', 'a name that was free a moment ago');
+
+-- Behind the closed schema stand policies
+select act_as_owner();
+grant usage on schema private to authenticated;
+select act_as('ask');
+select results_eq($$ select user_id from private.totals $$, $$ select auth.uid() $$, 'even with the schema open a member sees the own sums alone');
 select * from finish();
 rollback;

@@ -91,10 +91,22 @@ select is(private.reference_key(r), k, 'reference: ' || r) from (values
 -- Even the owner of the database
 select act_as_owner();
 select refuses($$ update public.deposits set amount = 1 $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a claim is not changed');
-select refuses($$ update public.deposits set admin_notes = 'x' where status = 'approved' $$, 403, 'append_only', null, 'a decision is not changed');
-select refuses($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', null, 'nothing is voided without a correction');
-select refuses($$ delete from public.deposits $$, 403, 'append_only', null, 'nothing is deleted');
-select refuses($$ truncate public.deposits cascade $$, 403, 'append_only', null, 'nothing is emptied');
+select refuses($$ update public.deposits set admin_notes = 'x' where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a decision is not changed');
+select refuses($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nothing is voided without a correction');
+select refuses($$ delete from public.deposits $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is deleted');
+select refuses($$ truncate public.deposits cascade $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is emptied');
 select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+
+-- A file of one's own in another member's folder is no receipt of one's own
+select act_as_owner();
+alter table storage.objects disable trigger harborline_receipts;
+insert into storage.objects (bucket_id, name, owner_id, metadata) values ('receipts', user_id('ask') || '/1999999999.png', user_id('loke')::text, '{"mimetype": "image/png"}');
+alter table storage.objects enable trigger harborline_receipts;
+select act_as('loke');
+select refuses(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (auth.uid(), 50, %L, %L, %L)', 'folder',
+        'http://localhost/storage/v1/object/public/receipts/' || user_id('ask') || '/1999999999.png', 'pending'),
+    400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'a receipt lies in the own folder'
+);
 select * from finish();
 rollback;

@@ -25,7 +25,7 @@ select refuses(withdrawal_sql('freya', '450.01'), 400, 'insufficient_balance', '
 select refuses(withdrawal_sql('freya', '99.99'), 400, 'below_minimum', 'Minimum withdrawal amount is $100', 'less than the minimum');
 select refuses(withdrawal_sql('freya', '100', 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'), 409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.', 'another address than the stored one');
 select refuses(withdrawal_sql('ask', '100'), 403, 'not_yours', 'You can only make requests for yourself.', 'nobody withdraws for another, or learns the balance');
-select refuses(replace(withdrawal_sql('freya', '100'), '''pending'')', '''approved'')'), 403, 'forbidden', null, 'nobody approves an own withdrawal');
+select refuses(replace(withdrawal_sql('freya', '100'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'nobody approves an own withdrawal');
 select lives_ok(withdrawal_sql('freya', '300'), 'within the balance');
 select refuses(withdrawal_sql('freya', '200'), 400, 'insufficient_balance', 'Insufficient balance. Available: $150.00', 'pending requests are counted');
 select refuses(withdrawal_sql('freya', '100') || format(', (%L, %L, 100, %L, ''pending'')', gen_random_uuid(), user_id('freya'), 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'),
@@ -66,6 +66,6 @@ select refuses(withdrawal_sql('freya', '100'), 403, 'account_disabled', 'Your ac
 -- Even the owner of the database
 select act_as_owner();
 select refuses($$ update public.withdrawals set wallet_address = 'x' $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'the address is frozen');
-select refuses($$ delete from public.withdrawals $$, 403, 'append_only', null, 'nothing is deleted');
+select refuses($$ delete from public.withdrawals $$, 403, 'append_only', 'Rows of withdrawals are kept as they are.', 'nothing is deleted');
 select * from finish();
 rollback;

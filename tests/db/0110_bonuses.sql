@@ -27,6 +27,20 @@ select throws_ok($$ insert into public.bonuses (user_id, source_user_id, bonus_t
     select user_id, user_id, 'pairing', 1, 1, 100, subject_no, 1 from public.bonuses limit 1 $$, '23514', null, 'nobody earns from themselves');
 select refuses($$ update public.bonuses set amount = 0, volume = 0 $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'a bonus only rises');
 select refuses($$ update public.bonuses set created_at = now() - interval '1 day' $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its date');
-select refuses($$ delete from public.bonuses $$, 403, 'append_only', null, 'a bonus is never deleted');
+select refuses($$ delete from public.bonuses $$, 403, 'append_only', 'Rows of bonuses are kept as they are.', 'a bonus is never deleted');
+
+-- Whatever bonuses are computed from moves the posting number, so that no reconcile is left out
+create function actors.moves(p_sql text, p_description text) returns text language plpgsql as $$
+declare
+    v_before bigint := (select last_value from private.postings);
+begin
+    execute p_sql;
+    return extensions.cmp_ok((select last_value from private.postings), '>', v_before, p_description);
+end
+$$;
+select moves($$ update public.bonuses set volume = 200, amount = 10 where source_user_id = actors.user_id('ask') $$, 'a bonus that rises is a posting');
+select moves($$ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no)
+    values (actors.user_id('ymir'), actors.user_id('buri'), 'referral', 5, 5, 100, actors.position_no('buri')) $$, 'so is a new one');
+select moves($$ select actors.pays('ymir', 500) $$, 'and a package that earns nobody anything');
 select * from finish();
 rollback;

@@ -17,9 +17,9 @@ select is_empty($$ select 1 from transactions $$, 'a stranger sees none');
 
 select act_as_owner();
 select refuses($$ update public.transactions set amount = amount + 1 $$, 403, 'append_only', 'The journal is kept as it is.', 'an amount never changes');
-select refuses($$ update public.transactions set status = 'failed' where status = 'completed' $$, 403, 'append_only', null, 'a status moves once');
-select refuses($$ delete from public.transactions $$, 403, 'append_only', null, 'no row is deleted');
-select refuses($$ truncate public.transactions $$, 403, 'append_only', null, 'the journal is not emptied');
+select refuses($$ update public.transactions set status = 'failed' where status = 'completed' $$, 403, 'append_only', 'The journal is kept as it is.', 'a status moves once');
+select refuses($$ delete from public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'no row is deleted');
+select refuses($$ truncate public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'the journal is not emptied');
 select throws_ok($$ insert into public.transactions (user_id, amount, transaction_type, status, reference_id)
     select user_id, amount, transaction_type, status, reference_id from public.transactions where transaction_type = 'deposit' limit 1 $$, '23505', null, 'a source has one row');
 select * from finish();

@@ -84,5 +84,47 @@ update auth.users set created_at = now() - interval '8 days', email_confirmed_at
 select ok(jobs.remove_unconfirmed() >= 1, 'what nobody confirmed for a week is removed');
 select is_empty($$ select 1 from auth.users where email = 'plain@people.test' $$, 'it is gone');
 select isnt_empty($$ select 1 from auth.users where email = 'moved@people.test' $$, 'and nobody else');
+
+-- What a sign-up must not be
+set local role supabase_auth_admin;
+select is(asks(form(jsonb_build_object('username', 'fourth', 'display_name', d))), '400 A name has at most 80 characters, on one line.', 'with too long or hostile a name')
+from unnest(array[repeat('x', 81), E'two\nlines']) as d;
+reset role;
+select is((select title from public.notifications where user_id = (select late from made) and kind = 'username_changed'), 'Your username was taken meanwhile', 'who got another name is told');
+select is((select count(*) from public.notifications where user_id = (select first from made) and kind = 'email_changed'), 1::bigint, 'so is who has another address');
+
+-- A confirmation never fails: what could not be made then is made later
+create function actors.fails() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+create trigger _000_fails before insert on private.profiles for each row execute function actors.fails();
+create temporary table retried as select sign_up('retried@people.test', form('{"username": "retried"}'), now()) as id;
+select is_empty($$ select 1 from private.profiles where user_id = (select id from retried) $$, 'a profile that could not be made is missing');
+drop trigger _000_fails on private.profiles;
+create trigger _000_fails before update on private.profiles for each row execute function actors.fails();
+select lives_ok($$ update auth.users set email = 'again@people.test' where id = (select first from made) $$, 'a change of address does not fail either');
+select lives_ok($$ update auth.users set encrypted_password = 'three' where id = (select first from made) $$, 'nor does one of the password');
+drop trigger _000_fails on private.profiles;
+select ok(jobs.make_missing_profiles() >= 1, 'the job makes what is missing');
+select is((select username from private.profiles where user_id = (select id from retried)), 'retried', 'with the name of the sign-up');
+select is(private.make_profile((select id from retried), 'x@people.test', form()), null, 'once');
+update auth.users set encrypted_password = 'one' where id = (select lost from made);
+select lives_ok($$ update auth.users set encrypted_password = 'two' where id = (select lost from made) $$, 'who has no profile is told nothing');
+
+-- Second factors
+insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) values (gen_random_uuid(), user_id('ask'), 'totp', 'unverified', now(), now());
+select is_empty($$ select 1 from public.notifications where kind like 'factor\_%' $$, 'an unverified factor is nobody''s news');
+update auth.mfa_factors set status = 'verified' where user_id = user_id('ask');
+select told('ask', 'factor_added', 'a verified one is told');
+select is((select hold_reason from private.profiles where user_id = user_id('ask')), null, 'and holds nothing');
+delete from auth.mfa_factors where user_id = user_id('ask');
+select told('ask', 'factor_removed', 'so is its removal');
+select is((select hold_reason from private.profiles where user_id = user_id('ask')), 'factor', 'which holds withdrawals');
+
+-- Not too often
+select act_as('anonymous');
+select set_config('request.headers', '{"x-real-ip": "203.0.113.99"}', true);
+select get_sponsor('freya') from generate_series(1, 60);
+select refuses($$ select get_sponsor('freya') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'sponsors are not guessed');
+select is_username_available('x') from generate_series(1, 30);
+select refuses($$ select is_username_available('x') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'nor names');
 select * from finish();
 rollback;

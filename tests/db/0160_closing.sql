@@ -33,5 +33,7 @@ update auth.users set deleted_at = now() where id = user_id('loke');
 select is((select account_status::text from private.profiles where user_id = user_id('loke')), 'disabled', 'a soft deletion closes too');
 select is((select count(*) from auth.sessions where user_id = user_id('loke')), 0::bigint, 'and ends the sign-ins');
 select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+
+select audited('member.closed', 'the closing of an account');
 select * from finish();
 rollback;

@@ -52,5 +52,13 @@ select act_as('sam');
 select refuses($$ select find_receipt('x') $$, 403, 'forbidden', 'A support admin cannot do this.', 'support opens none');
 select act_as_owner();
 select is((select count(*) from private.audit_log where action = 'deposit.receipt_opened' and actor = 'admin:' || user_id('elin')), 1::bigint, 'opening one is audited');
+
+-- Behind the trigger stands a policy
+select act_as_owner();
+alter table storage.objects disable trigger harborline_receipts;
+select act_as('ask');
+select throws_ok(put(n), '42501', 'new row violates row-level security policy for table "objects"', 'the policy alone refuses ' || n)
+from unnest(array[user_id('freya') || '/1800000000.png', user_id('ask') || '/x.png', '1800000000.png']) as n;
+select throws_ok(put(user_id('ask') || '/1800000000.png', 'freya'), '42501', 'new row violates row-level security policy for table "objects"', 'and another owner');
 select * from finish();
 rollback;

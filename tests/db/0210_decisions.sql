@@ -20,7 +20,7 @@ select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'
 -- What cannot be decided
 select act_as('elin');
 select refuses(format('select decide_deposit(%L, %L)', id_of('first'), a), 400, 'invalid_action', 'The action must be approve or reject.', 'not an action: ' || a) from unnest(array['', 'delete', 'Approve']) as a;
-select refuses(format('select decide_deposit(%L, null)', id_of('first')), 400, 'invalid_action', null, 'no action');
+select refuses(format('select decide_deposit(%L, null)', id_of('first')), 400, 'invalid_action', 'The action must be approve or reject.', 'no action');
 select refuses(format('select decide_deposit(%L, %L)', gen_random_uuid(), 'approve'), 404, 'not_found', 'There is no such deposit.', 'no deposit');
 select refuses(format('select decide_deposit(%L, %L, %L)', id_of('first'), 'reject', repeat('x', 1001)), 400, 'invalid_reason', 'A reason has at most 1,000 characters.', 'too long a reason');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('first'), 'approve'), 404, 'not_found', 'There is no such withdrawal.', 'a deposit is no withdrawal');
@@ -107,5 +107,46 @@ select refuses(format('select cancel_request(%L)', id_of('all')), 409, 'already_
 select is((select admin_notes from withdrawals where id = id_of('later')), 'Cancelled by the member', 'it says so');
 select act_as('elin');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('later'), 'approve'), 409, 'already_decided', 'Already cancelled by the member just now.', 'and cannot be decided any more');
+
+-- A deposit is taken back like a withdrawal
+select act_as_owner();
+insert into requests values ('back', claims_deposit('loke', 50));
+select act_as('loke');
+select is(cancel_request(id_of('back')), '{"success": true}', 'a member takes back a deposit');
+select act_as_owner();
+select results_eq($$ select status::text, admin_notes from public.deposits where id = id_of('back') $$, $$ values ('rejected', 'Cancelled by the member') $$, 'which counts as rejected');
+insert into requests values ('stuck', claims_deposit('loke', 50));
+update private.profiles set account_status = 'suspended' where user_id = user_id('loke');
+select act_as('loke');
+select refuses(format('select cancel_request(%L)', id_of('stuck')), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended member takes nothing back');
+
+-- Nobody decides the own withdrawal either
+select act_as_owner();
+insert into requests values ('mine', gen_random_uuid());
+select set_config('app.lowering', '', true);
+update public.bonuses set volume = 2000, amount = 800 where user_id = user_id('freya') and bonus_type = 'pairing';
+select act_as('freya');
+insert into withdrawals (id, user_id, amount, wallet_address) values (id_of('mine'), auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as_owner();
+update private.profiles set email = 'elin@admins.test' where user_id = user_id('freya');
+select act_as('elin');
+select refuses(format('select decide_withdrawal(%L, %L)', id_of('mine'), a), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nobody decides the own withdrawal: ' || a)
+from unnest(array['approve', 'reject']) as a;
+
+-- What was voided is not paid
+select act_as('olga');
+select is(decide_withdrawal(id_of('mine'), 'approve') ->> 'success', 'true', 'another administrator approves it');
+select propose_correction('void_withdrawal', id_of('mine'), null, 'Sent to the wrong wallet.');
+select act_as_owner();
+update private.profiles set email = 'freya@people.test' where user_id = user_id('freya');
+create temporary table voided as select id from private.corrections where target_id = id_of('mine');
+grant select on voided to public;
+select act_as('elin');
+select is(confirm_correction(id) ->> 'success', 'true', 'it is voided') from voided;
+select act_as('olga');
+select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('mine'), 'approve', 'tx-11'), 409, 'voided', 'This withdrawal was voided.', 'and then not paid');
+select act_as_owner();
+select audited(a, 'every decision') from unnest(array['deposit.approved', 'deposit.rejected', 'deposit.cancelled', 'withdrawal.approved', 'withdrawal.rejected', 'withdrawal.cancelled', 'withdrawal.paid']) as a;
+select is_empty($$ select * from private.check_books() where rule = 'I27' $$, 'the kept figures followed');
 select * from finish();
 rollback;

@@ -49,5 +49,21 @@ select is((select amount::numeric from public.bonuses where bonus_type = 'pairin
 select is((select count(*) from ids inner join public.bonuses using (id, created_at)), (select count(*) - 1 from ids), 'no other row was replaced');
 select is((select (payload ->> 'rows')::integer from private.audit_log where action = 'books.repaired' order by seq desc limit 1), 2, 'the repair is audited');
 select is(private.reconcile(), 0, 'a second run finds nothing');
+
+-- A bonus that is too high is lowered, and only by the repair
+set local session_replication_role = replica;
+update public.bonuses set amount = 6000, volume = 15000, rate = 40 where bonus_type = 'pairing' and user_id = user_id('freya');
+set local session_replication_role = origin;
+select is(private.reconcile(), 1, 'a bonus that is too high is repaired too');
+select refuses($$ update public.bonuses set amount = 0, volume = 0 where bonus_type = 'pairing' $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'after the repair a bonus only rises again');
+
+-- Asking for the sync makes the run
+select nextval('private.postings');
+update private.reconcile_state set ran_at = now() - interval '1 hour';
+select act_as('freya');
+select ok((sync_bonuses() ->> 'success')::boolean, 'a member asks');
+select act_as_owner();
+select ok((select ran_at > now() - interval '1 minute' from private.reconcile_state), 'and a run is made');
+select refuses('select sync_bonuses()', 401, 'not_authenticated', 'Not authenticated', 'nobody in particular does not ask');
 select * from finish();
 rollback;

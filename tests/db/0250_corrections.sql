@@ -12,7 +12,7 @@ select act_as('elin');
 select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'x'), 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not propose') from things;
 select act_as('olga');
 select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, ' '), 400, 'invalid_reason', 'Give a reason of at most 1,000 characters.', 'without a reason') from things;
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', null, 'of no kind') from things;
+select refuses(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.', 'of no kind') from things;
 select refuses(format('select propose_correction(%L, %L, 60, %L)', 'set_package', profile_id('freya'), 'x'), 400, 'invalid_input', 'The package must be 0 or one of the package sizes.', 'to no package');
 select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', gen_random_uuid(), 'x'), 409, 'not_correctable', 'Only an approved deposit that still counts can be voided.', 'of nothing');
 select lives_ok(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'The transfer was recalled.'), 'a super admin proposes') from things;
@@ -74,5 +74,45 @@ select is(confirm_correction(id) ->> 'success', 'true', 'an unpaid one is voided
 select act_as_owner();
 select is((select available_balance - balance from private.totals, before where user_id = user_id('freya'))::numeric, 200.00, 'and counts as available again');
 select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+
+select audited(a, 'each step of a correction') from unnest(array['correction.proposed', 'correction.confirmed']) as a;
+select told('freya', 'correction', 'the member is told');
+select is((select body from public.notifications where user_id = user_id('freya') and kind = 'correction'), 'A withdrawal that was not paid counts as available again. Reason: The wallet refused it.', 'what and why');
+
+-- A package that goes down lowers what others earned by it, row by row, and then nothing is lowered any more
+select act_as('olga');
+select propose_correction('set_package', profile_id('ask'), 100, 'Paid less than claimed.');
+select act_as_owner();
+create temporary table lowered as select id from private.corrections where user_id = user_id('ask') and kind = 'set_package';
+grant select on lowered to public;
+select act_as('elin');
+select refuses('select confirm_correction(gen_random_uuid())', 404, 'not_found', 'There is no such correction.', 'nothing is not confirmed');
+select act_as_owner();
+update private.profiles set email = 'elin@admins.test' where user_id = user_id('ask');
+select act_as('elin');
+select refuses(format('select confirm_correction(%L)', id), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nor for the own account') from lowered;
+select act_as('orm');
+select is(confirm_correction(id) ->> 'success', 'true', 'a package is lowered') from lowered;
+select act_as_owner();
+select is((select amount::numeric from public.bonuses where bonus_type = 'referral' and source_user_id = user_id('ask')), 5.00, 'the referral bonus follows');
+select is_empty($$ select * from private.wrong_bonuses $$, 'with every other');
+select refuses($$ update public.bonuses set amount = 0, volume = 0 where source_user_id = user_id('ask') and bonus_type = 'referral' $$, 403, 'append_only',
+    'A bonus only rises. A correction can lower it.', 'after the correction a bonus only rises again');
+
+-- What changed since the proposal is looked at again
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 110, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select decide_withdrawal(id, 'approve') from withdrawals where amount = 110;
+select act_as('olga');
+select propose_correction('void_withdrawal', id, null, 'Not sent.') from withdrawals where amount = 110;
+select act_as('elin');
+select decide_withdrawal(id, 'approve', null, 'paid after all') from withdrawals where amount = 110;
+select act_as_owner();
+create temporary table paid as select c.id from private.corrections as c inner join public.withdrawals as w on w.id = c.target_id where w.amount = 110;
+grant select on paid to public;
+select act_as('orm');
+select refuses(format('select confirm_correction(%L)', id), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'what was paid since the proposal') from paid;
+select refuses(format('select propose_correction(%L, %L, 0, %L)', 'set_package', gen_random_uuid(), 'x'), 409, 'not_correctable', 'There is no such member.', 'nobody has no package');
 select * from finish();
 rollback;

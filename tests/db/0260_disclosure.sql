@@ -23,6 +23,16 @@ select act_as('anonymous');
 select lives_ok('select get_income_disclosure()', 'a visitor reads the disclosure');
 select is(get_income_disclosure(), get_income_disclosure(), 'and reads the same all day');
 select act_as_owner();
-select refuses('update private.income_disclosures set body = ''{}''', 403, 'append_only', null, 'what was published stays');
+select refuses('update private.income_disclosures set body = ''{}''', 403, 'append_only', 'Rows of income_disclosures are kept as they are.', 'what was published stays');
+
+-- The first who asks on a day counts for all
+set local session_replication_role = replica;
+delete from private.income_disclosures;
+update private.profiles set created_at = created_at - interval '3 days';
+set local session_replication_role = origin;
+select act_as('anonymous');
+select ok((get_income_disclosure() ->> 'members')::integer >= 9, 'a new day is counted anew');
+select act_as_owner();
+select is((select count(*) from private.income_disclosures), 1::bigint, 'and kept');
 select * from finish();
 rollback;

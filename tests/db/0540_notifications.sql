@@ -1,7 +1,7 @@
 -- The inbox is the member's own, and reading is all that can be done with it.
 begin;
 \ir ../support/actors.sql
-select plan(9);
+select * from no_plan();
 
 select join_as('rita');
 select join_as('mia', 'rita');
@@ -44,5 +44,15 @@ select throws_ok($$ update public.notifications set body = 'x' $$, '42501', null
 select act_as('anonymous');
 select throws_ok($$ select public.get_notifications() $$, '42501', null, 'a visitor is refused');
 
+select act_as('mia');
+select refuses(
+    $$ select public.mark_notifications_read((select array_agg(gen_random_uuid()) from generate_series(1, 1001))) $$,
+    400, 'too_many', 'Mark at most 1,000 notifications at once.', 'a list of ids has an end'
+);
+-- An account that confirmed nothing yet has no member
+select act_as_owner();
+insert into actors.people (name, user_id, session_id, role) values ('nobody', gen_random_uuid(), gen_random_uuid(), 'authenticated');
+select act_as('nobody');
+select refuses('select public.get_notifications()', 404, 'profile_not_found', 'Failed to load profile data', 'an account without a member reads nothing');
 select * from finish();
 rollback;

@@ -44,10 +44,10 @@ select refuses(
     'who stands beside does not exist'
 );
 select refuses(
-    format('select public.get_team_tree(%L)', profile_id('root')), 404, 'member_not_found', null, 'nor who stands above'
+    format('select public.get_team_tree(%L)', profile_id('root')), 404, 'member_not_found', 'This member is not in your team.', 'nor who stands above'
 );
 select refuses(
-    $$ select public.get_team_tree(gen_random_uuid()) $$, 404, 'member_not_found', null, 'nor who does not exist'
+    $$ select public.get_team_tree(gen_random_uuid()) $$, 404, 'member_not_found', 'This member is not in your team.', 'nor who does not exist'
 );
 
 -- An administrator sees the whole network.
@@ -59,7 +59,7 @@ select is(
     'root > mara > erik > marta', 'and the path is whole'
 );
 select refuses(
-    $$ select public.get_team_tree(gen_random_uuid()) $$, 404, 'member_not_found', null, 'an unknown member is not the company'
+    $$ select public.get_team_tree(gen_random_uuid()) $$, 404, 'member_not_found', 'This member is not in your team.', 'an unknown member is not the company'
 );
 select act_as('anonymous');
 select throws_ok($$ select public.get_team_tree() $$, '42501', null, 'a visitor is refused');

@@ -57,7 +57,7 @@ select is(
     (public.get_network_summary() ->> 'total_company_profit') || ' ' || (public.get_network_summary() ->> 'profit_percentage'),
     '100.00 100.00', 'alone one earns nothing'
 );
-select refuses($$ select public.get_team_growth('week') $$, 400, 'invalid_range', null, 'ranges are known');
+select refuses($$ select public.get_team_growth('week') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'ranges are known');
 select act_as('anonymous');
 select throws_ok($$ select public.get_network_summary() $$, '42501', null, 'a visitor is refused');
 

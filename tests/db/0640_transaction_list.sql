@@ -56,7 +56,7 @@ select is(
     '-250.00', 'or by the beginning of a reference'
 );
 select is(public.list_transactions('{"search": "zzzz"}') ->> 'total', '0', 'nothing found is nothing');
-select refuses($$ select public.list_transactions('{"type": "gift"}') $$, 400, 'invalid_filter', null, 'types are known');
+select refuses($$ select public.list_transactions('{"type": "gift"}') $$, 400, 'invalid_filter', 'There is no such filter.', 'types are known');
 select act_as('ann');
 select throws_ok($$ select public.list_transactions() $$, '42501', null, 'a member is refused');
 select act_as('anonymous');

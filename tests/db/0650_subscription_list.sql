@@ -1,7 +1,7 @@
 -- Bot subscriptions without their passwords.
 begin;
 \ir ../support/actors.sql
-select plan(8);
+select * from no_plan();
 
 select join_as('root');
 select join_as('ann', 'root');
@@ -36,5 +36,7 @@ select throws_ok($$ select public.list_subscriptions() $$, '42501', null, 'a mem
 select act_as('anonymous');
 select throws_ok($$ select public.list_subscriptions() $$, '42501', null, 'a visitor is refused');
 
+select act_as('sam');
+select refuses($$ select public.list_subscriptions('{"status": "lost"}') $$, 400, 'invalid_filter', 'There is no such status.', 'a status is one of ours');
 select * from finish();
 rollback;

@@ -1,6 +1,6 @@
 begin;
 \ir ../support/actors.sql
-select plan(24);
+select * from no_plan();
 select family();
 create temporary table kept as select
     edge.subscribe_bot(user_id('freya'), '11111111-1111-4111-8111-111111111111', 'Scout', 'Demo-Server', '1001', 12, 'k1', '\x0102') as answer;
@@ -18,7 +18,7 @@ select refuses(
 select is((select count(*) from public.bot_subscriptions where user_id = user_id('freya')), 1::bigint, 'and leaves one');
 select refuses(
     $$ select edge.subscribe_bot(gen_random_uuid(), gen_random_uuid(), 'Scout', 's', 'l', 1, 'k1', '\x00') $$,
-    403, 'profile_not_found', null, 'nobody without a profile subscribes'
+    403, 'profile_not_found', 'Complete your profile first.', 'nobody without a profile subscribes'
 );
 
 -- Only the role of the functions comes in here.
@@ -41,7 +41,7 @@ select refuses(
     $$ select edge.sealed_mt5_password(user_id('sam'), '11111111-1111-4111-8111-111111111111') $$,
     403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'support may not'
 );
-select refuses($$ select edge.sealed_mt5_password(user_id('elin'), gen_random_uuid()) $$, 404, 'not_found', null, 'an unknown one is unknown');
+select refuses($$ select edge.sealed_mt5_password(user_id('elin'), gen_random_uuid()) $$, 404, 'not_found', 'This subscription keeps no password any more.', 'an unknown one is unknown');
 
 -- Sam suspends and reactivates.
 select act_as('sam');
@@ -53,9 +53,9 @@ select refuses(
     $$ select update_subscription('11111111-1111-4111-8111-111111111111', 'active', '  ') $$, 400, 'reason_required', 'Give a reason.', 'with a reason'
 );
 select refuses(
-    $$ select update_subscription('11111111-1111-4111-8111-111111111111', 'cancelled', 'x') $$, 400, 'invalid_input', null, 'cancelling is the member''s'
+    $$ select update_subscription('11111111-1111-4111-8111-111111111111', 'cancelled', 'x') $$, 400, 'invalid_input', 'A subscription can be made active or suspended.', 'cancelling is the member''s'
 );
-select refuses($$ select update_subscription(gen_random_uuid(), 'active', 'x') $$, 404, 'not_found', null, 'an unknown one is unknown');
+select refuses($$ select update_subscription(gen_random_uuid(), 'active', 'x') $$, 404, 'not_found', 'There is no running subscription like this.', 'an unknown one is unknown');
 select act_as_owner();
 select is((select body from public.notifications where user_id = user_id('freya') and kind = 'bot_suspended'), 'Wrong server', 'the member reads why');
 
@@ -70,5 +70,11 @@ select lives_ok(
     $$ select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), 'Scout', 's', 'l', 1, 'k1', '\x00') $$, 'and may subscribe again'
 );
 
+select audited(a, 'what happens to a subscription') from unnest(array['bot.unsubscribed', 'bot.status_changed']) as a;
+select ok(exists (select 1 from private.admin_notices where kind = 'bot_unsubscribed' and title = 'Scout: subscription ended'), 'the administrators are told of the end');
+select refuses(
+    $$ select edge.sealed_mt5_password(gen_random_uuid(), '11111111-1111-4111-8111-111111111111') $$,
+    403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'nor may who is no administrator'
+);
 select * from finish();
 rollback;

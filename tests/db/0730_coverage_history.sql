@@ -5,8 +5,8 @@ select plan(10);
 select lives_ok($$ select jobs.snapshot_coverage() $$, 'the worker keeps a day');
 select ok(not jobs.snapshot_coverage(), 'once');
 select is((select count(*) from private.coverage_days where day = (now() at time zone 'UTC')::date), 1::bigint, 'as one row');
-select refuses($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', null, 'which never changes');
-select refuses($$ delete from private.coverage_days $$, 403, 'append_only', null, 'nor goes away');
+select refuses($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'which never changes');
+select refuses($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');
 
 select act_as('sam');
 select is(get_coverage_history(1) -> -1 ->> 'day', (now() at time zone 'UTC')::date::text, 'every administrator reads it');

@@ -1,6 +1,6 @@
 begin;
 \ir ../support/actors.sql
-select plan(22);
+select * from no_plan();
 -- As on a fresh installation, whatever this database has been through.
 alter table private.settings disable trigger _100_guard;
 update private.settings set value = 'false' where key in ('demo.seeded', 'mail.ready');
@@ -9,16 +9,16 @@ update private.admin_users set is_active = false where email not like '%@admins.
 
 select act_as('sam');
 select refuses($$ select list_settings() $$, 403, 'forbidden', 'A support admin cannot do this.', 'settings are the super admin''s');
-select refuses($$ select leave_demo() $$, 403, 'forbidden', null, 'so is the way out of demo mode');
+select refuses($$ select leave_demo() $$, 403, 'forbidden', 'A support admin cannot do this.', 'so is the way out of demo mode');
 select act_as('elin');
-select refuses($$ select change_setting('review.due_hours', '24') $$, 403, 'forbidden', null, 'finance does not set them either');
+select refuses($$ select change_setting('review.due_hours', '24') $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not set them either');
 
 select act_as('olga');
 select is(change_setting('review.due_hours', '24') #>> '{setting,value}', '24', 'Olga sets a value');
-select refuses($$ select change_setting('review.due_hours', '"soon"') $$, 400, 'invalid_setting', null, 'of its type');
-select refuses($$ select change_setting('review.due_hours', '0') $$, 400, 'invalid_setting', null, 'within its limits');
-select refuses($$ select change_setting('no.such', '1') $$, 404, 'not_found', null, 'if it exists');
-select refuses($$ select change_setting('demo', 'false') $$, 403, 'forbidden', null, 'demo mode is no ordinary setting');
+select refuses($$ select change_setting('review.due_hours', '"soon"') $$, 400, 'invalid_setting', 'review.due_hours must be of type integer.', 'of its type');
+select refuses($$ select change_setting('review.due_hours', '0') $$, 400, 'invalid_setting', 'review.due_hours must be from 1 to 720.', 'within its limits');
+select refuses($$ select change_setting('no.such', '1') $$, 404, 'not_found', 'There is no such setting.', 'if it exists');
+select refuses($$ select change_setting('demo', 'false') $$, 403, 'forbidden', 'This changes through readiness only.', 'demo mode is no ordinary setting');
 select refuses(
     $$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u"') $$,
     400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.', 'one wrong letter is found'
@@ -33,8 +33,8 @@ select is(
 -- Readiness names what is missing.
 select act_as('olga');
 select is((get_readiness() ->> 'ready')::boolean, false, 'a fresh installation is not ready');
-select refuses($$ select leave_demo() $$, 409, 'not_ready', null, 'and stays in demo mode');
-select refuses($$ select confirm_test_mail() $$, 409, 'not_sent', null, 'a mail that never left is not confirmed');
+select refuses($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test mail and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
+select refuses($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test mail to you has left yet.', 'a mail that never left is not confirmed');
 do $$
 begin
     perform change_setting(k, v) from (values
@@ -61,9 +61,9 @@ delete from public.withdrawals;
 delete from public.deposits;
 select act_as('olga');
 select lives_ok($$ select leave_demo() $$, 'demo mode ends');
-select refuses($$ select leave_demo() $$, 409, 'demo_is_over', null, 'once');
+select refuses($$ select leave_demo() $$, 409, 'demo_is_over', 'Demo mode has ended already.', 'once');
 select act_as_owner();
-select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', null, 'and for good');
+select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'and for good');
 
 
 -- With real money the roles that decide need the second step.
@@ -75,5 +75,15 @@ select refuses(
 );
 select lives_ok($$ select list_deposits('{"page": 1}') $$, 'and still reads');
 
+select act_as_owner();
+select audited(a, 'a step towards real money') from unnest(array['setting.changed', 'demo.left']) as a;
+select is((select count(*) from private.audit_log where action = 'setting.changed' and payload = '{"key": "mail.ready", "after": "true"}'), 1::bigint, 'so is the test mail');
+select act_as('olga');
+select send_test_mail() from generate_series(1, 4);
+select refuses($$ select send_test_mail() $$, 429, 'too_many_requests', 'Five test mails an hour. Wait a while.', 'the sixth test mail of an hour');
+select ok(jsonb_array_length(list_settings()) > 10, 'Olga sees all settings');
+select act_as('sam');
+select refuses('select ' || call, 403, 'forbidden', 'A support admin cannot do this.', 'Sam is kept from ' || call)
+from unnest(array['get_readiness()', 'send_test_mail()', 'confirm_test_mail()']) as call;
 select * from finish();
 rollback;

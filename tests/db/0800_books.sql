@@ -63,6 +63,8 @@ select plant('I13', $$ update private.profiles set package_value = 1000 where us
 select plant('I14', $$ update private.profiles set referrer_id = profile_id('embla'), depth = 1 where user_id = user_id('ymir') $$, 'a cycle');
 select plant('I15', $$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'a sponsor younger than the child');
 select plant('I16', without_check('deposits_amount_check', 'public.deposits', $$ update public.deposits set amount = 0.5 where user_id = user_id('ask') $$), 'an amount out of range');
+select plant('I16', without_check('withdrawals_amount_check', 'public.withdrawals', $$ update public.withdrawals set amount = 50 where user_id = user_id('freya') and amount = 100 $$), 'a payout out of range');
+select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus of nothing without a correction');
 select plant('I17', without_check('pending_is_undecided', 'public.deposits', $$ update public.deposits set decided_at = null where user_id = user_id('ask') $$), 'a decision without a time');
 select plant('I17', $$ update public.withdrawals set status = 'rejected', admin_notes = 'x', decided_at = now() where user_id = user_id('freya') and amount = 100 $$, 'a decision without a decider');
 select plant('I18', without_index('private.profiles_username_key', $$ update private.profiles set username = 'ASK' where user_id = user_id('embla') $$), 'one name twice');
@@ -73,6 +75,7 @@ select plant('I21', $$ update public.bonuses set volume = 9000000, amount = 9000
 select plant('I22', $$ update public.withdrawals set amount = 9999999 where user_id = user_id('freya') and status = 'approved' $$, 'more paid out than came in');
 select plant('I23', $$ update private.positions set child_no = 7 where user_id = user_id('buri') $$, 'a gap among the children');
 select plant('I23', $$ update private.positions set package_cents = 100000, paid_cents = 100000 where user_id = user_id('buri') $$, 'a place that carries another package');
+select plant('I23', $$ delete from private.positions where user_id = user_id('loke') $$, 'a member without a place');
 select plant('I24', without_index('public.bot_subscriptions_running_key', $$ insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l') $$), 'one bot twice');
 select plant('I25', $$ update public.admin_sessions set expires_at = now() + interval '9 hours' where admin_id = user_id('sam') $$, 'a session beyond its limit');
 select plant('I26', $$ update private.audit_log set actor = 'system' where action = 'withdrawal.approved' $$, 'an edited audit row');

@@ -114,6 +114,18 @@ exception when others then
 end
 $$;
 
+-- What a deed leaves behind in its own transaction: a row of the trail, a notice to the member.
+create function actors.audited(p_action text, p_description text) returns text language sql security definer as $$
+    select extensions.ok(
+        exists (select 1 from private.audit_log as a where a.action = p_action and a.at >= now()), p_description || ' is on the record: ' || p_action
+    )
+$$;
+create function actors.told(p_name text, p_kind text, p_description text) returns text language sql security definer as $$
+    select extensions.ok(
+        exists (select 1 from public.notifications as n where n.user_id = actors.user_id(p_name) and n.kind = p_kind and n.created_at >= now()), p_description
+    )
+$$;
+
 -- A member whose profile is complete and who paid a package, as a review would have left it.
 create function actors.complete(p_name text) returns void language sql security definer as $$
     update private.profiles set trc20_wallet_address = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' where user_id = actors.user_id(p_name)

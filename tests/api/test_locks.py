@@ -1,0 +1,232 @@
+"""Who waits for what: a lock that somebody holds keeps everybody out who must not go on beside its holder.
+
+One connection holds, another does the work with a short patience. What waits is told to try again, or waits
+in vain; what skips what is locked goes on at once.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from tests.support.people import Administrator, Member, People
+from tests.support.stack import Stack
+
+Owner = psycopg.Connection[dict[str, Any]]
+TRY_AGAIN = "The server is busy. Try again in a moment."
+WAITED_IN_VAIN = "55P03"
+MONEY, AUDIT = "select pg_advisory_xact_lock(42)", "select pg_advisory_xact_lock(43)"
+ROW = "select 1 from private.profiles where user_id = %({})s for no key update"
+MEMBER, SPONSOR, GRAND = ROW.format("member"), ROW.format("sponsor"), ROW.format("earner")
+ADD_BELOW = (
+    "select private.add_profile(gen_random_uuid(), 'x@locks.test', 'locks_test', 'x', %(member_profile)s)"
+)
+SUBSCRIBE = "select edge.subscribe_bot(%(member)s, gen_random_uuid(), 'Scout', 's', 'l', 1, 'k', 'secret')"
+RENAME = "update public.profiles set display_name = 'Other' where user_id = %(member)s"
+SUSPEND = "select public.update_member(%(member_profile)s, 'suspended', null, 'x')"
+# What is done, as whom, and each lock that keeps it out.
+WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a deposit is decided": (
+        "finance",
+        "select public.decide_deposit(%(deposit)s, 'approve')",
+        (MONEY, MEMBER, SPONSOR, GRAND, AUDIT),
+    ),
+    "a withdrawal is decided": (
+        "finance",
+        "select public.decide_withdrawal(%(withdrawal)s, 'approve')",
+        (MONEY, GRAND, AUDIT),
+    ),
+    "a correction is confirmed": (
+        "finance",
+        "select public.confirm_correction(%(correction)s)",
+        (MONEY, MEMBER, SPONSOR, GRAND),
+    ),
+    "the books are reconciled": ("owner", "select private.reconcile()", (MONEY,)),
+    "demo mode is left": ("superior", "select public.leave_demo()", (MONEY,)),
+    "a deposit is requested": (
+        "member",
+        "insert into public.deposits (amount, user_id) values (50, %(member)s)",
+        (MEMBER,),
+    ),
+    "a withdrawal is requested": (
+        "earner",
+        "insert into public.withdrawals (user_id, amount, wallet_address) values (%(earner)s, 100, 'x')",
+        (GRAND,),
+    ),
+    "a request is taken back": ("earner", "select public.cancel_request(%(withdrawal)s)", (GRAND,)),
+    "a name is changed": ("member", RENAME, (MEMBER,)),
+    "a member is suspended": ("finance", SUSPEND, (MEMBER,)),
+    "an account is closed": ("owner", "select private.close_profile(%(member)s)", (MEMBER,)),
+    "a bot is subscribed": ("owner", SUBSCRIBE, (MEMBER,)),
+    "a bot is unsubscribed": ("owner", "select edge.unsubscribe_bot(%(member)s, 'Ranger')", (MEMBER,)),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """People with requests that wait, and the values that statements name."""
+
+    url: str
+    values: dict[str, Any]
+    claims: dict[str, tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def scene(
+    stack: Stack,
+    people: People,
+    sponsor: Member,
+    finance: Administrator,
+    superior: Administrator,
+    owner: Owner,
+) -> Scene:
+    """An earner, below it a sponsor, below that a member with a deposit that waits."""
+    earner = people.earner(sponsor.profile_id, finance)
+    above = people.member(earner.profile_id)
+    member = people.member(above.profile_id)
+    withdrawal = earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status().json()[0]
+    proposal = {"p_kind": "set_package", "p_target_id": member.profile_id, "p_value": 50, "p_reason": "locks"}
+    correction = superior.rpc("propose_correction", proposal).raise_for_status().json()["correction"]
+    values = {
+        "member": member.user_id,
+        "member_profile": member.profile_id,
+        "sponsor": above.user_id,
+        "earner": earner.user_id,
+        "deposit": member.deposit(50)["id"],
+        "withdrawal": withdrawal["id"],
+        "correction": correction["id"],
+        "admin": superior.admin_id,
+        "session": superior.session_token,
+    }
+    claims: dict[str, tuple[str, dict[str, Any]]] = {"owner": ("none", {})}
+    for name, administrator in (("finance", finance), ("superior", superior)):
+        claims[name] = ("platform_admin", {"sub": administrator.admin_id, "sid": administrator.session_token})
+    for name, person in (("member", member), ("earner", earner)):
+        claims[name] = ("authenticated", {"sub": person.user_id})
+    return Scene(stack.values["DATABASE_ADMIN_URL"], values, claims)
+
+
+@contextmanager
+def held(scene: Scene, lock: str) -> Iterator[None]:
+    """Somebody else's transaction that has this lock."""
+    with psycopg.connect(scene.url) as holder:
+        holder.execute(lock, scene.values)
+        yield
+        holder.rollback()
+
+
+@contextmanager
+def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
+    """A transaction of somebody who waits a quarter of a second, taken back at its end."""
+    role, claims = scene.claims[actor]
+    with psycopg.connect(scene.url, row_factory=dict_row) as connection:
+        connection.execute("set local lock_timeout = '250ms'")
+        connection.execute(
+            "select set_config('request.jwt.claims', %s, true)",
+            [json.dumps({**claims, "aud": "authenticated"})],
+        )
+        connection.execute("select set_config('role', %s, true)", [role])
+        try:
+            yield connection
+        finally:
+            connection.rollback()
+
+
+@pytest.mark.parametrize(
+    ("what", "lock"),
+    [(what, number) for what, (_, _, locks) in WAITS.items() for number in range(len(locks))],
+)
+def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: int) -> None:
+    actor, statement, locks = WAITS[what]
+    with held(scene, locks[lock]), impatient(scene, actor) as connection:
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute(statement, scene.values)
+        assert refused.value.sqlstate == "PGRST"
+        told = json.loads(refused.value.diag.message_primary or "{}")
+        assert (told["code"], told["message"]) == ("try_again", TRY_AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("actor", "lock", "statement"),
+    [
+        pytest.param("owner", MEMBER, ADD_BELOW, id="a member joins while the sponsor is decided about"),
+        pytest.param(
+            "owner",
+            "select pg_advisory_xact_lock(46)",
+            "select jobs.fold_networks()",
+            id="networks are folded",
+        ),
+        pytest.param(
+            "owner",
+            "select pg_advisory_xact_lock(45, hashtext(%(member)s))",
+            "insert into storage.objects (bucket_id, name, owner_id)"
+            " values ('receipts', %(member)s || '/1999999999.png', %(member)s)",
+            id="receipts are stored",
+        ),
+        pytest.param(
+            "superior",
+            "select 1 from private.admin_users where id <> %(admin)s for no key update",
+            "select public.update_administrator(%(admin)s, 'Other Name', null, null)",
+            id="administrators are changed",
+        ),
+    ],
+)
+def test_what_waits_in_vain(scene: Scene, actor: str, lock: str, statement: str) -> None:
+    with held(scene, lock), impatient(scene, actor) as connection:
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute(statement, scene.values)
+        assert refused.value.sqlstate == WAITED_IN_VAIN
+
+
+def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> None:
+    with held(scene, GRAND), impatient(scene) as connection:
+        connection.execute("set local session_replication_role = replica")
+        connection.execute(
+            "update public.bonuses set amount = amount * 2, volume = volume * 2"
+            " where user_id = %(earner)s and bonus_type = 'pairing'",
+            scene.values,
+        )
+        connection.execute("set local session_replication_role = origin")
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute("select private.reconcile()")
+        assert refused.value.sqlstate == "PGRST"
+
+
+def test_a_second_reconcile_leaves_it_to_the_first(scene: Scene) -> None:
+    with held(scene, "select pg_advisory_xact_lock(44)"), impatient(scene) as connection:
+        connection.execute("select nextval('private.postings')")
+        connection.execute("update private.reconcile_state set ran_at = null")
+        connection.execute("select private.reconcile_once()")
+        row = connection.execute("select ran_at from private.reconcile_state").fetchone()
+        assert row == {"ran_at": None}
+
+
+def test_mail_that_another_worker_holds_is_skipped(scene: Scene, owner: Owner) -> None:
+    mail = "private.outbox where recipient = 'locks@example.com'"
+    # Not due before it is held: the stack's own worker looks for mail too.
+    owner.execute(
+        "insert into private.outbox (template, recipient, next_attempt_at)"
+        " values ('lock_test', 'locks@example.com', clock_timestamp() + interval '1 second')"
+    )
+    with held(scene, f"select 1 from {mail} for update"), impatient(scene) as connection:
+        time.sleep(1.1)
+        claimed = connection.execute("select recipient from jobs.claim_mail(1000)").fetchall()
+        assert {"recipient": "locks@example.com"} not in claimed
+    owner.execute(f"delete from {mail}")
+
+
+def test_a_visit_that_is_being_noted_is_not_waited_for(scene: Scene, owner: Owner) -> None:
+    owner.execute(
+        "update private.admin_session_activity set last_seen_at = now() - interval '5 minutes'"
+        " where session_token = %(session)s",
+        scene.values,
+    )
+    lock = "select 1 from private.admin_session_activity where session_token = %(session)s for update"
+    with held(scene, lock), impatient(scene, "superior") as connection:
+        connection.execute("select gate.check_request()")

@@ -1,33 +1,39 @@
+import { useQuery } from '@tanstack/react-query'
 import { Check, Circle } from 'lucide-react'
 import { useEffect } from 'react'
 import { Link } from 'react-router'
 import { Gauge } from '@/components/gauge'
 import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
+import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
+import { Skeleton } from '@/components/ui/skeleton'
 import { paths } from '@/lib/paths'
 import { usePlatform } from '@/lib/platform'
+import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
+import { lessonsDoneQuery, useMarkLesson } from './api'
 import { checklist, levels, questions, type Lesson, type Level } from './lessons'
-import { lessonProgress } from './progress'
 
 const all = levels.flatMap((level) => level.lessons)
 
 /** Three levels of four lessons; the marks are the reader's own. */
 export function EducationPage() {
-  const done = useStore(lessonProgress)
-  const demo = usePlatform().data?.demo ?? false
-  const next = all.find((lesson) => !done.includes(lesson.id))
+  const query = useQuery(lessonsDoneQuery)
   return (
     <PageBody className="flex flex-col gap-10">
       <PageHead
         title="Trading School"
         purpose="Trading by hand, step by step. Learning material, not advice."
       />
-      <WhereIStopped next={next ?? null} started={done.length > 0} />
-      {levels.map((level) => (
-        <LevelSection key={level.name} level={level} done={done} sample={demo && done.length === 0} />
-      ))}
+      <Region
+        query={query}
+        errorText="Your lessons did not load."
+        loadingText="Loading your lessons"
+        skeleton={<Skeleton className="h-96" />}
+      >
+        {(done) => <Lessons done={done} />}
+      </Region>
       <div className="grid gap-10 lg:grid-cols-2 lg:gap-16">
         <Checklist />
         <Questions />
@@ -41,6 +47,19 @@ export function EducationPage() {
         </Link>
       </p>
     </PageBody>
+  )
+}
+
+function Lessons({ done }: { done: string[] }) {
+  const demo = usePlatform().data?.demo ?? false
+  const next = all.find((lesson) => !done.includes(lesson.id))
+  return (
+    <div className="flex flex-col gap-10">
+      <WhereIStopped next={next ?? null} started={done.length > 0} />
+      {levels.map((level) => (
+        <LevelSection key={level.name} level={level} done={done} sample={demo && done.length === 0} />
+      ))}
+    </div>
   )
 }
 
@@ -103,6 +122,8 @@ function LevelSection({ level, done, sample }: LevelSectionProps) {
 }
 
 function LessonRow({ lesson, done }: { lesson: Lesson; done: boolean }) {
+  const { userId } = useStore(memberSession)
+  const mark = useMarkLesson()
   return (
     <li
       id={lesson.id}
@@ -118,7 +139,7 @@ function LessonRow({ lesson, done }: { lesson: Lesson; done: boolean }) {
         size="compact"
         aria-pressed={done}
         aria-label={`Mark as done: ${lesson.title}`}
-        onClick={() => lessonProgress.mark(lesson.id, !done)}
+        onClick={() => mark.mutate({ userId: userId ?? '', lesson: lesson.id, done: !done })}
       >
         {done ? <Check aria-hidden /> : <Circle aria-hidden />}
         {done ? 'Done' : 'Mark as done'}

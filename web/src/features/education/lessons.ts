@@ -118,6 +118,6 @@ export const questions = [
   },
   {
     question: 'Where are my marks kept?',
-    answer: 'In this browser. On another device the lessons start unmarked.',
+    answer: 'With your account. On another device you find them again.',
   },
 ]

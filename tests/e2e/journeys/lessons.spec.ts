@@ -1,0 +1,36 @@
+import { expect, test } from '@playwright/test'
+import { createMember, openAs } from '../people'
+
+test('a lesson marked as done is done on another device too, until the mark is taken back', async ({
+  browser,
+}) => {
+  const person = await createMember('lena')
+  const page = await openAs(browser, person)
+  await page.goto('/education')
+  const lesson = page.getByRole('button', { name: 'Mark as done: Reading a chart' })
+  await expect(lesson).toHaveAttribute('aria-pressed', 'false')
+  const kept = page.waitForResponse((answer) => answer.url().includes('/lesson_progress'))
+  await lesson.click()
+  await expect(lesson).toHaveAttribute('aria-pressed', 'true')
+  expect((await kept).ok()).toBe(true)
+  await expect(page.getByText('1 of 4 lessons done')).toBeVisible()
+  await page.context().close()
+
+  const elsewhere = await openAs(browser, person)
+  await elsewhere.goto('/education')
+  const again = elsewhere.getByRole('button', { name: 'Mark as done: Reading a chart' })
+  await expect(again).toHaveAttribute('aria-pressed', 'true')
+  const taken = elsewhere.waitForResponse((answer) => answer.url().includes('/lesson_progress'))
+  await again.click()
+  expect((await taken).ok()).toBe(true)
+  await elsewhere.reload()
+  await expect(again).toHaveAttribute('aria-pressed', 'false')
+
+  await elsewhere.route('**/lesson_progress*', (route) =>
+    route.request().method() === 'GET' ? route.continue() : route.abort(),
+  )
+  await again.click()
+  await expect(elsewhere.getByText('The mark was not saved. Please try again.').first()).toBeVisible()
+  await expect(again).toHaveAttribute('aria-pressed', 'false')
+  await elsewhere.context().close()
+})

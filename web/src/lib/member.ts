@@ -1,7 +1,8 @@
-import { queryOptions, useQueryClient, type QueryClient } from '@tanstack/react-query'
-import { unwrap } from './errors'
+import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { errorText, hasCode, unwrap } from './errors'
 import type { Decimal } from './money'
 import { memberClient } from './supabase'
+import { toasts } from './toast-queue'
 
 export type VerificationStep = 'profile' | 'wallet' | 'package' | 'complete'
 
@@ -118,12 +119,24 @@ export function refreshMember(queries: QueryClient): Promise<void> {
   return queries.invalidateQueries({ queryKey: [memberKey] })
 }
 
-/** Takes back a deposit or withdrawal of one's own that nobody has decided yet. */
-export async function cancelRequest(id: string): Promise<void> {
-  unwrap(await (await memberClient()).rpc('cancel_request', { p_id: id }))
-}
-
 export function useRefreshMember(): () => Promise<void> {
   const queries = useQueryClient()
   return () => refreshMember(queries)
+}
+
+/**
+ * Takes back a deposit or withdrawal of one's own that nobody has decided yet. A decision made meanwhile is said in
+ * a toast: what the page showed of the request is gone by then.
+ */
+export function useCancelRequest() {
+  const refresh = useRefreshMember()
+  return useMutation({
+    mutationFn: async (id: string) => {
+      unwrap(await (await memberClient()).rpc('cancel_request', { p_id: id }))
+    },
+    onError: (error) => {
+      if (hasCode(error, 'already_decided')) toasts.error(errorText(error, ''), { money: true })
+    },
+    onSettled: () => void refresh(),
+  })
 }

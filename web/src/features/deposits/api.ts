@@ -1,7 +1,7 @@
 import { queryOptions, useMutation } from '@tanstack/react-query'
 import { readConfig } from '@/lib/config'
 import { Refusal, unwrap } from '@/lib/errors'
-import { cancelRequest, memberKey, useRefreshMember, type Verification } from '@/lib/member'
+import { memberKey, useRefreshMember, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
 import type { Package } from '@/lib/platform'
 import { memberClient } from '@/lib/supabase'
@@ -70,11 +70,6 @@ async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
 export function useCreateDeposit() {
   const refresh = useRefreshMember()
   return useMutation({ mutationFn: createDeposit, onSuccess: () => void refresh() })
-}
-
-export function useCancelDeposit() {
-  const refresh = useRefreshMember()
-  return useMutation({ mutationFn: cancelRequest, onSettled: () => void refresh() })
 }
 
 interface Upload {

@@ -5,14 +5,15 @@ import { ReviewDialog } from '@/components/review-dialog'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
+import { useCancelRequest } from '@/lib/member'
 import { formatMoney } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
-import { useCancelDeposit, type PendingDeposit } from './api'
+import type { PendingDeposit } from './api'
 
 /** Requests nobody has decided yet, each with a way back. */
 export function PendingDeposits({ pending }: { pending: PendingDeposit[] }) {
   const [leaving, setLeaving] = useState<PendingDeposit | null>(null)
-  const cancel = useCancelDeposit()
+  const cancel = useCancelRequest()
   if (pending.length === 0) return null
   return (
     <section aria-labelledby="pending-deposits">

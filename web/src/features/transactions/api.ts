@@ -1,6 +1,6 @@
-import { infiniteQueryOptions, useMutation } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { unwrap } from '@/lib/errors'
-import { cancelRequest, memberKey, useRefreshMember, type HistoryItem } from '@/lib/member'
+import { memberKey, type HistoryItem } from '@/lib/member'
 import { memberClient } from '@/lib/supabase'
 
 /** What of the history is asked for; empty texts ask for everything. Days are UTC days, both included. */
@@ -59,9 +59,4 @@ export async function collectHistory(
     before = page.next
   } while (before !== null)
   return items
-}
-
-export function useCancelRequest() {
-  const refresh = useRefreshMember()
-  return useMutation({ mutationFn: cancelRequest, onSettled: () => void refresh() })
 }

@@ -8,11 +8,10 @@ import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
-import type { HistoryItem } from '@/lib/member'
+import { useCancelRequest, type HistoryItem } from '@/lib/member'
 import { formatMoney, formatPercent, type Decimal } from '@/lib/money'
 import { movementTitle, pairNames } from '@/lib/movement'
 import { toasts } from '@/lib/toast-queue'
-import { useCancelRequest } from './api'
 
 /** "30.00% of $500.00, pair 2: anna, ben": where a bonus comes from. */
 function provenance(item: HistoryItem): string | null {

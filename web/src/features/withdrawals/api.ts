@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from '@tanstack/react-query'
 import { unwrap } from '@/lib/errors'
-import { cancelRequest, memberKey, useRefreshMember, type Balance, type Verification } from '@/lib/member'
+import { memberKey, useRefreshMember, type Balance, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
 import { memberClient } from '@/lib/supabase'
 
@@ -54,9 +54,4 @@ async function createWithdrawal({ id, amount, address }: NewWithdrawal): Promise
 export function useCreateWithdrawal() {
   const refresh = useRefreshMember()
   return useMutation({ mutationFn: createWithdrawal, onSettled: () => void refresh() })
-}
-
-export function useCancelWithdrawal() {
-  const refresh = useRefreshMember()
-  return useMutation({ mutationFn: cancelRequest, onSettled: () => void refresh() })
 }

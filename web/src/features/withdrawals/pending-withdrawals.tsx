@@ -5,14 +5,15 @@ import { ReviewDialog } from '@/components/review-dialog'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
+import { useCancelRequest } from '@/lib/member'
 import { formatMoney } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
-import { useCancelWithdrawal, type PendingWithdrawal } from './api'
+import type { PendingWithdrawal } from './api'
 
 /** Requests nobody has decided yet; their amounts are reserved until then. */
 export function PendingWithdrawals({ pending }: { pending: PendingWithdrawal[] }) {
   const [leaving, setLeaving] = useState<PendingWithdrawal | null>(null)
-  const cancel = useCancelWithdrawal()
+  const cancel = useCancelRequest()
   if (pending.length === 0) return null
   return (
     <section aria-labelledby="pending-withdrawals">

@@ -1,0 +1,108 @@
+import { expect, test } from '@playwright/test'
+import {
+  administratorBrowser,
+  createMember,
+  openAs,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  type Account,
+} from '../people'
+import { administratorSession, need } from '../stack'
+
+// What a page shows may be old: another tab, or the back button. The server decides, and the page reads again.
+// threats: T133
+
+async function memberWithDeposit(prefix: string): Promise<[string, Account, string]> {
+  const person = await createMember(prefix)
+  const account = await signedIn(person)
+  await setWallet(account)
+  return [person.username, account, await requestDeposit(account, 100)]
+}
+
+/** What the database says of a deposit. */
+async function statusOf({ token }: Account, deposit: string): Promise<string | undefined> {
+  const [row] = await send<{ status: string }[]>(
+    token,
+    'GET',
+    `/rest/v1/deposits?select=status&id=eq.${deposit}`,
+  )
+  return row?.status
+}
+
+test('of two tabs that decide one deposit the first one counts, and the second one reads again', async ({
+  browser,
+}) => {
+  const [username, account, deposit] = await memberWithDeposit('tabs')
+  const administrator = await administratorBrowser(browser)
+  const [first, second] = [await administrator.newPage(), await administrator.newPage()]
+  for (const tab of [first, second]) {
+    await tab.goto(`/admin/deposits?q=${username}`)
+    await expect(tab.getByRole('button', { name: `Reject the deposit of ${username}` })).toBeVisible()
+  }
+  await second.getByRole('button', { name: `Reject the deposit of ${username}` }).click()
+  await first.getByRole('button', { name: `Approve the deposit of ${username}` }).click()
+  const approved = first.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
+  await first.getByRole('button', { name: 'Approve $100.00' }).click()
+  expect((await approved).status()).toBe(200)
+
+  const refused = second.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
+  await second.getByRole('button', { name: 'Reject $100.00' }).click()
+  expect((await refused).status()).toBe(409)
+  await expect(second.getByText(/Already approved by /)).toBeVisible()
+  await second.getByRole('button', { name: 'Close' }).last().click()
+  await expect(second.getByText('No deposits found')).toBeVisible()
+  expect(await statusOf(account, deposit)).toBe('approved')
+
+  await first.getByRole('link', { name: 'Dashboard' }).first().click()
+  await expect(first).toHaveURL(/\/admin\/dashboard/)
+  await first.goBack()
+  await expect(first.getByText('No deposits found')).toBeVisible()
+  await administrator.close()
+})
+
+test('the way back offers no decision that was made elsewhere meanwhile', async ({ browser }) => {
+  const [username, , deposit] = await memberWithDeposit('back')
+  const administrator = await administratorBrowser(browser)
+  const page = await administrator.newPage()
+  await page.goto(`/admin/deposits?q=${username}`)
+  const approve = page.getByRole('button', { name: `Approve the deposit of ${username}` })
+  await expect(approve).toBeVisible()
+  await page.goto('/admin/dashboard')
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
+  await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
+    depositId: deposit,
+    action: 'reject',
+    reason: 'Sent twice',
+  })
+  await page.goBack()
+  await expect(page.getByText('No deposits found')).toBeVisible()
+  await expect(approve).toBeHidden()
+  await administrator.close()
+})
+
+test('a member who cancels what was decided meanwhile is told so and sees what it is now', async ({
+  browser,
+}) => {
+  const person = await createMember('late')
+  const account = await signedIn(person)
+  await setWallet(account)
+  const deposit = await requestDeposit(account, 100)
+  const page = await openAs(browser, person)
+  await page.goto('/deposit')
+  await page.getByRole('button', { name: 'Cancel deposit of $100.00' }).click()
+  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
+  await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
+    depositId: deposit,
+    action: 'approve',
+  })
+  const refused = page.waitForResponse((answer) => answer.url().includes('/rpc/cancel_request'))
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel deposit' }).click()
+  expect((await refused).status()).toBe(409)
+  await expect(page.getByText(/^Already approved/).first()).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Waiting for review' })).toBeHidden()
+  expect(await statusOf(account, deposit)).toBe('approved')
+  await page.context().close()
+})

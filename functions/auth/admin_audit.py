@@ -19,7 +19,7 @@ _SCOPES = {
 
 async def list_entries(service: Service, request: Request) -> Response:
     """A page of entries; `query=author:x`, `action:x` or `type:x` looks for a part of that field."""
-    require_admin(service, request)
+    await require_admin(service, request)
     scope, _, wanted = request.query_params.get("query", "").partition(":")
     if scope and scope not in _SCOPES:
         raise invalid(f"Invalid query scope: {scope}")

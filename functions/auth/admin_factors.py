@@ -17,7 +17,7 @@ from functions.auth.users import User, factor_json, find_user
 
 async def list_factors(service: Service, request: Request) -> Response:
     """All factors of a user, without their secrets."""
-    require_admin(service, request)
+    await require_admin(service, request)
     async with service.pool.connection() as connection:
         user = await path_user(connection, request)
     return json_response([factor_json(factor) for factor in user["factors"] or []])
@@ -29,7 +29,7 @@ def _named(user: User, factor_id: object) -> dict[str, object]:
 
 async def update(service: Service, request: Request) -> Response:
     """Rename a factor."""
-    require_admin(service, request)
+    await require_admin(service, request)
     body = await read_fields(request, {"friendly_name": "text"})
     async with transaction(service.pool) as connection:
         user = await path_user(connection, request, lock=True)
@@ -47,7 +47,7 @@ async def update(service: Service, request: Request) -> Response:
 
 async def delete(service: Service, request: Request) -> Response:
     """Remove a factor; sessions that it stepped up fall back to aal1."""
-    require_admin(service, request)
+    await require_admin(service, request)
     async with transaction(service.pool) as connection:
         user = await path_user(connection, request, lock=True)
         factor = await own_factor(connection, request, user)

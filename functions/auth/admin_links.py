@@ -34,7 +34,7 @@ _TYPES = {"signup", "invite", "magiclink", "recovery", "email_change_current", "
 
 async def invite(service: Service, request: Request) -> Response:
     """Mail an invitation; who is invited again gets a new link."""
-    require_admin(service, request)
+    await require_admin(service, request)
     body = await read_fields(request, {"email": "text", "data": "object"})
     email = checked_email(body["email"])
     user = await _known_or_new(service, request, email, None, body["data"] or {})
@@ -48,7 +48,7 @@ async def invite(service: Service, request: Request) -> Response:
 
 async def generate_link(service: Service, request: Request) -> Response:
     """A link and its code, as a mail of that type would hold them, without the mail."""
-    require_admin(service, request)
+    await require_admin(service, request)
     body = await read_fields(request, _FIELDS)
     email, kind = checked_email(body["email"]), body["type"] or ""
     if kind not in _TYPES:

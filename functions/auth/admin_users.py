@@ -68,7 +68,7 @@ async def path_user(connection: Connection, request: Request, lock: bool = False
 
 async def list_users(service: Service, request: Request) -> Response:
     """A page of users, newest first unless sorted otherwise; `filter` looks in address and full name."""
-    require_admin(service, request)
+    await require_admin(service, request)
     direction = _direction(request.query_params.get("sort", ""))
     page, size = page_of(request)
     aud = audience_of(service, request)
@@ -114,14 +114,14 @@ def _direction(given: str) -> str:
 
 async def get(service: Service, request: Request) -> Response:
     """One user."""
-    require_admin(service, request)
+    await require_admin(service, request)
     async with service.pool.connection() as connection:
         return json_response(user_json(await path_user(connection, request)))
 
 
 async def create(service: Service, request: Request) -> Response:
     """Make a user without a mail and without the hook; a random password when none is given."""
-    require_admin(service, request)
+    await require_admin(service, request)
     body = await read_fields(request, _FIELDS)
     if not body["email"] and not body["phone"]:
         raise invalid("Cannot create a user without either an email or phone")
@@ -185,7 +185,7 @@ def _banned_until(duration: str | None) -> datetime | None:
 
 async def update(service: Service, request: Request) -> Response:
     """Change an account at once: no mail is sent. A new password ends every session of the user."""
-    require_admin(service, request)
+    await require_admin(service, request)
     async with service.pool.connection() as connection:
         await path_user(connection, request)
     body = await read_fields(request, _FIELDS)
@@ -240,7 +240,7 @@ async def _apply(
 
 async def delete(service: Service, request: Request) -> Response:
     """Delete an account; `should_soft_delete` keeps an emptied row and frees the address."""
-    require_admin(service, request)
+    await require_admin(service, request)
     should_soft_delete = await _wants_soft(request)
     async with transaction(service.pool) as connection:
         user = await path_user(connection, request, lock=True)

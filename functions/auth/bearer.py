@@ -85,7 +85,14 @@ def _session_id(claims: dict[str, Any]) -> uuid.UUID | None:
         raise AuthError(403, "bad_jwt", "invalid claim: session_id claim must be a UUID") from error
 
 
-def require_admin(service: Service, request: Request) -> None:
-    """Let only the service key pass: the role claim decides, metadata counts for nothing."""
-    if claims_of(service, request).get("role") not in service.settings.jwt_admin_roles:
-        raise AuthError(403, "not_admin", "User not allowed")
+async def require_admin(service: Service, request: Request) -> None:
+    """Let only the service key pass: the role claim decides, metadata counts for nothing.
+
+    Somebody else is first told when the own sign-in has ended, as GoTrue does.
+    """
+    claims = claims_of(service, request)
+    if claims.get("role") in service.settings.jwt_admin_roles:
+        return
+    if claims.get("sub"):
+        await authenticate(service, request)
+    raise AuthError(403, "not_admin", "User not allowed")

@@ -15,7 +15,7 @@ import pytest
 from tests.support.own_auth import OwnAuth, bearer, own_auth
 from tests.support.stack import Stack
 
-pytestmark = pytest.mark.embedded_only
+pytestmark = pytest.mark.embedded_only("has none of these limits")
 
 PASSWORD = "harbour-lantern-41"
 

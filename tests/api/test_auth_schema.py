@@ -1,4 +1,4 @@
-"""Schema auth: made by the service, safe to make twice, and its rows move elsewhere as they are."""
+"""Schema auth: made by the service, and safe to make twice."""
 
 import secrets
 import subprocess
@@ -11,13 +11,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.support.own_auth import OwnAuth
 from tests.support.stack import Stack
 
-pytestmark = pytest.mark.embedded_only
-
-PASSWORD = "harbour-lantern-41"
-MOVED = ["users", "identities", "sessions", "refresh_tokens", "mfa_amr_claims"]
+pytestmark = pytest.mark.embedded_only("makes its schema by migrations of its own")
 
 
 def _migrate(database_url: str) -> subprocess.CompletedProcess[str]:
@@ -71,46 +67,3 @@ def test_an_older_schema_is_refused_with_a_sentence(elsewhere: str) -> None:
     refused = _migrate(elsewhere)
     assert refused.returncode == 1
     assert "let the GoTrue that made it migrate first" in refused.stderr
-
-
-def test_rows_move_with_password_and_session(stack: Stack, elsewhere: str) -> None:
-    here = OwnAuth(stack)
-    there = OwnAuth(stack)
-    here.start()
-    user = here.new_user(PASSWORD, user_metadata={"username": "mover"})
-    session = here.sign_in(user["email"], PASSWORD).raise_for_status().json()
-    _migrate(elsewhere)
-    _move(stack.values["DATABASE_ADMIN_URL"], elsewhere, user["id"])
-    there.start(DATABASE_URL=elsewhere)
-    try:
-        assert there.sign_in(user["email"], PASSWORD).status_code == 200
-        body = {"refresh_token": session["refresh_token"]}
-        moved = there.http.post("/token?grant_type=refresh_token", json=body).raise_for_status().json()
-        assert moved["user"]["user_metadata"]["username"] == "mover"
-    finally:
-        here.delete_user(user["id"])
-        here.close()
-        there.close()
-
-
-def _move(source: str, target: str, user_id: str) -> None:
-    """Copy one user's rows, every column but the generated ones."""
-    columns = (
-        "select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute "
-        "where attgenerated = '' and attnum > 0 and not attisdropped and attrelid = 'auth.{}'::regclass"
-    )
-    with psycopg.connect(source) as old, psycopg.connect(target) as new:
-        for table in MOVED:
-            names = _one(old, columns.format(table))
-            owner = {
-                "users": "id = '{}'",
-                "mfa_amr_claims": "session_id in (select id from auth.sessions where user_id = '{}')",
-            }.get(table, "user_id::text = '{}'")
-            rows = f"select {names} from auth.{table} where {owner.format(user_id)}"
-            with (
-                old.cursor().copy(f"copy ({rows}) to stdout") as reading,
-                new.cursor().copy(f"copy auth.{table} ({names}) from stdin") as writing,
-            ):
-                for chunk in reading:
-                    writing.write(chunk)
-        new.execute("select setval('auth.refresh_tokens_id_seq', max(id)) from auth.refresh_tokens")

@@ -90,7 +90,7 @@ def test_a_client_that_lost_the_answer_gets_the_same_child_at_any_age(
 
 
 @pytest.mark.threat("T76")
-@pytest.mark.embedded_only
+@pytest.mark.embedded_only("keeps the session of a token that was used again")
 def test_a_stolen_token_used_late_ends_the_session(auth: Auth, member: Member, elapse: Any) -> None:
     first = auth.sign_in(member)
     second = auth.refresh(first["refresh_token"]).json()
@@ -150,7 +150,7 @@ class TestSecondFactor:
         )
 
     @pytest.mark.threat("T84")
-    @pytest.mark.embedded_only
+    @pytest.mark.embedded_only("lets a token from before the second factor go on")
     def test_the_refresh_token_from_before_is_worth_nothing(
         self, auth: Auth, verified: dict[str, Any]
     ) -> None:

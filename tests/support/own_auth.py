@@ -50,10 +50,16 @@ class _Smtp(socketserver.StreamRequestHandler):
 
 
 class OwnAuth:
-    """A process that a test may kill, and what only its owner knows: the signing key and the mails."""
+    """A process that a test may kill, and what only its owner knows: the signing key and the mails.
 
-    def __init__(self, stack: Stack) -> None:
-        self._stack = stack
+    It is the embedded service, or the real GoTrue that `binary` names.
+    """
+
+    def __init__(self, stack: Stack, binary: str = "", output: int | None = None) -> None:
+        self._stack, self._output = stack, output
+        self._command = [binary] if binary else [sys.executable, "-m", "functions.auth"]
+        # A real GoTrue looks for its tables where its role's search path leads; the owner here has none.
+        self._path = "?search_path=auth" if binary else ""
         self.key = RSAKey.generate_key(2048, {"kid": "own", "alg": "RS256"})
         shared = OctKey.import_key(secrets.token_hex(32), {"kid": "shared", "alg": "HS256"})
         self.service_key = jwt.encode({"alg": "HS256", "kid": "shared"}, {"role": "service_role"}, shared)
@@ -77,12 +83,20 @@ class OwnAuth:
 
     def start(self, **settings: str) -> None:
         """Start it with the product's limits, changed by settings."""
+        database = settings.pop("DATABASE_URL", self._stack.values["DATABASE_ADMIN_URL"])
         environment = {
             **os.environ,
             "PORT": str(self.port),
-            "DATABASE_URL": self._stack.values["DATABASE_ADMIN_URL"],
+            "DATABASE_URL": database + self._path,
             "DATABASE_POOL_SIZE": "4",
+            "GOTRUE_DB_DRIVER": "postgres",
+            "GOTRUE_API_HOST": "127.0.0.1",
             "API_EXTERNAL_URL": self.url,
+            "GOTRUE_JWT_SECRET": secrets.token_hex(32),
+            "GOTRUE_JWT_AUD": "authenticated",
+            "GOTRUE_JWT_DEFAULT_GROUP_NAME": "authenticated",
+            "GOTRUE_EXTERNAL_EMAIL_ENABLED": "true",
+            "GOTRUE_LOG_LEVEL": "warn",
             "GOTRUE_SITE_URL": "http://app.example.test:8080",
             "GOTRUE_JWT_KEYS": orjson.dumps(self._keys).decode(),
             "GOTRUE_SMTP_HOST": "127.0.0.1",
@@ -93,7 +107,9 @@ class OwnAuth:
             "LOG_LEVEL": "WARNING",
             **settings,
         }
-        self.process = subprocess.Popen([sys.executable, "-m", "functions.auth"], env=environment)
+        self.process = subprocess.Popen(
+            self._command, env=environment, stdout=self._output, stderr=self._output
+        )
         for _ in range(200):
             with contextlib.suppress(httpx.TransportError):
                 if self.http.get("/health").status_code == 200:

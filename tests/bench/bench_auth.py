@@ -1,0 +1,182 @@
+"""P11: the auth service under load, and beside a real GoTrue in the same run where AUTH_BIN names one.
+
+Both are started here with the same settings on the stack's database and asked in turns; every figure is the
+best of the rounds. Run by `make bench`; STACK_ENV names the stack.
+"""
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tests.bench.report import exit_code, record
+from tests.support.own_auth import OwnAuth
+from tests.support.stack import Stack
+
+CONNECTIONS = 8
+SIGN_INS = 4
+SECONDS = 4
+ROUNDS = 3
+PASSWORD = "harbour-lantern-41"
+# As the launcher sets them, but for the limits per address.
+SETTINGS = {
+    "DATABASE_POOL_SIZE": "10",
+    "GOTRUE_DB_MAX_POOL_SIZE": "10",
+    "GOTRUE_DB_MAX_IDLE_POOL_SIZE": "10",
+    "GOTRUE_RATE_LIMIT_HEADER": "",
+    "LOG_LEVEL": "INFO",
+    "GOTRUE_LOG_LEVEL": "info",
+}
+
+
+@dataclass
+class Figure:
+    """What one kind of request came to: answers a second, and the 95th percentile in milliseconds."""
+
+    rate: float
+    p95: float
+
+
+class Connection:
+    """One kept HTTP connection of one signed-in user."""
+
+    def __init__(self, service: OwnAuth, email: str, session: dict[str, Any]) -> None:
+        self._service, self._email, self._session = service, email, session
+
+    async def open(self) -> None:
+        """Connect."""
+        self._receive, self._send = await asyncio.open_connection("127.0.0.1", self._service.port)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._send.close()
+
+    async def user(self) -> None:
+        """GET /user."""
+        await self._ask("GET", "/user", f"Authorization: Bearer {self._session['access_token']}\r\n")
+
+    async def refresh(self) -> None:
+        """Swap the refresh token."""
+        body = {"refresh_token": self._session["refresh_token"]}
+        self._session = await self._ask("POST", "/token?grant_type=refresh_token", body=body)
+
+    async def sign_in(self) -> None:
+        """Sign in with the password."""
+        body = {"email": self._email, "password": PASSWORD}
+        await self._ask("POST", "/token?grant_type=password", body=body)
+
+    async def _ask(self, method: str, path: str, header: str = "", body: Any = None) -> Any:
+        content = orjson.dumps(body) if body else b""
+        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{header}Content-Length: {len(content)}\r\n\r\n"
+        self._send.write(head.encode() + content)
+        answered = (await self._receive.readuntil(b"\r\n\r\n")).lower()
+        if not answered.startswith(b"http/1.1 200"):
+            raise RuntimeError(answered.decode())
+        if b"content-length:" in answered:
+            length = int(answered.split(b"content-length:")[1].split(b"\r\n")[0])
+            return orjson.loads(await self._receive.readexactly(length))
+        return orjson.loads(await self._chunks())
+
+    async def _chunks(self) -> bytes:
+        parts = []
+        while size := int(await self._receive.readline(), 16):
+            parts.append(await self._receive.readexactly(size))
+            await self._receive.readline()
+        await self._receive.readline()
+        return b"".join(parts)
+
+
+Act = Callable[[Connection], Awaitable[None]]
+
+
+async def _repeat(connection: Connection, act: Act, until: float) -> list[float]:
+    times = []
+    while (started := time.perf_counter()) < until:
+        await act(connection)
+        times.append(time.perf_counter() - started)
+    return times
+
+
+async def _measure(connections: list[Connection], act: Act, beside: list[Connection] | None = None) -> Figure:
+    """Let every connection do the same again and again, while those beside sign in."""
+    everybody = [*connections, *(beside or [])]
+    await asyncio.gather(*[connection.open() for connection in everybody])
+    until = time.perf_counter() + SECONDS
+    signing_in = [_repeat(connection, Connection.sign_in, until) for connection in beside or []]
+    results = await asyncio.gather(*[_repeat(c, act, until) for c in connections], *signing_in)
+    for connection in everybody:
+        connection.close()
+    times = [seconds for result in results[: len(connections)] for seconds in result]
+    return Figure(len(times) / SECONDS, statistics.quantiles(times, n=20)[-1] * 1000)
+
+
+def _round(connections: list[Connection], beside: list[Connection]) -> dict[str, Figure]:
+    return {
+        "GET /user": asyncio.run(_measure(connections, Connection.user)),
+        "refresh": asyncio.run(_measure(connections, Connection.refresh)),
+        "password sign-in": asyncio.run(_measure(connections, Connection.sign_in)),
+        "GET /user beside sign-ins": asyncio.run(_measure(connections, Connection.user, beside)),
+        "refresh beside sign-ins": asyncio.run(_measure(connections, Connection.refresh, beside)),
+    }
+
+
+def _best(rounds: list[dict[str, Figure]]) -> dict[str, Figure]:
+    return {
+        what: Figure(max(one[what].rate for one in rounds), min(one[what].p95 for one in rounds))
+        for what in rounds[0]
+    }
+
+
+def _people(service: OwnAuth, count: int) -> list[Connection]:
+    made = [service.new_user(PASSWORD) for _ in range(count)]
+    return [
+        Connection(service, user["email"], service.sign_in(user["email"], PASSWORD).raise_for_status().json())
+        for user in made
+    ]
+
+
+def _report(own: dict[str, Figure], real: dict[str, Figure] | None) -> None:
+    for what, figure in own.items():
+        record("P11", what, figure.rate, "requests/s")
+        record("P11", f"{what}, 95th percentile", figure.p95, "ms")
+        if real is None:
+            continue
+        record("P11", f"{what}, a real GoTrue", real[what].rate, "requests/s")
+        record("P11", f"{what}, a real GoTrue, 95th percentile", real[what].p95, "ms")
+        ratio, least = figure.rate / real[what].rate, 0.95 if what == "password sign-in" else 1.0
+        record("P11", f"{what} against the real one", ratio, "x", f"at least {least:g}", ratio >= least)
+        slower = figure.p95 / real[what].p95
+        record("P11", f"{what} against the real one, 95th percentile", slower, "x", "at most 1", slower <= 1)
+
+
+def main() -> int:
+    """Measure in turns and report."""
+    stack = Stack.read()
+    services = [OwnAuth(stack, output=subprocess.DEVNULL)]
+    if binary := os.environ.get("AUTH_BIN") or stack.values.get("AUTH_BIN"):
+        services.append(OwnAuth(stack, binary, output=subprocess.DEVNULL))
+    try:
+        people = []
+        for service in services:
+            service.start(**SETTINGS)
+            people.append((_people(service, CONNECTIONS), _people(service, SIGN_INS)))
+        rounds: list[list[dict[str, Figure]]] = [[] for _ in services]
+        for _ in range(ROUNDS):
+            for number, (connections, beside) in enumerate(people):
+                rounds[number].append(_round(connections, beside))
+    finally:
+        for service in services:
+            service.close()
+    _report(_best(rounds[0]), _best(rounds[1]) if len(services) > 1 else None)
+    return exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Rows of schema auth move by a data-only dump, as functions/auth/README.md says: people go on as they were.
+
+With AUTH_BIN to a real GoTrue and back; without it to a second embedded service.
+"""
+
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pyotp
+import pytest
+from psycopg import sql
+
+from tests.support.own_auth import OwnAuth, bearer
+from tests.support.stack import Stack
+from tools import find_postgres
+
+PASSWORD = "harbour-lantern-41"
+LEFT_OUT = ("auth.schema_migrations", "auth.attempts")
+
+
+@contextmanager
+def empty_database(stack: Stack) -> Iterator[str]:
+    """The address of a database with nothing but an empty schema auth, dropped afterwards."""
+    admin_url, name = stack.values["DATABASE_ADMIN_URL"], f"auth_{secrets.token_hex(5)}"
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        try:
+            database = urlunsplit(urlsplit(admin_url)._replace(path=f"/{name}"))
+            with psycopg.connect(database) as connection:
+                connection.execute("create schema auth")
+            yield database
+        finally:
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def serving(stack: Stack, binary: str, database: str) -> Iterator[OwnAuth]:
+    """An auth service, embedded or real, that makes schema auth in a database of its own."""
+    service = OwnAuth(stack, binary)
+    try:
+        service.start(DATABASE_URL=database, GOTRUE_RATE_LIMIT_HEADER="")
+        yield service
+    finally:
+        service.close()
+
+
+def move(source: str, target: str) -> None:
+    """The documented command."""
+    postgres = find_postgres(())
+    assert postgres
+    left_out = [f"--exclude-table={table}" for table in LEFT_OUT]
+    dump = subprocess.run(
+        [postgres / "pg_dump", "--data-only", "--schema=auth", *left_out, source],
+        capture_output=True,
+        check=True,
+    )
+    load = [postgres / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "--single-transaction", target]
+    subprocess.run(load, input=dump.stdout, check=True, stdout=subprocess.DEVNULL)
+
+
+def step_up(service: OwnAuth, token: str, factor_id: str, code: str) -> dict[str, Any]:
+    """Give an authenticator's code; the session at aal2."""
+    headers = bearer(token)
+    challenge = service.http.post(f"/factors/{factor_id}/challenge", headers=headers, json={})
+    body = {"challenge_id": challenge.raise_for_status().json()["id"], "code": code}
+    answer = service.http.post(f"/factors/{factor_id}/verify", headers=headers, json=body)
+    return dict(answer.raise_for_status().json())
+
+
+def refreshed(service: OwnAuth, session: dict[str, Any]) -> dict[str, Any]:
+    """Swap a session's refresh token."""
+    body = {"refresh_token": session["refresh_token"]}
+    answer = service.http.post("/token?grant_type=refresh_token", json=body)
+    return dict(answer.raise_for_status().json())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Both ways with a real GoTrue, else from one embedded service to another."""
+    binary = Stack.read().values.get("AUTH_BIN", "")
+    ways = {"to the real one": ("", binary), "and back": (binary, "")} if binary else {"embedded": ("", "")}
+    metafunc.parametrize(("here", "there"), ways.values(), ids=ways)
+
+
+def test_everybody_goes_on_as_before(stack: Stack, here: str, there: str) -> None:
+    with empty_database(stack) as source, empty_database(stack) as target:
+        with serving(stack, here, source) as old:
+            user = old.new_user(PASSWORD, user_metadata={"username": "mover"})
+            first = old.sign_in(user["email"], PASSWORD).raise_for_status().json()
+            body = {"factor_type": "totp", "friendly_name": "phone"}
+            headers = bearer(first["access_token"])
+            factor = old.http.post("/factors", headers=headers, json=body).raise_for_status().json()
+            totp = pyotp.TOTP(factor["totp"]["secret"])
+            stepped_up = step_up(old, first["access_token"], factor["id"], totp.now())
+            link = old.http.post(
+                "/admin/generate_link",
+                headers=bearer(old.service_key),
+                json={"type": "recovery", "email": user["email"]},
+            ).json()
+
+        with serving(stack, there, target):
+            pass
+        move(source, target)
+
+        with serving(stack, there, target) as new:
+            moved = refreshed(new, refreshed(new, stepped_up))
+            assert moved["user"]["user_metadata"]["username"] == "mover"
+            seen = new.http.get("/user", headers=bearer(moved["access_token"])).raise_for_status().json()
+            assert [entry["status"] for entry in seen["factors"]] == ["verified"]
+            assert [entry["provider"] for entry in seen["identities"]] == ["email"]
+
+            again = new.sign_in(user["email"], PASSWORD).raise_for_status().json()
+            later = totp.at(int(time.time()) + 30)
+            assert step_up(new, again["access_token"], factor["id"], later)["refresh_token"]
+            assert new.sign_in(user["email"], f"{PASSWORD}!").status_code == 400
+
+            opened = new.http.post(
+                "/verify", json={"type": "recovery", "token_hash": link["hashed_token"]}
+            ).raise_for_status()
+            assert opened.json()["user"]["id"] == user["id"], "a mailed link outlives the move"

@@ -637,42 +637,54 @@ CREATE FUNCTION jobs.fold_networks() RETURNS integer
     AS $$
 declare
     v_rows integer;
+    v_depth integer;
 begin
     -- One fold at a time; readers see either the changes or the sums they went into.
     perform pg_catalog.pg_advisory_xact_lock(46);
-    with recursive taken as (
+    with taken as (
         delete from private.network_changes
         returning no, members, package_cents, referral, pairing, override
     ),
-    up as (
-        select
-            t.no,
-            o.referrer_no,
-            sum(t.members) as members,
-            sum(t.package_cents) as package_cents,
-            sum(t.referral) as referral,
-            sum(t.pairing) as pairing,
-            sum(t.override) as override
+    carried as (
+        insert into private.network_carries (no, depth, members, package_cents, referral, pairing, override)
+        select t.no, p.depth, sum(t.members), sum(t.package_cents), sum(t.referral), sum(t.pairing), sum(t.override)
         from taken as t
         inner join private.positions as o on t.no = o.no
-        group by t.no, o.referrer_no
-        union all
-        select o.no, o.referrer_no, u.members, u.package_cents, u.referral, u.pairing, u.override
-        from up as u
-        inner join private.positions as o on u.referrer_no = o.no
-    ),
-    folded as (
-        insert into private.networks as n (no, members, package_cents, referral, pairing, override)
-        select u.no, sum(u.members), sum(u.package_cents), sum(u.referral), sum(u.pairing), sum(u.override)
-        from up as u group by u.no order by u.no
+        inner join private.profiles as p on o.profile_id = p.id
+        group by t.no, p.depth
+    )
+    select count(*)::integer into v_rows from taken;
+    select max(c.depth) into v_depth from private.network_carries as c;
+    while v_depth > 0 loop
+        insert into private.network_carries as n (no, depth, members, package_cents, referral, pairing, override)
+        select
+            o.referrer_no, v_depth - 1, sum(c.members), sum(c.package_cents), sum(c.referral), sum(c.pairing), sum(c.override)
+        from private.network_carries as c
+        inner join private.positions as o on c.no = o.no
+        where c.depth = v_depth
+        group by o.referrer_no
         on conflict (no) do update set
             members = n.members + excluded.members,
             package_cents = n.package_cents + excluded.package_cents,
             referral = n.referral + excluded.referral,
             pairing = n.pairing + excluded.pairing,
-            override = n.override + excluded.override
+            override = n.override + excluded.override;
+        v_depth := v_depth - 1;
+    end loop;
+    with carried as (
+        delete from private.network_carries
+        returning no, members, package_cents, referral, pairing, override
     )
-    select count(*)::integer into v_rows from taken;
+    insert into private.networks as n (no, members, package_cents, referral, pairing, override)
+    select c.no, c.members, c.package_cents, c.referral, c.pairing, c.override
+    from carried as c
+    order by c.no
+    on conflict (no) do update set
+        members = n.members + excluded.members,
+        package_cents = n.package_cents + excluded.package_cents,
+        referral = n.referral + excluded.referral,
+        pairing = n.pairing + excluded.pairing,
+        override = n.override + excluded.override;
     return v_rows;
 end
 $$;
@@ -1161,8 +1173,13 @@ CREATE FUNCTION private.bonuses_changed() RETURNS trigger
 begin
     perform pg_catalog.nextval('private.postings');
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-    select n.user_id, n.amount - o.amount, 'bonus', 'completed', n.id, private.clock()
-    from after as n inner join before as o on n.id = o.id where n.amount <> o.amount;
+    select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, private.clock()
+    from (
+        select n.id, n.user_id, n.amount from after as n
+        union all
+        select o.id, o.user_id, -o.amount from before as o
+    ) as c
+    group by c.id, c.user_id having sum(c.amount) <> 0;
     update private.totals as t set
         referral_amount = t.referral_amount + s.referral,
         pairing_amount = t.pairing_amount + s.pairing,
@@ -1170,15 +1187,20 @@ begin
         reentry_amount = t.reentry_amount + s.reentry
     from (
         select
-            n.user_id,
-            coalesce(sum(n.amount - o.amount) filter (where n.bonus_type = 'referral'), 0) as referral,
-            coalesce(sum(n.amount - o.amount) filter (where n.bonus_type = 'pairing'), 0) as pairing,
-            coalesce(sum(n.amount - o.amount) filter (where n.bonus_type = 'override'), 0) as override,
-            sum(n.reentry_amount - o.reentry_amount) as reentry
-        from after as n inner join before as o on n.id = o.id group by n.user_id
+            c.user_id,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0) as referral,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0) as pairing,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0) as override,
+            sum(c.reentry) as reentry
+        from (
+            select n.user_id, n.bonus_type, n.amount, n.reentry_amount as reentry from after as n
+            union all
+            select o.user_id, o.bonus_type, -o.amount, -o.reentry_amount from before as o
+        ) as c
+        group by c.user_id
     ) as s
     where t.user_id = s.user_id;
-    perform private.count_up('bonuses', (select coalesce(sum(n.amount - o.amount), 0) from after as n inner join before as o on n.id = o.id));
+    perform private.count_up('bonuses', (select sum(n.amount) from after as n) - (select sum(o.amount) from before as o));
     return null;
 end
 $$;
@@ -2639,6 +2661,7 @@ COMMENT ON FUNCTION private.lock_member(p_user_id uuid) IS 'Locks and returns a 
 CREATE FUNCTION private.lock_members(p_user_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 begin
     perform 1 from private.profiles as p where p.user_id = any(p_user_ids) order by p.id for no key update;
@@ -3017,6 +3040,7 @@ COMMENT ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, 
 CREATE FUNCTION private.pair_source(p_left integer, p_right integer) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 begin
     return (select p.no from private.positions as p where p.no in (p_left, p_right) order by p.paid_order desc nulls last limit 1);
@@ -3410,6 +3434,7 @@ COMMENT ON FUNCTION private.receipt_name(p_receipt_url text) IS 'Name of the obj
 CREATE FUNCTION private.reconcile() RETURNS integer
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_hashjoin TO 'off'
     SET search_path TO ''
     AS $$
 declare
@@ -3421,14 +3446,20 @@ begin
     select q.last_value into v_postings from private.postings as q;
     v_wrong := array(
         select row(
-            coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+            null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
         )::private.due_bonus
         from private.wrong_bonuses as w
-        left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
-        left join public.bonuses as q
-            on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
     );
     if pg_catalog.cardinality(v_wrong) > 0 then
+        v_wrong := array(
+            select row(
+                coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+            )::private.due_bonus
+            from pg_catalog.unnest(v_wrong) as w
+            left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
+            left join public.bonuses as q
+                on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
+        );
         perform private.lock_members(array(
             select p.user_id from pg_catalog.unnest(v_wrong) as w
             inner join private.positions as s on w.subject_no = s.no
@@ -4614,6 +4645,7 @@ COMMENT ON FUNCTION private.withdrawal_requested() IS 'Journal row, reserved sum
 CREATE FUNCTION private.write_bonuses(p_due private.due_bonus[], p_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 begin
     if exists (select 1 from pg_catalog.unnest(p_due) as d where d.bonus_id is not null) then
@@ -4651,7 +4683,7 @@ begin
     union all
     select
         b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
-        private.pair_source(d.left_no, d.right_no), d.volume_cents::bigint, d.rate, d.cents
+        case when b.id is null then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
     from private.due_pairings as d
     left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
     where d.subject_no = v_member.referrer_no and d.pair_no = v_member.pair_no
@@ -4676,7 +4708,7 @@ begin
     return query
     select
         b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
-        private.pair_source(d.left_no, d.right_no), d.volume_cents::bigint, d.rate, d.cents
+        case when b.id is null then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
     from private.due_pairings as d
     left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
     where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
@@ -7164,6 +7196,18 @@ CREATE TABLE private.income_disclosures (
 
 COMMENT ON TABLE private.income_disclosures IS 'Every disclosure as it was published.';
 
+CREATE UNLOGGED TABLE private.network_carries (
+    no integer NOT NULL,
+    depth integer NOT NULL,
+    members integer NOT NULL,
+    package_cents bigint NOT NULL,
+    referral numeric NOT NULL,
+    pairing numeric NOT NULL,
+    override numeric NOT NULL
+);
+
+COMMENT ON TABLE private.network_carries IS 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
+
 CREATE TABLE private.network_changes (
     id bigint NOT NULL,
     no integer NOT NULL,
@@ -7398,6 +7442,9 @@ ALTER TABLE ONLY private.coverage_days
 ALTER TABLE ONLY private.income_disclosures
     ADD CONSTRAINT income_disclosures_pkey PRIMARY KEY (computed_at);
 
+ALTER TABLE ONLY private.network_carries
+    ADD CONSTRAINT network_carries_pkey PRIMARY KEY (no);
+
 ALTER TABLE ONLY private.network_changes
     ADD CONSTRAINT network_changes_pkey PRIMARY KEY (id);
 
@@ -7501,6 +7548,8 @@ CREATE INDEX corrections_user_idx ON private.corrections USING btree (user_id);
 CREATE UNIQUE INDEX corrections_waiting_key ON private.corrections USING btree (kind, target_id) WHERE (confirmed_by IS NULL);
 
 CREATE INDEX counter_deltas_name_idx ON private.counter_deltas USING btree (name);
+
+CREATE INDEX network_carries_depth_idx ON private.network_carries USING btree (depth);
 
 CREATE INDEX network_changes_no_idx ON private.network_changes USING btree (no);
 
@@ -7804,6 +7853,8 @@ ALTER TABLE private.counters ENABLE ROW LEVEL SECURITY;
 ALTER TABLE private.coverage_days ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.income_disclosures ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.network_carries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.network_changes ENABLE ROW LEVEL SECURITY;
 

@@ -21,9 +21,14 @@ from tests.support.stack import Stack
 Owner = psycopg.Connection[dict[str, Any]]
 TRY_AGAIN = "The server is busy. Try again in a moment."
 WAITED_IN_VAIN = "55P03"
-MONEY, AUDIT = "select pg_advisory_xact_lock(42)", "select pg_advisory_xact_lock(43)"
-ROW = "select 1 from private.profiles where user_id = %({})s for no key update"
-MEMBER, SPONSOR, GRAND = ROW.format("member"), ROW.format("sponsor"), ROW.format("earner")
+LOCKS = {
+    "money": "select pg_advisory_xact_lock(42)",
+    "audit": "select pg_advisory_xact_lock(43)",
+    **{
+        name: f"select 1 from private.profiles where user_id = %({name})s for no key update"
+        for name in ("member", "sponsor", "earner")
+    },
+}
 ADD_BELOW = (
     "select private.add_profile(gen_random_uuid(), 'x@locks.test', 'locks_test', 'x', %(member_profile)s)"
 )
@@ -35,36 +40,36 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a deposit is decided": (
         "finance",
         "select public.decide_deposit(%(deposit)s, 'approve')",
-        (MONEY, MEMBER, SPONSOR, GRAND, AUDIT),
+        ("money", "member", "sponsor", "earner", "audit"),
     ),
     "a withdrawal is decided": (
         "finance",
         "select public.decide_withdrawal(%(withdrawal)s, 'approve')",
-        (MONEY, GRAND, AUDIT),
+        ("money", "earner", "audit"),
     ),
     "a correction is confirmed": (
         "finance",
         "select public.confirm_correction(%(correction)s)",
-        (MONEY, MEMBER, SPONSOR, GRAND),
+        ("money", "member", "sponsor", "earner"),
     ),
-    "the books are reconciled": ("owner", "select private.reconcile()", (MONEY,)),
-    "demo mode is left": ("superior", "select public.leave_demo()", (MONEY,)),
+    "the books are reconciled": ("owner", "select private.reconcile()", ("money",)),
+    "demo mode is left": ("superior", "select public.leave_demo()", ("money",)),
     "a deposit is requested": (
         "member",
         "insert into public.deposits (amount, user_id) values (50, %(member)s)",
-        (MEMBER,),
+        ("member",),
     ),
     "a withdrawal is requested": (
         "earner",
         "insert into public.withdrawals (user_id, amount, wallet_address) values (%(earner)s, 100, 'x')",
-        (GRAND,),
+        ("earner",),
     ),
-    "a request is taken back": ("earner", "select public.cancel_request(%(withdrawal)s)", (GRAND,)),
-    "a name is changed": ("member", RENAME, (MEMBER,)),
-    "a member is suspended": ("finance", SUSPEND, (MEMBER,)),
-    "an account is closed": ("owner", "select private.close_profile(%(member)s)", (MEMBER,)),
-    "a bot is subscribed": ("owner", SUBSCRIBE, (MEMBER,)),
-    "a bot is unsubscribed": ("owner", "select edge.unsubscribe_bot(%(member)s, 'Ranger')", (MEMBER,)),
+    "a request is taken back": ("earner", "select public.cancel_request(%(withdrawal)s)", ("earner",)),
+    "a name is changed": ("member", RENAME, ("member",)),
+    "a member is suspended": ("finance", SUSPEND, ("member",)),
+    "an account is closed": ("owner", "select private.close_profile(%(member)s)", ("member",)),
+    "a bot is subscribed": ("owner", SUBSCRIBE, ("member",)),
+    "a bot is unsubscribed": ("owner", "select edge.unsubscribe_bot(%(member)s, 'Ranger')", ("member",)),
 }
 
 
@@ -138,13 +143,15 @@ def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
             connection.rollback()
 
 
+PAIRS = [(what, lock) for what, (_, _, locks) in WAITS.items() for lock in locks]
+
+
 @pytest.mark.parametrize(
-    ("what", "lock"),
-    [(what, number) for what, (_, _, locks) in WAITS.items() for number in range(len(locks))],
+    ("what", "lock"), PAIRS, ids=[f"{what.replace(' ', '-')}-{lock}" for what, lock in PAIRS]
 )
-def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: int) -> None:
-    actor, statement, locks = WAITS[what]
-    with held(scene, locks[lock]), impatient(scene, actor) as connection:
+def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> None:
+    actor, statement, _ = WAITS[what]
+    with held(scene, LOCKS[lock]), impatient(scene, actor) as connection:
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(statement, scene.values)
         assert refused.value.sqlstate == "PGRST"
@@ -155,25 +162,25 @@ def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: int) -> 
 @pytest.mark.parametrize(
     ("actor", "lock", "statement"),
     [
-        pytest.param("owner", MEMBER, ADD_BELOW, id="a member joins while the sponsor is decided about"),
+        pytest.param("owner", LOCKS["member"], ADD_BELOW, id="a-member-joins"),
         pytest.param(
             "owner",
             "select pg_advisory_xact_lock(46)",
             "select jobs.fold_networks()",
-            id="networks are folded",
+            id="networks-are-folded",
         ),
         pytest.param(
             "owner",
             "select pg_advisory_xact_lock(45, hashtext(%(member)s))",
             "insert into storage.objects (bucket_id, name, owner_id)"
             " values ('receipts', %(member)s || '/1999999999.png', %(member)s)",
-            id="receipts are stored",
+            id="a-receipt-is-stored",
         ),
         pytest.param(
             "superior",
             "select 1 from private.admin_users where id <> %(admin)s for no key update",
             "select public.update_administrator(%(admin)s, 'Other Name', null, null)",
-            id="administrators are changed",
+            id="an-administrator-is-changed",
         ),
     ],
 )
@@ -185,7 +192,7 @@ def test_what_waits_in_vain(scene: Scene, actor: str, lock: str, statement: str)
 
 
 def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> None:
-    with held(scene, GRAND), impatient(scene) as connection:
+    with held(scene, LOCKS["earner"]), impatient(scene) as connection:
         connection.execute("set local session_replication_role = replica")
         connection.execute(
             "update public.bonuses set amount = amount * 2, volume = volume * 2"

@@ -125,3 +125,20 @@ def test_the_timetable_is_kept(owner: Owner) -> None:
         ).fetchall()
 
     assert until(checked_lately, 90)
+
+
+def test_new_mail_and_a_retry_wake_whoever_listens(
+    stack: Stack, owner: Owner, superior: Administrator
+) -> None:
+    with psycopg.connect(stack.database_url, autocommit=True) as listener:
+        listener.execute("listen outbox")
+        # Sent and given up already, so that the stack's own worker leaves them alone.
+        row = owner.execute(
+            "insert into private.outbox (template, recipient, failed_at, sent_at)"
+            " values ('wake_test', 'wake@example.com', now(), now()) returning id"
+        ).fetchone()
+        assert row
+        assert len(list(listener.notifies(timeout=5, stop_after=1))) == 1
+        superior.rpc("retry_mail", {"p_id": row["id"]}).raise_for_status()
+        assert len(list(listener.notifies(timeout=5, stop_after=1))) == 1
+        owner.execute("delete from private.outbox where id = %s", [row["id"]])

@@ -133,5 +133,10 @@ select act_as_owner();
 grant usage on schema private to authenticated;
 select act_as('ask');
 select results_eq($$ select user_id from private.totals $$, $$ select auth.uid() $$, 'even with the schema open a member sees the own sums alone');
+
+-- Nothing of the tree is taken out
+select act_as_owner();
+select refuses($$ delete from private.positions $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'a place is never taken out');
+select refuses($$ truncate private.positions cascade $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'nor all of them');
 select * from finish();
 rollback;

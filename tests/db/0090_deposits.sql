@@ -108,5 +108,18 @@ select refuses(
         'http://localhost/storage/v1/object/public/receipts/' || user_id('ask') || '/1999999999.png', 'pending'),
     400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'a receipt lies in the own folder'
 );
+
+-- Behind the trigger stands a policy
+select act_as_owner();
+alter table public.deposits disable trigger _100_guard;
+select act_as('loke');
+select throws_ok(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('ask'), 'policy', 'x', 'pending'),
+    '42501', 'new row violates row-level security policy for table "deposits"', 'the policy alone refuses a deposit of another'
+);
+select throws_ok(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('loke'), 'policy', 'x', 'approved'),
+    '42501', 'new row violates row-level security policy for table "deposits"', 'and one that is approved already'
+);
 select * from finish();
 rollback;

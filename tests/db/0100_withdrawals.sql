@@ -67,5 +67,11 @@ select refuses(withdrawal_sql('freya', '100'), 403, 'account_disabled', 'Your ac
 select act_as_owner();
 select refuses($$ update public.withdrawals set wallet_address = 'x' $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'the address is frozen');
 select refuses($$ delete from public.withdrawals $$, 403, 'append_only', 'Rows of withdrawals are kept as they are.', 'nothing is deleted');
+
+-- Behind the trigger stands a policy
+alter table public.withdrawals disable trigger _100_guard;
+select act_as('loke');
+select throws_ok(withdrawal_sql('ask', '100'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'the policy alone refuses a withdrawal of another');
+select throws_ok(replace(withdrawal_sql('loke', '100'), '''pending'')', '''approved'')'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'and one that is approved already');
 select * from finish();
 rollback;

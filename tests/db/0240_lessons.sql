@@ -20,5 +20,14 @@ select act_as('freya');
 select is((select count(*) from lesson_progress), 200::bigint, 'what others delete stays');
 delete from lesson_progress where lesson_id = 'stop-loss';
 select is((select count(*) from lesson_progress), 199::bigint, 'a mark is taken back');
+
+-- Behind the trigger stands a policy
+select act_as_owner();
+alter table public.lesson_progress disable trigger _100_guard;
+select act_as('freya');
+select throws_ok(
+    format('insert into lesson_progress (user_id, lesson_id) values (%L, %L)', user_id('ask'), 'x'),
+    '42501', 'new row violates row-level security policy for table "lesson_progress"', 'the policy alone refuses a mark of another'
+);
 select * from finish();
 rollback;

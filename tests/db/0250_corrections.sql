@@ -114,5 +114,8 @@ grant select on paid to public;
 select act_as('orm');
 select refuses(format('select confirm_correction(%L)', id), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'what was paid since the proposal') from paid;
 select refuses(format('select propose_correction(%L, %L, 0, %L)', 'set_package', gen_random_uuid(), 'x'), 409, 'not_correctable', 'There is no such member.', 'nobody has no package');
+
+select act_as_owner();
+select refuses($$ delete from private.corrections $$, 403, 'append_only', 'Rows of corrections are kept as they are.', 'a correction is never taken out');
 select * from finish();
 rollback;

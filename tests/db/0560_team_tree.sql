@@ -1,7 +1,7 @@
 -- The tree below a member; nobody above, nobody beside.
 begin;
 \ir ../support/actors.sql
-select plan(14);
+select * from no_plan();
 
 select join_as('root');
 select join_as('mara', 'root');
@@ -64,5 +64,10 @@ select refuses(
 select act_as('anonymous');
 select throws_ok($$ select public.get_team_tree() $$, '42501', null, 'a visitor is refused');
 
+-- An administrator who was switched off opens no tree
+select act_as_owner();
+update private.admin_users set is_active = false where id = user_id('sam');
+select act_as('sam');
+select refuses('select public.get_team_tree(null)', 401, 'session_ended', 'Your session has ended. Sign in again.', 'not even the company''s');
 select * from finish();
 rollback;

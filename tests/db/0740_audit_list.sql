@@ -1,6 +1,6 @@
 begin;
 \ir ../support/actors.sql
-select plan(10);
+select * from no_plan();
 select family();
 create temporary table paid as select pays('freya', 100) as id;
 grant select on paid to public;
@@ -27,5 +27,7 @@ select lives_ok($$ select note_export('audit', '{}') $$, 'only that');
 select act_as('elin');
 select lives_ok($$ select note_export('deposits', '{"status": "pending"}') $$, 'finance exports');
 
+select act_as_owner();
+select audited('list.exported', 'what left as a file');
 select * from finish();
 rollback;

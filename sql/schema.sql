@@ -557,7 +557,8 @@ CREATE TABLE private.outbox (
     last_error text,
     CONSTRAINT outbox_recipient_check CHECK ((recipient ~ '\A[^\s@]+@[^\s@]+\Z'::text)),
     CONSTRAINT outbox_template_check CHECK ((template ~ '\A[a-z][a-z0-9_]{1,62}\Z'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.outbox IS 'Mail to send. data holds what the template prints (username, title, body, amount as text, link).';
 
@@ -1110,7 +1111,8 @@ CREATE TABLE private.profiles (
     CONSTRAINT profiles_trc20_wallet_address_check CHECK (((trc20_wallet_address = btrim(trc20_wallet_address)) AND ((length(trc20_wallet_address) >= 1) AND (length(trc20_wallet_address) <= 128)))),
     CONSTRAINT profiles_username_check CHECK ((username ~ '\A[A-Za-z0-9_]{3,30}\Z'::text)),
     CONSTRAINT roots_have_no_depth CHECK (((referrer_id IS NULL) = (depth = 0)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 COMMENT ON TABLE private.profiles IS 'Members. depth and jump answer "is this member below that one" in a few steps (jump pointers).';
 
@@ -1130,7 +1132,8 @@ CREATE TABLE private.totals (
     bonus_amount public.usd GENERATED ALWAYS AS ((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric)) STORED,
     available_balance public.usd GENERATED ALWAYS AS (GREATEST((0)::numeric, ((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric) - (withdrawn_amount)::numeric))) STORED,
     requestable_amount public.usd GENERATED ALWAYS AS (GREATEST((0)::numeric, (((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric) - (withdrawn_amount)::numeric) - (reserved_amount)::numeric))) STORED
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.totals IS 'Sums of a member''s own bonuses, approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
 
@@ -1604,7 +1607,8 @@ CREATE TABLE private.positions (
     CONSTRAINT positions_children_check CHECK ((children >= 0)),
     CONSTRAINT positions_package_cents_check CHECK ((package_cents >= 0)),
     CONSTRAINT roots_have_no_child_no CHECK (((referrer_no IS NULL) = (child_no IS NULL)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_scale_factor='0.01', autovacuum_analyze_scale_factor='0.02');
 
 COMMENT ON TABLE private.positions IS 'The referral tree in integers. child_no is gap-free under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
 
@@ -1985,7 +1989,8 @@ CREATE TABLE public.deposits (
     CONSTRAINT deposits_reference_number_check CHECK (((length(reference_number) >= 1) AND (length(reference_number) <= 200))),
     CONSTRAINT only_approved_is_voided CHECK (((voided_at IS NULL) OR (status = 'approved'::public.request_status))),
     CONSTRAINT pending_is_undecided CHECK (((status = 'pending'::public.request_status) = (decided_at IS NULL)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 COMMENT ON TABLE public.deposits IS 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
 
@@ -6715,7 +6720,8 @@ CREATE TABLE public.bonuses (
     CONSTRAINT bonuses_volume_check CHECK (((volume)::numeric >= (0)::numeric)),
     CONSTRAINT nobody_earns_from_themselves CHECK ((user_id <> source_user_id)),
     CONSTRAINT pairs_have_a_number CHECK (((bonus_type = 'referral'::public.bonus_type) = (pair_number IS NULL)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_scale_factor='0.01', autovacuum_analyze_scale_factor='0.02');
 
 COMMENT ON TABLE public.bonuses IS 'Current amount of every bonus. Source: the child of a referral, the child that completed the pair of a pairing, the pair''s owner of an override.';
 
@@ -6789,7 +6795,8 @@ CREATE TABLE public.transactions (
     reference_id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT transactions_amount_check CHECK (((((amount)::numeric >= ('-10000000'::integer)::numeric) AND ((amount)::numeric <= (10000000)::numeric)) AND ((amount)::numeric <> (0)::numeric)))
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 COMMENT ON TABLE public.transactions IS 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: their sum per reference is the bonus.';
 
@@ -7160,7 +7167,8 @@ CREATE TABLE private.counter_deltas (
     id bigint NOT NULL,
     name text NOT NULL,
     delta numeric NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.counter_deltas IS 'Changes since the last fold.';
 
@@ -7204,7 +7212,8 @@ CREATE UNLOGGED TABLE private.network_carries (
     referral numeric NOT NULL,
     pairing numeric NOT NULL,
     override numeric NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.network_carries IS 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
 
@@ -7216,7 +7225,8 @@ CREATE TABLE private.network_changes (
     referral numeric DEFAULT 0 NOT NULL,
     pairing numeric DEFAULT 0 NOT NULL,
     override numeric DEFAULT 0 NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.network_changes IS 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
 
@@ -7573,7 +7583,7 @@ CREATE INDEX profiles_package_value_idx ON private.profiles USING btree (package
 
 CREATE INDEX profiles_referrer_idx ON private.profiles USING btree (referrer_id, created_at, id);
 
-CREATE INDEX profiles_search_idx ON private.profiles USING gin (private.searchable(username, display_name, email) extensions.gin_trgm_ops);
+CREATE INDEX profiles_search_idx ON private.profiles USING gin (private.searchable(username, display_name, email) extensions.gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
 CREATE INDEX profiles_unverified_idx ON private.profiles USING btree (created_at, id) WHERE (NOT account_verified);
 
@@ -7629,7 +7639,7 @@ CREATE UNIQUE INDEX deposits_reference_approved_key ON public.deposits USING btr
 
 CREATE INDEX deposits_reference_idx ON public.deposits USING btree (reference_key);
 
-CREATE INDEX deposits_reference_search_idx ON public.deposits USING gin (lower(reference_number) extensions.gin_trgm_ops);
+CREATE INDEX deposits_reference_search_idx ON public.deposits USING gin (lower(reference_number) extensions.gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
 CREATE INDEX deposits_status_idx ON public.deposits USING btree (status, created_at DESC, id DESC);
 
@@ -7665,7 +7675,7 @@ CREATE INDEX withdrawals_status_idx ON public.withdrawals USING btree (status, c
 
 CREATE INDEX withdrawals_user_idx ON public.withdrawals USING btree (user_id, created_at DESC, id DESC);
 
-CREATE INDEX withdrawals_wallet_search_idx ON public.withdrawals USING gin (lower(wallet_address) extensions.gin_trgm_ops);
+CREATE INDEX withdrawals_wallet_search_idx ON public.withdrawals USING gin (lower(wallet_address) extensions.gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
 CREATE TRIGGER _100_frozen BEFORE UPDATE ON private.profiles FOR EACH ROW EXECUTE FUNCTION private.profiles_frozen();
 

@@ -808,6 +808,19 @@ $$;
 
 COMMENT ON FUNCTION jobs.snapshot_coverage() IS 'Keeps today''s coverage once; false when it is there already.';
 
+CREATE FUNCTION jobs.unused_receipts(p_max integer) RETURNS TABLE(name text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    select o.name from storage.objects as o
+    where o.bucket_id = 'receipts' and o.created_at < pg_catalog.clock_timestamp() - interval '24 hours'
+        and not exists (select 1 from public.deposits as d where d.receipt_name = o.name)
+    order by o.created_at
+    limit p_max
+$$;
+
+COMMENT ON FUNCTION jobs.unused_receipts(p_max integer) IS 'Receipts that were uploaded more than a day ago and no deposit names, oldest first.';
+
 CREATE FUNCTION private.account_card(p_admin private.admin_users) RETURNS jsonb
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -1432,7 +1445,7 @@ $$;
 COMMENT ON FUNCTION private.check_payable(p_withdrawal public.withdrawals, p_member private.profiles) IS 'Under the member''s lock: not blocked, no hold, and the balance still covers it. Errors: account_blocked, on_hold, insufficient_available_balance.';
 
 CREATE FUNCTION private.check_receipt(p_user_id uuid, p_name text, p_first boolean) RETURNS text
-    LANGUAGE plpgsql STABLE
+    LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
@@ -1441,6 +1454,7 @@ begin
     if p_name is null or pg_catalog.split_part(p_name, '/', 1) <> p_user_id::text then
         perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
     end if;
+    perform private.receipt_lock(p_name);
     select o.owner_id, o.metadata into v_object from storage.objects as o where o.bucket_id = 'receipts' and o.name = p_name;
     if not found or v_object.owner_id is distinct from p_user_id::text then
         perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
@@ -3424,6 +3438,34 @@ end
 $$;
 
 COMMENT ON FUNCTION private.receipt_guard() IS 'Name, owner and amount of receipts; a stored one stays as it is.';
+
+CREATE FUNCTION private.receipt_is_kept() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.receipt_lock(old.name);
+    if exists (select 1 from public.deposits as d where d.receipt_name = old.name) then
+        perform private.refuse_storage('A receipt of a deposit is kept.');
+    end if;
+    return old;
+end
+$$;
+
+COMMENT ON FUNCTION private.receipt_is_kept() IS 'Nobody removes a receipt that a deposit names.';
+
+CREATE FUNCTION private.receipt_lock(p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(47, pg_catalog.hashtext(p_name));
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+
+COMMENT ON FUNCTION private.receipt_lock(p_name text) IS 'One of naming a receipt and removing it at a time; the last lock of a request for a deposit. Errors: try_again.';
 
 CREATE FUNCTION private.receipt_name(p_receipt_url text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -8065,6 +8107,9 @@ GRANT ALL ON FUNCTION jobs.remove_unconfirmed() TO worker;
 REVOKE ALL ON FUNCTION jobs.snapshot_coverage() FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.snapshot_coverage() TO worker;
 
+REVOKE ALL ON FUNCTION jobs.unused_receipts(p_max integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION jobs.unused_receipts(p_max integer) TO worker;
+
 REVOKE ALL ON FUNCTION private.account_card(p_admin private.admin_users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.actor_name(p_actor text) FROM PUBLIC;
@@ -8345,6 +8390,10 @@ REVOKE ALL ON FUNCTION private.readiness() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.reading_member() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.receipt_guard() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.receipt_is_kept() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.receipt_lock(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.receipt_name(p_receipt_url text) FROM PUBLIC;
 

@@ -12,6 +12,7 @@ from typing import Any
 from procrastinate import Blueprint, JobContext, RetryStrategy
 
 from functions.worker.post import Post
+from functions.worker.receipts import UnusedReceipts
 
 AGAIN = RetryStrategy(max_attempts=4, exponential_wait=6)
 STALLED_AFTER_SECONDS = 60
@@ -74,6 +75,16 @@ async def check_deposit_address(context: JobContext, timestamp: int) -> None:
 async def deliver_mail(context: JobContext, timestamp: int = 0) -> None:
     """Send what is due. New rows are announced by the database; this minute's run finds the retries."""
     await post_of(context).deliver()
+
+
+@timetable.periodic(cron="41 * * * *")
+@timetable.task(
+    name="remove_unused_receipts", queueing_lock="remove_unused_receipts", retry=AGAIN, pass_context=True
+)
+async def remove_unused_receipts(context: JobContext, timestamp: int) -> None:
+    """Take uploads away that no deposit named within a day."""
+    receipts: UnusedReceipts = context.additional_context["receipts"]
+    report("remove_unused_receipts", await receipts.remove())
 
 
 @timetable.periodic(cron="*/2 * * * *")

@@ -12,6 +12,7 @@ class WorkerSettings(ServiceSettings):
         smtp_user, smtp_pass: empty when the server asks for none.
         mail_from: `Name <address>`; the name signs the letters.
         site_url: the web app's origin, before every link.
+        storage_internal_url, supabase_service_role_key: where receipts are removed, and with which key.
         deposit_address: what members must be shown, written down here too; empty when it is not.
     """
 
@@ -22,4 +23,6 @@ class WorkerSettings(ServiceSettings):
     smtp_pass: str = ""
     mail_from: str
     site_url: str
+    storage_internal_url: str
+    supabase_service_role_key: str
     deposit_address: str = ""

@@ -14,6 +14,7 @@ from functions.core.metrics import published, waiting
 from functions.worker.health import serve_health
 from functions.worker.jobs import deliver_mail, timetable
 from functions.worker.post import Post
+from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 
 # procrastinate's tables lie in a schema of their own, which migration 0700 opens to this role.
@@ -57,7 +58,7 @@ async def work(settings: WorkerSettings) -> None:
             fetch_job_polling_interval=30,
             abort_job_polling_interval=60,
             shutdown_graceful_timeout=15,
-            additional_context={"post": Post(pool, settings)},
+            additional_context={"post": Post(pool, settings), "receipts": UnusedReceipts(pool, settings)},
         )
         for task in beside:
             task.cancel()

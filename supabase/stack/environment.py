@@ -196,6 +196,8 @@ def worker(settings: Settings, keys: Keys) -> dict[str, str]:
         **mail(settings),
         "PORT": str(settings.ports["worker"]),
         "SITE_URL": settings.origin,
+        "STORAGE_INTERNAL_URL": f"http://{settings.address('storage')}",
+        "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
         "DEPOSIT_ADDRESS": settings.options.get("DEPOSIT_ADDRESS", ""),
     }
 

@@ -59,6 +59,11 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "insert into public.deposits (amount, user_id) values (50, %(member)s)",
         ("member",),
     ),
+    "a receipt is named": (
+        "owner",
+        "select private.check_receipt(%(member)s::uuid, %(member)s::text || '/1999999999.png', true)",
+        ("select pg_advisory_xact_lock(47, hashtext(%(member)s::text || '/1999999999.png'))",),
+    ),
     "a withdrawal is requested": (
         "earner",
         "insert into public.withdrawals (user_id, amount, wallet_address) values (%(earner)s, 100, 'x')",

@@ -4,15 +4,20 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
+import pytest
 
+from functions.core.database import make_pool
+from functions.worker.receipts import UnusedReceipts
+from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
-from tests.support.people import Administrator, Member, People
-from tests.support.stack import Stack
+from tests.support.people import Administrator, Caller, Member, People
+from tests.support.stack import DEFAULT_ENV, Stack
 
 Owner = psycopg.Connection[dict[str, Any]]
 
@@ -142,3 +147,91 @@ def test_new_mail_and_a_retry_wake_whoever_listens(
         superior.rpc("retry_mail", {"p_id": row["id"]}).raise_for_status()
         assert len(list(listener.notifies(timeout=5, stop_after=1))) == 1
         owner.execute("delete from private.outbox where id = %s", [row["id"]])
+
+
+async def remove_unused(stack: Stack) -> int:
+    settings = WorkerSettings(
+        database_url=stack.values["DATABASE_ADMIN_URL"],
+        smtp_host="127.0.0.1",
+        mail_from="Test <test@example.com>",
+        site_url=stack.url,
+        storage_internal_url=f"{stack.url}/storage/v1",
+        supabase_service_role_key=stack.service_key,
+    )
+    async with make_pool(settings.database_url, 2, "test") as pool:
+        return await UnusedReceipts(pool, settings).remove()
+
+
+def versions_of_bytes() -> set[str]:
+    """The versions whose bytes lie in the stack's folder."""
+    folder = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "objects"
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+def aged(owner: Owner, name: str, age: str) -> str:
+    """Let a receipt have been uploaded longer ago; answers its version, under which its bytes lie."""
+    row = owner.execute(
+        "update storage.objects set created_at = now() - %s::interval where name = %s returning version",
+        [age, name],
+    ).fetchone()
+    assert row
+    return str(row["version"])
+
+
+@pytest.mark.threat("T97", "T101")
+async def test_receipts_that_no_deposit_used_go_after_a_day_with_their_bytes(
+    stack: Stack, member: Member, owner: Owner
+) -> None:
+    def name() -> str:
+        return member.receipt().partition("/receipts/")[2]
+
+    used = member.deposit(50)["receipt_url"].partition("/receipts/")[2]
+    unused, fresh = name(), name()
+    versions = {aged(owner, used, "40 days"), aged(owner, fresh, "23 hours")}
+    gone = aged(owner, unused, "25 hours")
+    assert await remove_unused(stack) >= 1
+    rows = owner.execute("select name from storage.objects where name like %s", [f"{member.user_id}/%"])
+    assert {row["name"] for row in rows} == {used, fresh}
+    kept = versions_of_bytes()
+    assert versions <= kept
+    assert gone not in kept
+
+
+def test_a_receipt_of_a_deposit_cannot_be_removed_by_anybody(
+    stack: Stack, member: Member, owner: Owner
+) -> None:
+    name = member.deposit(50)["receipt_url"].partition("/receipts/")[2]
+    service = Caller(stack, stack.service_key)
+    for verb, path, body in (
+        ("DELETE", "/object/receipts", {"prefixes": [name]}),
+        ("DELETE", f"/object/receipts/{name}", None),
+    ):
+        answer = service.http.request(verb, f"/storage/v1{path}", json=body)
+        assert (answer.status_code, answer.json()["statusCode"]) == (400, "403"), answer.text
+    assert service.http.get(f"/storage/v1/object/receipts/{name}").status_code == 200
+
+
+def test_a_receipt_is_named_or_removed_and_never_both(stack: Stack, member: Member, owner: Owner) -> None:
+    """Ten rounds: a deposit names the receipt that is being removed."""
+    service = Caller(stack, stack.service_key)
+    for _ in range(10):
+        row = member.deposit_row(50)
+        name = row["receipt_url"].partition("/receipts/")[2]
+        with ThreadPoolExecutor(2) as both:
+            named = both.submit(member.insert, "deposits", row)
+            removed = both.submit(
+                service.http.request, "DELETE", "/storage/v1/object/receipts", json={"prefixes": [name]}
+            )
+        there = owner.execute("select 1 from storage.objects where name = %s", [name]).fetchone()
+        assert (
+            (named.result().status_code == 201)
+            == (there is not None)
+            == (removed.result().status_code != 200)
+        )
+        owner.execute("delete from private.rate_limits")
+        for deposit in member.rows("deposits", "status=eq.pending").json():
+            member.rpc("cancel_request", {"p_id": deposit["id"]}).raise_for_status()
+        owner.execute(
+            "update storage.objects set created_at = now() - interval '2 hours' where name like %s",
+            [f"{member.user_id}/%"],
+        )

@@ -138,5 +138,14 @@ select results_eq($$ select user_id from private.totals $$, $$ select auth.uid()
 select act_as_owner();
 select refuses($$ delete from private.positions $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'a place is never taken out');
 select refuses($$ truncate private.positions cascade $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'nor all of them');
+
+select ok((select hold_until > now() + interval '23 hours 59 minutes' from private.profiles where user_id = user_id('embla')), 'a hold lasts a day');
+
+-- What administrators note is for administrators
+update private.profiles set admin_notes = 'Asked twice' where user_id = user_id('ask');
+select act_as('ask');
+select is((select admin_notes from profiles where user_id = auth.uid()), null, 'not even the member reads the notes');
+select act_as('sam');
+select is((select admin_notes from profiles where user_id = user_id('ask')), 'Asked twice', 'an administrator does');
 select * from finish();
 rollback;

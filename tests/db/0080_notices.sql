@@ -27,5 +27,10 @@ select lives_ok(format('select jobs.mail_failed(%s, %L)', id, 'no server'), 'the
 select isnt((select failed_at from private.outbox where template = 'greeting' and recipient like 'ask@%'), null, 'is the last');
 set local role worker;
 select throws_ok($$ select * from private.outbox $$, '42501', null, 'the worker reads no table');
+
+reset role;
+insert into private.outbox (template, recipient, sent_at) values ('sent_once', 'ask@people.test', now());
+insert into private.outbox (template, recipient, failed_at) values ('given_up', 'ask@people.test', now());
+select is_empty($$ select 1 from jobs.claim_mail(1000) where template in ('sent_once', 'given_up') $$, 'what was sent or given up is not claimed');
 select * from finish();
 rollback;

@@ -42,5 +42,7 @@ select moves($$ update public.bonuses set volume = 200, amount = 10 where source
 select moves($$ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no)
     values (actors.user_id('ymir'), actors.user_id('buri'), 'referral', 5, 5, 100, actors.position_no('buri')) $$, 'so is a new one');
 select moves($$ select actors.pays('ymir', 500) $$, 'and a package that earns nobody anything');
+
+select refuses($$ update public.bonuses set user_id = user_id('loke') where source_user_id = user_id('ask') $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its member');
 select * from finish();
 rollback;

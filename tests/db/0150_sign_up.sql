@@ -126,5 +126,11 @@ select get_sponsor('freya') from generate_series(1, 60);
 select refuses($$ select get_sponsor('freya') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'sponsors are not guessed');
 select is_username_available('x') from generate_series(1, 30);
 select refuses($$ select is_username_available('x') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'nor names');
+
+select act_as_owner();
+select sign_up('confirmed@people.test', '{}', now()), sign_up('young@people.test', '{}');
+update auth.users set created_at = now() - interval '8 days' where email = 'confirmed@people.test';
+select jobs.remove_unconfirmed();
+select is((select count(*) from auth.users where email in ('confirmed@people.test', 'young@people.test')), 2::bigint, 'neither a confirmed account nor a young one is removed');
 select * from finish();
 rollback;

@@ -81,5 +81,19 @@ select refuses('select gate.check_request()', 401, 'invalid_token', 'Your sign-i
 select act_as_owner();
 select set_config('request.jwt.claims', '{"aud": "authenticated"}', true);
 select refuses('select gate.check_request()', 403, 'forbidden', 'You are not allowed to do this.', 'a role that no request has');
+
+select act_as_owner();
+select set_config('request.path', '', true);
+select act_as('embla');
+select lives_ok('select gate.check_request()', 'a member whose session has no end');
+select act_as_owner();
+update auth.sessions set not_after = now() - interval '1 second' where user_id = user_id('embla');
+select act_as('embla');
+select refuses('select gate.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'a member whose session has ended');
+
+select act_as_owner();
+update private.admin_session_activity set started_at = now() - interval '8 hours 1 second', last_seen_at = now() where session_token = (select p.session_id from people as p where p.name = 'elin');
+select act_as('elin');
+select refuses('select gate.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'eight hours after the sign-in');
 select * from finish();
 rollback;

@@ -60,5 +60,13 @@ select act_as('ask');
 select throws_ok(put(n), '42501', 'new row violates row-level security policy for table "objects"', 'the policy alone refuses ' || n)
 from unnest(array[user_id('freya') || '/1800000000.png', user_id('ask') || '/x.png', '1800000000.png']) as n;
 select throws_ok(put(user_id('ask') || '/1800000000.png', 'freya'), '42501', 'new row violates row-level security policy for table "objects"', 'and another owner');
+
+-- 50 MB are enough too
+select act_as_owner();
+alter table storage.objects enable trigger harborline_receipts;
+insert into storage.objects (bucket_id, name, owner_id, metadata)
+values ('receipts', user_id('embla') || '/1700000000.png', user_id('embla')::text, '{"mimetype": "image/png", "size": 52428800}');
+select act_as('embla');
+select throws_ok(put(user_id('embla') || '/1700000001.png'), '42501', 'You have stored 20 receipts or 50 MB. Contact support to add more.', 'after 50 MB nothing more is stored');
 select * from finish();
 rollback;

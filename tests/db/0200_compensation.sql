@@ -63,5 +63,13 @@ select is((select amount from earned('hel')), 50.00, 'and the bonus is that of t
 select is_empty($$ select * from private.wrong_bonuses $$, 'a full computation agrees with what was posted');
 select cmp_ok((select sum(amount) from public.bonuses), '<=', (select 0.56 * sum(paid_cents) / 100 from private.positions), 'bonuses stay below 56% of funded packages');
 select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+
+-- A pair pays when both are funded, whichever of the two is not
+select join_as('tyr', 'loke'), join_as('hodr', 'tyr'), join_as('vidar', 'tyr');
+select complete(n) from unnest(array['tyr', 'hodr', 'vidar']) as n;
+select pays('tyr', 500); select pays('vidar', 500);
+select is_empty($$ select 1 from public.bonuses where bonus_type <> 'referral' and subject_no = position_no('tyr') $$, 'the second alone pays no pair');
+select pays('hodr', 500);
+select is((select amount::numeric from public.bonuses where bonus_type = 'pairing' and subject_no = position_no('tyr')), 400.00, 'both together do');
 select * from finish();
 rollback;

@@ -151,5 +151,41 @@ select is_empty($$ select * from private.check_books() where rule = 'I27' $$, 't
 select told('freya', k, 'the member is told: ' || k) from unnest(array['withdrawal_approved', 'withdrawal_rejected']) as k;
 select act_as('sam');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('mine'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no withdrawal');
+
+select act_as_owner();
+select refuses(format('update public.withdrawals set %s where id = %L', change, id_of('all')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'not changed any more: ' || change)
+from unnest(array['admin_notes = ''x''', 'decided_at = now() + interval ''1 day''', 'payout_reference = ''other''', 'payout_at = now() + interval ''1 day''', 'amount = 250', 'wallet_address = ''x''']) as change;
+
+-- Of two first deposits the larger one makes the package, in whatever order they are decided
+select join_as('vali', 'ymir');
+select complete('vali');
+insert into requests values ('large', claims_deposit('vali', 250)), ('small', claims_deposit('vali', 50));
+select act_as('elin');
+select is(decide_deposit(id_of(n), 'approve') ->> 'success', 'true', 'approved: ' || n) from unnest(array['large', 'small']) as n;
+select act_as_owner();
+select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('vali') $$, $$ values (250.0, 300.0) $$, 'a later smaller deposit keeps the package');
+
+-- Whose request, and which
+select act_as('ask');
+select refuses(format('select cancel_request(%L)', id_of('stuck')), 404, 'not_found', 'There is no such request of yours.', 'nobody takes back the deposit of another');
+select act_as('freya');
+select refuses(format('select cancel_request(%L)', id_of('first')), 409, 'already_decided', 'Already approved just now.', 'a decided deposit stays');
+
+-- What was approved is gone: of two requests that were covered, a lower balance pays one
+select act_as_owner();
+insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no, pair_number)
+values (user_id('vali'), user_id('freya'), 'pairing', 200, 40, 500, position_no('vali'), 1);
+insert into requests values ('one', gen_random_uuid()), ('two', gen_random_uuid());
+select act_as('vali');
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from requests where name in ('one', 'two');
+select act_as_owner();
+select set_config('app.lowering', 'on', true);
+update public.bonuses set volume = 375, amount = 150 where user_id = user_id('vali') and bonus_type = 'pairing';
+select set_config('app.lowering', '', true);
+select act_as('elin');
+select is(decide_withdrawal(id_of('one'), 'approve') ->> 'success', 'true', 'the first is covered');
+select refuses(format('select decide_withdrawal(%L, %L)', id_of('two'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the second is not any more');
+select act_as_owner();
+select refuses(format('update public.withdrawals set voided_at = now() where id = %L', id_of('one')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'nothing is voided without a correction');
 select * from finish();
 rollback;

@@ -22,6 +22,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
     cluster = OwnCluster(settings_of_own(tmp_path_factory.mktemp("own") / "stack"))
     cluster.copy(configuration.read(stack_state()))
     with cluster.running():
+        cluster.set_aside()
         yield cluster
 
 

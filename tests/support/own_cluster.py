@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+
 import cluster
 import settings as configuration
 import tools
@@ -19,6 +21,7 @@ from keys import Keys
 from settings import Settings
 
 # Crashes of PostgreSQL lose nothing that the operating system has: the disk need not be waited for.
+PLAIN = "plain"
 OPTIONS = {"fsync": "off", "max_connections": "150", "deadlock_timeout": "200ms", "log_lock_waits": "off"}
 
 
@@ -66,6 +69,11 @@ class OwnCluster:
             process.send_signal(signal.SIGINT)
             process.wait(60)
             shutil.rmtree(self.settings.cluster, ignore_errors=True)
+
+    def set_aside(self) -> None:
+        """Keep a copy of the database as it is, for tests that want one of their own."""
+        with psycopg.connect(self.url().replace("/postgres", "/template1"), autocommit=True) as connection:
+            connection.execute(f"create database {PLAIN} template postgres")
 
     def url(self, role: str = "supabase_admin") -> str:
         """libpq URL of a database role."""

@@ -26,6 +26,10 @@ class Person:
     pending: dict[str, Decimal] = field(default_factory=dict)
     withdrawn: dict[str, Decimal] = field(default_factory=dict)
     asked: dict[str, Decimal] = field(default_factory=dict)
+    status: str = "active"
+    on_hold: bool = False
+    set_to: int = 0
+    replaced: set[str] = field(default_factory=set)
 
     @property
     def cash_in(self) -> Decimal:
@@ -34,13 +38,24 @@ class Person:
 
     @property
     def package(self) -> int:
-        """The largest approved deposit that is a package size, in dollars."""
-        return max((int(amount) for amount in self.deposits.values() if amount in RATES), default=0)
+        """The largest approved deposit that is a package size, or what a correction has set since."""
+        since = [int(a) for d, a in self.deposits.items() if a in RATES and d not in self.replaced]
+        return max([self.set_to, *since])
 
     @property
     def funded_package(self) -> int:
         """The package, when it is fully paid."""
         return self.package if self.cash_in >= self.package else 0
+
+    def set_package(self, value: int) -> None:
+        """A correction replaces what was there; what is approved later raises it."""
+        self.set_to, self.replaced = value, set(self.deposits)
+
+    def close(self) -> None:
+        """The account is left: place, money and bonuses stay, what is pending does not."""
+        self.status, self.on_hold = "disabled", False
+        self.pending.clear()
+        self.asked.clear()
 
 
 class Plan:
@@ -90,6 +105,8 @@ class Plan:
 
     def deposit_refusal(self, person: Person, amount: Decimal) -> str | None:
         """The code with which a new deposit is refused."""
+        if person.status != "active":
+            return f"account_{person.status}"
         if not Decimal(1) <= amount <= Decimal(10_000_000):
             return "invalid_amount"
         if not person.package and amount not in RATES:
@@ -99,7 +116,9 @@ class Plan:
         return "too_many_pending" if len(person.pending) >= PENDING_LIMIT else None
 
     def withdrawal_refusal(self, person: Person, amount: Decimal) -> str | None:
-        """The code with which a new withdrawal is refused: amount, balance, minimum, verification."""
+        """The code with which a new withdrawal is refused: status, amount, balance, minimum, verification."""
+        if person.status != "active":
+            return f"account_{person.status}"
         if not Decimal(0) < amount <= Decimal(10_000_000):
             return "invalid_amount"
         if amount > self.requestable(person):
@@ -110,5 +129,9 @@ class Plan:
 
     def approval_refusal(self, person: Person, amount: Decimal) -> str | None:
         """The code with which the approval of a withdrawal is refused."""
+        if person.status in ("suspended", "disabled"):
+            return "account_blocked"
+        if person.on_hold:
+            return "on_hold"
         paid = sum(person.withdrawn.values(), Decimal(0))
         return "insufficient_available_balance" if amount > self.earned(person) - paid else None

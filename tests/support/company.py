@@ -1,0 +1,122 @@
+"""The database as the business knows it: members and administrators act on it, under their own roles."""
+
+import secrets
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import psycopg
+
+from tests.support.plan import Person
+
+WALLET = "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"
+Connection = psycopg.Connection[dict[str, Any]]
+
+
+class Company:
+    """The database under test, spoken to as members and administrators."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.db = connection
+        self.users: dict[str, str] = {}
+        self.profiles: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.admins = [self._administrator("super_admin"), self._administrator("finance_admin")]
+
+    def _administrator(self, role: str) -> str:
+        email = f"{secrets.token_hex(6)}@oracle.test"
+        return str(
+            self.value("select private.create_administrator(%s, 'Oracle', %s, '$argon2id$x')", email, role)
+        )
+
+    def value(self, query: str, *arguments: object) -> Any:
+        """The single value of a query."""
+        row = self.db.execute(query, arguments).fetchone()
+        assert row is not None
+        return next(iter(row.values()))
+
+    def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
+        """Run a statement as a role; the code of its refusal, or None when it was done."""
+        try:
+            with self.db.transaction():
+                self.act(self.db, claims, query, *arguments)
+                self.db.execute("select set_config('role', 'none', true)")
+        except psycopg.Error as error:
+            if error.sqlstate != "PGRST":
+                raise
+            return str(orjson.loads(error.diag.message_primary or "{}")["code"])
+        return None
+
+    @staticmethod
+    def act(connection: Connection, claims: dict[str, str], query: str, *arguments: object) -> None:
+        """Run a statement as a role, inside a transaction."""
+        connection.execute(
+            "select set_config('request.jwt.claims', %s, true), set_config('role', %s, true)",
+            [orjson.dumps(claims).decode(), claims["role"]],
+        )
+        connection.execute(query, arguments)
+
+    def as_admin(self, number: int, query: str, *arguments: object) -> str | None:
+        """A statement of an administrator: 0 proposes corrections, 1 decides."""
+        return self.attempt({"sub": self.admins[number], "role": "platform_admin"}, query, *arguments)
+
+    def as_member(self, person: Person, query: str, *arguments: object) -> str | None:
+        """A statement of a member."""
+        return self.attempt({"sub": self.users[person.name], "role": "authenticated"}, query, *arguments)
+
+    def join(self, person: Person) -> None:
+        """A confirmed member with a wallet."""
+        user, username = str(uuid.uuid4()), f"o_{secrets.token_hex(8)}"
+        sponsor = self.profiles[person.sponsor.name] if person.sponsor else None
+        profile = self.value(
+            "select private.add_profile(%s, %s, %s, 'Oracle', %s)",
+            user,
+            f"{username}@oracle.test",
+            username,
+            sponsor,
+        )
+        self.db.execute(
+            "update private.profiles set trc20_wallet_address = %s where user_id = %s", [WALLET, user]
+        )
+        self.users[person.name], self.profiles[person.name] = user, str(profile)
+        self.names[user] = person.name
+
+    def deposit(self, person: Person, amount: Decimal) -> tuple[str, str | None]:
+        """Claim a deposit with a receipt of its own; the id, and the refusal if there was one."""
+        user, deposit = self.users[person.name], str(uuid.uuid4())
+        name = f"{user}/{10**12 + secrets.randbelow(10**12)}.png"
+        # Receipts are limited in number; these people had all the time they wanted.
+        with self.db.transaction():
+            self.db.execute("set local session_replication_role = replica")
+            self.db.execute(
+                "insert into storage.objects (bucket_id, name, owner_id, metadata)"
+                " values ('receipts', %s, %s, '{}')",
+                [name, user],
+            )
+            self.db.execute("set local session_replication_role = origin")
+        return deposit, self.as_member(
+            person,
+            "insert into public.deposits (id, user_id, amount, reference_number, receipt_url)"
+            " values (%s, %s, %s, %s, %s)",
+            deposit,
+            user,
+            amount,
+            secrets.token_hex(32),
+            f"http://localhost/storage/v1/object/public/receipts/{name}",
+        )
+
+    def bonuses(self) -> dict[tuple[str, str, str, int | None], Decimal]:
+        """The stored bonuses of these members, in the plan's words."""
+        rows = self.db.execute(
+            "select b.user_id::text, p.user_id::text as subject, b.bonus_type::text, b.pair_number, b.amount"
+            " from public.bonuses as b join private.positions as p on p.no = b.subject_no"
+            " where b.user_id = any(%s) and b.amount > 0",
+            [list(self.users.values())],
+        ).fetchall()
+        return {
+            (self.names[r["user_id"]], r["bonus_type"], self.names[r["subject"]], r["pair_number"]): r[
+                "amount"
+            ]
+            for r in rows
+        }

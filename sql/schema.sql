@@ -3001,20 +3001,22 @@ CREATE FUNCTION private.package_due(p_user_id uuid) RETURNS numeric
     LANGUAGE sql STABLE
     SET search_path TO ''
     AS $$
+    with correction as (
+        select c.value, c.confirmed_at from private.corrections as c
+        where c.user_id = p_user_id and c.kind = 'set_package' and c.confirmed_by is not null
+        order by c.confirmed_at desc limit 1
+    )
     select greatest(
+        coalesce((select c.value from correction as c), 0),
         coalesce((
             select max(d.amount) from public.deposits as d inner join private.packages as k on k.value = d.amount
             where d.user_id = p_user_id and d.status = 'approved' and d.voided_at is null
-        ), 0),
-        coalesce((
-            select c.value from private.corrections as c
-            where c.user_id = p_user_id and c.kind = 'set_package' and c.confirmed_by is not null
-            order by c.confirmed_at desc limit 1
+                and d.decided_at > coalesce((select c.confirmed_at from correction as c), '-infinity')
         ), 0)
     )
 $$;
 
-COMMENT ON FUNCTION private.package_due(p_user_id uuid) IS 'Package of a member worked out anew: the largest approved package deposit that counts, or what a correction set.';
+COMMENT ON FUNCTION private.package_due(p_user_id uuid) IS 'Package of a member worked out anew: what a correction set last, or the largest counting package deposit approved since, whichever is more.';
 
 CREATE FUNCTION private.page_limit(p_limit integer, p_default integer, p_most integer) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE

@@ -21,11 +21,22 @@ from tests.bench.report import exit_code, record
 HERE = Path(__file__).parent
 ROUNDS = 3
 SQL = """
+    with pairs as (
+        select
+            count(k.pairing_percent) as pairings,
+            sum(q.volume_cents::bigint * k.pairing_percent / 100) as pairing,
+            count(o.referrer_no) as overrides,
+            sum(q.volume_cents::bigint * private.override_percent() / 100)
+                filter (where o.referrer_no is not null) as override
+        from private.pairs as q
+        inner join private.positions as o on q.owner_no = o.no
+        left join private.packages as k on o.package_cents = k.value_cents
+    )
     select 'referral', count(*), sum(d.cents)::bigint from private.due_referrals as d
     union all
-    select 'pairing', count(*), sum(d.cents)::bigint from private.due_pairings as d
+    select 'pairing', p.pairings, p.pairing::bigint from pairs as p
     union all
-    select 'override', count(*), sum(d.cents)::bigint from private.due_overrides as d
+    select 'override', p.overrides, p.override::bigint from pairs as p
 """
 # Page images aside, and without what checkpoints and others on the cluster say of themselves.
 WAL = """

@@ -2991,9 +2991,13 @@ $$;
 COMMENT ON FUNCTION private.outbox_announce() IS 'Wakes the worker; delivered at commit.';
 
 CREATE FUNCTION private.override_percent() RETURNS integer
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
-    AS $$ select 1 $$;
+    AS $$
+begin
+    return 1;
+end
+$$;
 
 COMMENT ON FUNCTION private.override_percent() IS 'Share of a pair''s volume for the referrer of the pair''s owner.';
 
@@ -3558,9 +3562,13 @@ $$;
 COMMENT ON FUNCTION private.reconcile_once() IS 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
 
 CREATE FUNCTION private.reentry_percent() RETURNS integer
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
-    AS $$ select 10 $$;
+    AS $$
+begin
+    return 10;
+end
+$$;
 
 COMMENT ON FUNCTION private.reentry_percent() IS 'Share of each bonus that auto-reenters: a memo, never deducted from the balance.';
 
@@ -3582,9 +3590,13 @@ $$;
 COMMENT ON FUNCTION private.reference_key(p_reference text) IS 'A reference without its spelling; empty when it holds no letter and no digit.';
 
 CREATE FUNCTION private.referral_percent() RETURNS integer
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
-    AS $$ select 5 $$;
+    AS $$
+begin
+    return 5;
+end
+$$;
 
 COMMENT ON FUNCTION private.referral_percent() IS 'Share of a direct referral''s package.';
 
@@ -7610,6 +7622,8 @@ CREATE INDEX network_changes_no_idx ON private.network_changes USING btree (no);
 CREATE INDEX outbox_due_idx ON private.outbox USING btree (next_attempt_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
 
 CREATE INDEX positions_left_idx ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE is_left;
+
+CREATE INDEX positions_owner_idx ON private.positions USING btree (no) INCLUDE (referrer_no, package_cents, paid_cents);
 
 CREATE INDEX positions_right_idx ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE (NOT is_left);
 

@@ -116,7 +116,7 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
 
 def nothing_changed(connection: psycopg.Connection, text: str, whole_client: float) -> float:
     """P2: a full run that finds all right; returns milliseconds."""
-    took = best_of(ROUNDS, lambda: connection.execute("select jobs.reconcile()").fetchall())
+    took = best_of(2 * ROUNDS, lambda: connection.execute("select jobs.reconcile()").fetchall())
     limit, ratio = SYNC_RATIO.get(text, 20), whole_client / took
     record("P2", f"reconcile, nothing changed, {text}", took, "ms")
     record("P2", f"against the client, {text}", ratio, "x", f"at least {limit}", ratio >= limit)
@@ -147,13 +147,20 @@ def one_in_a_hundred(connection: psycopg.Connection, text: str, whole_client: fl
         connection.execute("set local session_replication_role = replica")
         connection.execute(
             """
-            update private.positions as o set package_cents = k.next, paid_cents = k.next
-            from (
-                select
-                    s.value_cents, coalesce(lead(s.value_cents) over (order by s.value_cents), 5000) as next
-                from private.packages as s
-            ) as k
-            where o.no = any(%s) and o.package_cents = k.value_cents
+            with changed as (
+                update private.positions as o set package_cents = k.next, paid_cents = k.next
+                from (
+                    select
+                        s.value_cents,
+                        coalesce(lead(s.value_cents) over (order by s.value_cents), 5000) as next
+                    from private.packages as s
+                ) as k
+                where o.no = any(%s) and o.package_cents = k.value_cents
+                returning o.profile_id, k.next
+            )
+            update private.profiles as p set
+                package_value = c.next / 100, cash_in_amount = greatest(p.cash_in_amount, c.next / 100)
+            from changed as c where p.id = c.profile_id
             """,
             [nos],
         )
@@ -212,6 +219,7 @@ def main() -> int:
     for text in SIZES:
         url = make(text)
         with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("vacuum analyze")
             prepare_rival(connection)
             position = _position(connection)
             javascript = client(url, "--write")

@@ -24,6 +24,7 @@ WAITED_IN_VAIN = "55P03"
 LOCKS = {
     "money": "select pg_advisory_xact_lock(42)",
     "audit": "select pg_advisory_xact_lock(43)",
+    "receipt": "select pg_advisory_xact_lock(47, hashtext(%(member)s::text || '/1999999999.png'))",
     **{
         name: f"select 1 from private.profiles where user_id = %({name})s for no key update"
         for name in ("member", "sponsor", "earner")
@@ -62,7 +63,7 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a receipt is named": (
         "owner",
         "select private.check_receipt(%(member)s::uuid, %(member)s::text || '/1999999999.png', true)",
-        ("select pg_advisory_xact_lock(47, hashtext(%(member)s::text || '/1999999999.png'))",),
+        ("receipt",),
     ),
     "a withdrawal is requested": (
         "earner",

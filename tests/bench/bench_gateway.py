@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from tests.bench.report import exit_code, record
 from tests.support.stack import Stack
 
 CONNECTIONS = 8
@@ -71,10 +72,10 @@ def main() -> int:
         for way, (address, request) in ways.items():
             best[way] = max(best[way], asyncio.run(rate(address, request)))
     for way, value in best.items():
-        print(f"  {way:24}{value:8.0f} requests/s")
+        record("P9", f"reading one's own row, {way}", value, "requests/s")
     ratio = best["through the gateway"] / best["PostgREST directly"]
-    print(f"  ratio {ratio:.2f}, goal at least {GOAL}")
-    return 0 if ratio >= GOAL else 1
+    record("P9", "gateway against PostgREST", ratio, "x", f"at least {GOAL}", ratio >= GOAL)
+    return exit_code()
 
 
 if __name__ == "__main__":

@@ -109,6 +109,10 @@ def auth(settings: Settings, keys: Keys) -> dict[str, str]:
         "GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true",
         "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": "pg-functions://postgres/hooks/before_user_created",
         "GOTRUE_LOG_LEVEL": "info",
+        "GOTRUE_METRICS_ENABLED": "true",
+        "GOTRUE_METRICS_EXPORTER": "prometheus",
+        "OTEL_EXPORTER_PROMETHEUS_HOST": "127.0.0.1",
+        "OTEL_EXPORTER_PROMETHEUS_PORT": str(settings.ports["auth_metrics"]),
     }
     return values | _mail_texts(settings) | _limits(settings)
 

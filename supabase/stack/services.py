@@ -49,7 +49,8 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         # After those who verify what it signs, so that they know a new key first.
         Service(
             "auth",
-            [auth, "serve"] if auth else _python("auth"),
+            # Its `serve` alone would set up neither its figures nor its log.
+            [auth] if auth else _python("auth"),
             environment.auth(settings, keys),
             () if auth else _code("auth"),
         ),

@@ -14,6 +14,7 @@ import pytest
 from tests.support.stack import Stack
 
 SERVICES = ("auth", "storage", "edge", "worker")
+OWN_FIGURES = pytest.mark.embedded_only("publishes other figures, under names of its own")
 
 
 @pytest.fixture(scope="session")
@@ -42,8 +43,14 @@ def figure(text: str, name: str) -> float:
 @pytest.mark.parametrize(
     ("service", "path", "route", "status"),
     [
-        ("auth", "/auth/v1/user", "/user", 401),
-        ("auth", f"/auth/v1/admin/users/{secrets.token_hex(8)}", "/admin/users/{user_id}", 401),
+        pytest.param("auth", "/auth/v1/user", "/user", 401, marks=OWN_FIGURES),
+        pytest.param(
+            "auth",
+            f"/auth/v1/admin/users/{secrets.token_hex(8)}",
+            "/admin/users/{user_id}",
+            401,
+            marks=OWN_FIGURES,
+        ),
         (
             "storage",
             f"/storage/v1/object/receipts/{secrets.token_hex(8)}",
@@ -68,7 +75,7 @@ def test_requests_count_under_their_template(
     assert path.rsplit("/", 1)[1] not in after or path.endswith(route)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", [pytest.param("auth", marks=OWN_FIGURES), *SERVICES[1:]])
 def test_the_pool_is_measured(ports: dict[str, int], service: str) -> None:
     text = figures(ports, service)
     assert 0 < figure(text, "database_pool_size") <= figure(text, "database_pool_max")

@@ -1,7 +1,7 @@
 """Bonuses never exceed 56% of what is funded: 5% referral, 50% pairing and 1% override of each package.
 
-Trees built to come as close as they can (one reaches it), and trees that hypothesis drives towards it, approved
-in any order, with members whose tier was a gift. Everything happens in a transaction that is rolled back.
+Trees built to come as close as they can (one reaches it), and trees that hypothesis drives towards it,
+approved in any order, with members whose tier was a gift. All is one transaction that is rolled back.
 """
 
 import random

@@ -714,6 +714,20 @@ $$;
 
 COMMENT ON FUNCTION jobs.forget() IS 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
 
+CREATE FUNCTION jobs.hand_over_mail(p_id bigint, p_claimed_until timestamp with time zone) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    with renewed as (
+        update private.outbox as o set claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+        where o.id = p_id and o.claimed_until = p_claimed_until and o.sent_at is null and o.failed_at is null
+        returning o.id
+    )
+    select exists (select 1 from renewed)
+$$;
+
+COMMENT ON FUNCTION jobs.hand_over_mail(p_id bigint, p_claimed_until timestamp with time zone) IS 'Renews the lease of a letter about to be sent; false when it is not the caller''s any more, and must not be sent.';
+
 CREATE FUNCTION jobs.mail_failed(p_id bigint, p_error text) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
@@ -4078,16 +4092,20 @@ CREATE FUNCTION private.tell(p_user_id uuid, p_kind text, p_title text, p_body t
     AS $$
 declare
     v_member private.profiles;
+    v_topic text := (select t.topic from private.mail_topics as t where p_kind ~ t.kinds);
 begin
     select * into v_member from private.profiles as p where p.user_id = p_user_id;
     insert into public.notifications (user_id, kind, title, body, amount, link, created_at)
     values (p_user_id, p_kind, p_title, p_body, p_amount, p_link, private.clock());
+    if exists (select 1 from private.mail_refusals as r where r.user_id = p_user_id and r.topic = v_topic) then
+        return;
+    end if;
     if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' then
         insert into private.outbox (template, recipient, data, created_at)
         values (
             p_kind, v_member.email, pg_catalog.jsonb_build_object(
                 'username', v_member.username, 'display_name', v_member.display_name, 'title', p_title, 'body', p_body,
-                'amount', private.money(p_amount), 'link', p_link
+                'amount', private.money(p_amount), 'link', p_link, 'topic', v_topic
             ), private.clock()
         );
     end if;
@@ -4778,6 +4796,27 @@ $$;
 
 COMMENT ON FUNCTION private.wrong_of_owner(p_no integer) IS 'The member''s own pairings that the member''s tier has changed.';
 
+CREATE FUNCTION public.cancel_email_change() RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_user_id uuid := (private.reading_member()).user_id;
+begin
+    update auth.users as u set
+        email_change = '', email_change_token_new = '', email_change_token_current = '', email_change_confirm_status = 0
+    where u.id = v_user_id and u.email_change <> '';
+    if not found then
+        perform private.refuse(404, 'not_found', 'No change of your e-mail address is waiting.');
+    end if;
+    delete from auth.one_time_tokens as t
+    where t.user_id = v_user_id and t.token_type in ('email_change_token_new', 'email_change_token_current');
+    return pg_catalog.jsonb_build_object('success', true);
+end
+$$;
+
+COMMENT ON FUNCTION public.cancel_email_change() IS 'Takes the caller''s waiting change of e-mail address back; its links open nothing any more. Errors: not_found.';
+
 CREATE FUNCTION public.cancel_request(p_id uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -5315,6 +5354,27 @@ end
 $$;
 
 COMMENT ON FUNCTION public.get_income_disclosure() IS 'Open to everybody: what all members received and paid in the last year (or since the first member), until midnight UTC. Null while there is nothing to report.';
+
+CREATE FUNCTION public.get_mail_choices() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_user_id uuid := (private.reading_member()).user_id;
+begin
+    return (
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'topic', t.topic, 'label', t.label,
+                'wanted', not exists (select 1 from private.mail_refusals as r where r.user_id = v_user_id and r.topic = t.topic)
+            ) order by t.topic
+        )
+        from private.mail_topics as t
+    );
+end
+$$;
+
+COMMENT ON FUNCTION public.get_mail_choices() IS 'Which mail the caller may switch off, and what is wanted now; mail about money and security is not among it.';
 
 CREATE FUNCTION public.get_member(p_profile_id uuid) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -6462,6 +6522,27 @@ $$;
 
 COMMENT ON FUNCTION public.send_test_mail() IS 'A mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
 
+CREATE FUNCTION public.set_mail_choice(p_topic text, p_wanted boolean) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_user_id uuid := (private.reading_member()).user_id;
+begin
+    if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
+        perform private.refuse(400, 'invalid_input', 'This mail cannot be switched off.');
+    end if;
+    if p_wanted then
+        delete from private.mail_refusals as r where r.user_id = v_user_id and r.topic = p_topic;
+    else
+        insert into private.mail_refusals (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
+    end if;
+    return public.get_mail_choices();
+end
+$$;
+
+COMMENT ON FUNCTION public.set_mail_choice(p_topic text, p_wanted boolean) IS 'Switches one topic on or off; answers all choices. Errors: invalid_input.';
+
 CREATE FUNCTION public.start_factor_removal(p_profile_id uuid, p_reason text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -7260,6 +7341,24 @@ CREATE TABLE private.income_disclosures (
 
 COMMENT ON TABLE private.income_disclosures IS 'Every disclosure as it was published.';
 
+CREATE TABLE private.mail_refusals (
+    user_id uuid NOT NULL,
+    topic text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE private.mail_refusals IS 'Topics that a member does not want by mail. Without a row it is sent.';
+
+CREATE TABLE private.mail_topics (
+    topic text NOT NULL,
+    kinds text NOT NULL,
+    label text NOT NULL,
+    CONSTRAINT mail_topics_label_check CHECK (((length(label) >= 1) AND (length(label) <= 80))),
+    CONSTRAINT mail_topics_topic_check CHECK ((topic ~ '\A[a-z][a-z_]{1,30}\Z'::text))
+);
+
+COMMENT ON TABLE private.mail_topics IS 'What members may switch off; kinds is the pattern that the kinds of its notices match.';
+
 CREATE UNLOGGED TABLE private.network_carries (
     no integer NOT NULL,
     depth integer NOT NULL,
@@ -7508,6 +7607,12 @@ ALTER TABLE ONLY private.coverage_days
 ALTER TABLE ONLY private.income_disclosures
     ADD CONSTRAINT income_disclosures_pkey PRIMARY KEY (computed_at);
 
+ALTER TABLE ONLY private.mail_refusals
+    ADD CONSTRAINT mail_refusals_pkey PRIMARY KEY (user_id, topic);
+
+ALTER TABLE ONLY private.mail_topics
+    ADD CONSTRAINT mail_topics_pkey PRIMARY KEY (topic);
+
 ALTER TABLE ONLY private.network_carries
     ADD CONSTRAINT network_carries_pkey PRIMARY KEY (no);
 
@@ -7614,6 +7719,8 @@ CREATE INDEX corrections_user_idx ON private.corrections USING btree (user_id);
 CREATE UNIQUE INDEX corrections_waiting_key ON private.corrections USING btree (kind, target_id) WHERE (confirmed_by IS NULL);
 
 CREATE INDEX counter_deltas_name_idx ON private.counter_deltas USING btree (name);
+
+CREATE INDEX mail_refusals_topic_idx ON private.mail_refusals USING btree (topic);
 
 CREATE INDEX network_carries_depth_idx ON private.network_carries USING btree (depth);
 
@@ -7835,6 +7942,12 @@ ALTER TABLE ONLY private.corrections
 ALTER TABLE ONLY private.corrections
     ADD CONSTRAINT corrections_user_id_fkey FOREIGN KEY (user_id) REFERENCES private.profiles(user_id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY private.mail_refusals
+    ADD CONSTRAINT mail_refusals_topic_fkey FOREIGN KEY (topic) REFERENCES private.mail_topics(topic) ON DELETE CASCADE;
+
+ALTER TABLE ONLY private.mail_refusals
+    ADD CONSTRAINT mail_refusals_user_id_fkey FOREIGN KEY (user_id) REFERENCES private.profiles(user_id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY private.network_changes
     ADD CONSTRAINT network_changes_no_fkey FOREIGN KEY (no) REFERENCES private.positions(no) ON DELETE RESTRICT;
 
@@ -7921,6 +8034,10 @@ ALTER TABLE private.counters ENABLE ROW LEVEL SECURITY;
 ALTER TABLE private.coverage_days ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.income_disclosures ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.mail_refusals ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.mail_topics ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.network_carries ENABLE ROW LEVEL SECURITY;
 
@@ -8104,6 +8221,9 @@ GRANT ALL ON FUNCTION jobs.fold_networks() TO worker;
 
 REVOKE ALL ON FUNCTION jobs.forget() FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.forget() TO worker;
+
+REVOKE ALL ON FUNCTION jobs.hand_over_mail(p_id bigint, p_claimed_until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION jobs.hand_over_mail(p_id bigint, p_claimed_until timestamp with time zone) TO worker;
 
 REVOKE ALL ON FUNCTION jobs.mail_failed(p_id bigint, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.mail_failed(p_id bigint, p_error text) TO worker;
@@ -8533,6 +8653,9 @@ REVOKE ALL ON FUNCTION private.wrong_of_child(p_no integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.wrong_of_owner(p_no integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION public.cancel_email_change() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cancel_email_change() TO authenticated;
+
 REVOKE ALL ON FUNCTION public.cancel_request(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cancel_request(p_id uuid) TO authenticated;
 
@@ -8579,6 +8702,9 @@ REVOKE ALL ON FUNCTION public.get_income_disclosure() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.get_income_disclosure() TO anon;
 GRANT ALL ON FUNCTION public.get_income_disclosure() TO authenticated;
 GRANT ALL ON FUNCTION public.get_income_disclosure() TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.get_mail_choices() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.get_mail_choices() TO authenticated;
 
 REVOKE ALL ON FUNCTION public.get_member(p_profile_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.get_member(p_profile_id uuid) TO platform_admin;
@@ -8686,6 +8812,9 @@ GRANT ALL ON FUNCTION public.retry_mail(p_id bigint) TO platform_admin;
 
 REVOKE ALL ON FUNCTION public.send_test_mail() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.send_test_mail() TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.set_mail_choice(p_topic text, p_wanted boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.set_mail_choice(p_topic text, p_wanted boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION public.start_factor_removal(p_profile_id uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.start_factor_removal(p_profile_id uuid, p_reason text) TO platform_admin;

@@ -35,12 +35,15 @@ $amount
 $button
 </td></tr>
 <tr><td style="padding:16px 32px;border-top:1px solid #d3dde0;font-size:13px;color:#4b626c">\
-You receive this because it concerns your account. Mail about money and security cannot be switched off.\
+You receive this because it concerns your account. $choice\
 </td></tr>
 </table>
 </body>
 </html>
 """)
+ALWAYS = "Mail about money and security cannot be switched off."
+OPTIONAL = "You can switch this mail off in your settings."
+CHOICES_PATH = "/settings"
 PARAGRAPH = Template('<p style="margin:0 0 16px">$text</p>')
 AMOUNT = Template(
     '<p style="margin:0 0 24px;font-size:26px;font-weight:600;'
@@ -80,6 +83,8 @@ class Stationery:
         letter["Date"] = format_datetime(outgoing["created_at"])
         letter["Message-ID"] = f"<outbox-{outgoing['id']}@{urlsplit(self.site_url).hostname}>"
         letter["Auto-Submitted"] = "auto-generated"
+        if data.get("topic"):
+            letter["List-Unsubscribe"] = f"<{self.site_url}{CHOICES_PATH}>"
         letter.set_content(self._text(data))
         letter.add_alternative(self._html(data), subtype="html")
         return letter
@@ -90,6 +95,8 @@ class Stationery:
             parts.append(f"Amount: ${data['amount']}")
         if data.get("link"):
             parts.append(f"{self.site_url}{data['link']}")
+        if data.get("topic"):
+            parts.append(f"{OPTIONAL} {self.site_url}{CHOICES_PATH}")
         return "\n\n".join([*parts, self.sender]) + "\n"
 
     def _html(self, data: Mapping[str, Any]) -> str:
@@ -98,6 +105,7 @@ class Stationery:
         return SHEET.substitute(
             font=FONT,
             subject=escape(data["title"]),
+            choice=OPTIONAL if data.get("topic") else ALWAYS,
             sender=sender,
             name=escape(_name(data)),
             paragraphs="\n".join(paragraphs),

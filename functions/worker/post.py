@@ -1,12 +1,17 @@
 """The post office: takes due rows of the outbox, hands them to the mail server, notes what became of them.
 
 At least once: a row is noted as sent after the server has taken it. Retries and giving up are decided in SQL.
+A second copy is sent only when this process dies between the server's word and the note, or cannot write the
+note for as long as the lease lasts.
 """
 
+import asyncio
 import logging
 from typing import Any
 
 import aiosmtplib
+import psycopg
+from psycopg_pool import PoolTimeout
 
 from functions.core.database import Pool, transaction
 from functions.worker.letters import Stationery
@@ -14,6 +19,8 @@ from functions.worker.settings import WorkerSettings
 
 BATCH = 20
 SMTP_TIMEOUT_SECONDS = 10
+# What follows the server's word is tried this often, a growing while apart: 75 s of the lease's two minutes.
+NOTE_ATTEMPTS = 5
 log = logging.getLogger("worker")
 
 
@@ -42,7 +49,8 @@ class Post:
         sent = 0
         while rows := await self._claim():
             for row in rows:
-                sent += await self._send(row)
+                # A letter that was begun is finished and noted, also when the worker is told to stop.
+                sent += await asyncio.shield(self.send(row))
         return sent
 
     async def _claim(self) -> list[dict[str, Any]]:
@@ -50,8 +58,11 @@ class Post:
             cursor = await connection.execute("select * from jobs.claim_mail(%s)", [BATCH])
             return await cursor.fetchall()
 
-    async def _send(self, row: dict[str, Any]) -> bool:
+    async def send(self, row: dict[str, Any]) -> bool:
+        """Send one claimed letter and note it, if it is still this worker's to send."""
         settings = self._settings
+        if not await self._hand_over(row):
+            return False
         try:
             await aiosmtplib.send(
                 self._stationery.write(row),
@@ -72,6 +83,23 @@ class Post:
         await self._note("select jobs.mail_sent(%s)", row["id"])
         return True
 
-    async def _note(self, query: str, *arguments: object) -> None:
+    async def _hand_over(self, row: dict[str, Any]) -> bool:
+        """Renew the lease; false when it ended and somebody else has the letter now."""
         async with transaction(self._pool) as connection:
-            await connection.execute(query, arguments)
+            cursor = await connection.execute(
+                "select jobs.hand_over_mail(%s, %s) as mine", [row["id"], row["claimed_until"]]
+            )
+            renewed = await cursor.fetchone()
+        return bool(renewed and renewed["mine"])
+
+    async def _note(self, query: str, *arguments: object) -> None:
+        """Write down what became of a letter; a database that is away for a moment is waited for."""
+        for attempt in range(1, NOTE_ATTEMPTS + 1):
+            try:
+                async with transaction(self._pool) as connection:
+                    await connection.execute(query, arguments)
+                return
+            except (psycopg.OperationalError, PoolTimeout):
+                if attempt == NOTE_ATTEMPTS:
+                    raise
+                await asyncio.sleep(5 * attempt)

@@ -20,7 +20,7 @@ from joserfc.jwk import OctKey, RSAKey
 from tests.support.stack import Stack
 
 
-class _Smtp(socketserver.StreamRequestHandler):
+class Smtp(socketserver.StreamRequestHandler):
     """Takes every letter; the server keeps whole conversations."""
 
     def handle(self) -> None:
@@ -66,7 +66,7 @@ class OwnAuth:
         signing = {**self.key.as_dict(private=True), "key_ops": ["sign", "verify"]}
         signing.pop("use", None)
         self._keys = [signing, {**shared.as_dict(private=True), "key_ops": ["verify"]}]
-        self._mail = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)
+        self._mail = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Smtp)
         self._mail.letters = []  # type: ignore[attr-defined]
         threading.Thread(target=self._mail.serve_forever, daemon=True).start()
         with socket.socket() as free:

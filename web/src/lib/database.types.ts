@@ -423,6 +423,7 @@ export type Database = {
       }
     }
     Functions: {
+      cancel_email_change: { Args: Record<PropertyKey, never>; Returns: Json }
       cancel_request: { Args: { p_id: string }; Returns: Json }
       change_setting: { Args: { p_key: string; p_value: Json }; Returns: Json }
       confirm_correction: { Args: { p_correction_id: string }; Returns: Json }
@@ -454,6 +455,7 @@ export type Database = {
       get_deposit_options: { Args: Record<PropertyKey, never>; Returns: Json }
       get_earnings: { Args: { p_range: string }; Returns: Json }
       get_income_disclosure: { Args: Record<PropertyKey, never>; Returns: Json }
+      get_mail_choices: { Args: Record<PropertyKey, never>; Returns: Json }
       get_member: { Args: { p_profile_id: string }; Returns: Json }
       get_member_dashboard: { Args: Record<PropertyKey, never>; Returns: Json }
       get_my_account_status: { Args: Record<PropertyKey, never>; Returns: Json }
@@ -525,6 +527,7 @@ export type Database = {
       reset_two_step: { Args: { p_admin_id: string; p_reason: string }; Returns: Json }
       retry_mail: { Args: { p_id: number }; Returns: Json }
       send_test_mail: { Args: Record<PropertyKey, never>; Returns: Json }
+      set_mail_choice: { Args: { p_topic: string; p_wanted: boolean }; Returns: Json }
       start_factor_removal: { Args: { p_profile_id: string; p_reason: string }; Returns: Json }
       sync_bonuses: { Args: Record<PropertyKey, never>; Returns: Json }
       touch_admin_session: { Args: Record<PropertyKey, never>; Returns: Json }

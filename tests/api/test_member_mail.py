@@ -1,0 +1,176 @@
+"""What members decide about mail, and that a letter is sent once, by whoever holds its lease."""
+
+import asyncio
+import socketserver
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from functions.core.database import make_pool
+from functions.worker.post import Post
+from functions.worker.settings import WorkerSettings
+from tests.support.mail import Mailbox
+from tests.support.own_auth import Smtp
+from tests.support.people import Administrator, Member
+from tests.support.stack import Stack
+
+Owner = psycopg.Connection[dict[str, Any]]
+BOT = {"bot_name": "Scout", "mt5_server": "Demo-Server", "mt5_login": "1", "mt5_password": "geheim-1"}
+
+
+def test_mail_about_bots_is_sent_until_the_member_switches_it_off(
+    member: Member, superior: Administrator, mailbox: Mailbox, owner: Owner
+) -> None:
+    made = member.function("bot-subscription", {**BOT, "action": "subscribe"}).raise_for_status().json()
+
+    def set_status(status: str) -> None:
+        body = {"subscriptionId": made["subscription"]["id"], "status": status, "reason": "Look"}
+        superior.function("admin-update-subscription", body).raise_for_status()
+
+    set_status("suspended")
+    letter = mailbox.wait_for(member.email, "Scout is suspended")
+    address = letter["headers"]["list-unsubscribe"]
+    assert address == f"<{member.stack.url}/settings>"
+    assert "switch this mail off in your settings" in letter["text"]
+
+    off = member.rpc("set_mail_choice", {"p_topic": "bots", "p_wanted": False}).raise_for_status().json()
+    assert [choice["wanted"] for choice in off] == [False]
+    set_status("active")
+    member.deposit(50)
+    told = owner.execute(
+        "select kind from public.notifications where user_id = %s and kind = 'bot_active'", [member.user_id]
+    ).fetchall()
+    written = owner.execute(
+        "select 1 from private.outbox where recipient = %s and template = 'bot_active'", [member.email]
+    ).fetchall()
+    assert (len(told), len(written)) == (1, 0)
+
+
+def test_mail_about_money_has_no_switch(member: Member, finance: Administrator, mailbox: Mailbox) -> None:
+    refused = member.rpc("set_mail_choice", {"p_topic": "money", "p_wanted": False})
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    body = {"depositId": member.deposit(50)["id"], "action": "reject", "reason": "No transfer"}
+    finance.function("admin-approve-deposit", body).raise_for_status()
+    letter = mailbox.wait_for(member.email, "deposit")
+    assert "list-unsubscribe" not in letter["headers"]
+    assert "cannot be switched off" in letter["html"]
+
+
+def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
+    member: Member, mailbox: Mailbox
+) -> None:
+    nothing = member.rpc("cancel_email_change")
+    assert (nothing.status_code, nothing.json()["code"]) == (404, "not_found")
+    new = member.email.replace("@", "-new@")
+    member.http.put("/auth/v1/user", json={"email": new}).raise_for_status()
+    letters = [mailbox.wait_for(address, "address") for address in (member.email, new)]
+    assert member.http.get("/auth/v1/user").json()["new_email"] == new
+    assert member.rpc("cancel_email_change").raise_for_status().json() == {"success": True}
+    assert not member.http.get("/auth/v1/user").json().get("new_email")
+    for letter in letters:
+        member.http.get(mailbox.link_in(letter))
+    assert member.http.get("/auth/v1/user").json()["email"] == member.email
+
+
+class Conversation(Smtp):
+    """Lets the test act when a letter is in and not confirmed yet."""
+
+    def _say(self, line: str) -> None:
+        if line == "250 taken":
+            self.server.before_its_word()  # type: ignore[attr-defined]
+        super()._say(line)
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """A mail server that keeps what it took."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Conversation)
+        self.letters: list[str] = []
+        self.before_its_word: Callable[[], object] = lambda: None
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Its own, so that a test sees each copy."""
+    with Server() as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@asynccontextmanager
+async def post_office(stack: Stack, server: Server) -> AsyncIterator[Post]:
+    """A worker's hands, with a database that waits half a second for a lock."""
+    settings = WorkerSettings(
+        database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D500",
+        smtp_host="127.0.0.1",
+        smtp_port=server.server_address[1],
+        mail_from="Test <test@example.com>",
+        site_url=stack.url,
+        storage_internal_url=stack.url,
+        supabase_service_role_key="",
+    )
+    async with make_pool(settings.database_url, 2, "test") as pool:
+        yield Post(pool, settings)
+
+
+def leased(owner: Owner) -> dict[str, Any]:
+    """A letter that somebody has claimed, so that the stack's own worker leaves it alone."""
+    row = owner.execute(
+        "insert into private.outbox (template, recipient, data, claimed_until) values ('test_mail', %s,"
+        ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 hour\') returning *',
+        [f"once-{time.time_ns()}@example.com"],
+    ).fetchone()
+    assert row
+    return row
+
+
+async def test_a_letter_that_another_worker_took_over_is_left_to_it(
+    stack: Stack, owner: Owner, server: Server
+) -> None:
+    row = leased(owner)
+    owner.execute(
+        "update private.outbox set claimed_until = claimed_until + interval '1 minute' where id = %s",
+        [row["id"]],
+    )
+    async with post_office(stack, server) as post:
+        assert await post.send(row) is False
+        assert server.letters == []
+        taken = owner.execute("select * from private.outbox where id = %s", [row["id"]]).fetchone()
+        assert taken
+        assert await post.send(taken) is True
+        assert await post.send(taken) is False
+    assert len(server.letters) == 1
+
+
+async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_copy(
+    stack: Stack, owner: Owner, server: Server
+) -> None:
+    row = leased(owner)
+    locked = threading.Event()
+    async with post_office(stack, server) as post:
+        with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as busy:
+
+            def lock() -> None:
+                busy.execute("select 1 from private.outbox where id = %s for update", [row["id"]])
+                locked.set()
+
+            server.before_its_word = lock
+            sending = asyncio.create_task(post.send(row))
+            assert await asyncio.to_thread(locked.wait, 20)
+            await asyncio.sleep(1)
+            assert not sending.done()
+            busy.rollback()
+        assert await sending is True
+    kept = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
+    assert kept
+    assert kept["sent_at"] is not None
+    assert len(server.letters) == 1

@@ -9,6 +9,7 @@ import signal
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -34,9 +35,14 @@ def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
         yield cluster
 
 
-def kill(session: Session) -> None:
-    """End the backend without a word; PostgreSQL ends all others and recovers."""
+def kill(stage: Stage, session: Session) -> None:
+    """End a backend without a word, and wait until PostgreSQL has ended all others: then it recovers."""
     os.kill(session.pid, signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with suppress(psycopg.OperationalError):
+        while time.monotonic() < deadline:
+            stage.director.execute("select 1")
+    assert stage.director.closed
 
 
 def recovered(cluster: OwnCluster) -> Stage:
@@ -59,7 +65,7 @@ def test_killed_before_the_commit(fragile: OwnCluster, name: str) -> None:
         with stage.sessions(1) as (session,):
             answer = session.start(family, operations(family)[name]).result(PATIENCE_SECONDS)
             assert (answer,) == done.answers
-            kill(session)
+            kill(stage, session)
     with recovered(fragile) as stage:
         assert stage.state(family) == before
         with stage.sessions(1) as (session,):
@@ -80,7 +86,7 @@ def test_killed_after_the_record_of_the_commit(fragile: OwnCluster, name: str) -
             session.start(family, operations(family)[name]).result(PATIENCE_SECONDS)
             work = session.commit()
             stage.wait_for_event(session, "SyncRep")
-            kill(session)
+            kill(stage, session)
             with pytest.raises(psycopg.OperationalError):
                 work.result(PATIENCE_SECONDS)
     with recovered(fragile) as stage:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 import cluster
 import settings as configuration
@@ -20,8 +21,8 @@ import tools
 from keys import Keys
 from settings import Settings
 
-# Crashes of PostgreSQL lose nothing that the operating system has: the disk need not be waited for.
 PLAIN = "plain"
+# Crashes of PostgreSQL lose nothing that the operating system has: the disk need not be waited for.
 OPTIONS = {"fsync": "off", "max_connections": "150", "deadlock_timeout": "200ms", "log_lock_waits": "off"}
 
 
@@ -56,7 +57,9 @@ class OwnCluster:
     def running(self, **options: str) -> Iterator[None]:
         """Run the server; the data are removed in the end."""
         given = {**OPTIONS, "port": str(self.settings.ports["postgres"]), **options}
-        command: list[str | Path] = [self.postgres / "postgres", "-D", cluster.place(self.settings)]
+        # Should the test run be killed, the server goes with it.
+        command: list[str | Path] = ["setpriv", "--pdeathsig", "INT", "--", self.postgres / "postgres"]
+        command += ["-D", cluster.place(self.settings)]
         command += [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
         with (self.settings.state / "postgres.log").open("w") as log:
             process = subprocess.Popen(
@@ -72,7 +75,7 @@ class OwnCluster:
 
     def set_aside(self) -> None:
         """Keep a copy of the database as it is, for tests that want one of their own."""
-        with psycopg.connect(self.url().replace("/postgres", "/template1"), autocommit=True) as connection:
+        with psycopg.connect(make_conninfo(self.url(), dbname="template1"), autocommit=True) as connection:
             connection.execute(f"create database {PLAIN} template postgres")
 
     def url(self, role: str = "supabase_admin") -> str:

@@ -275,6 +275,11 @@ def operations(family: Family) -> dict[str, Call]:
         "reconcile": Call("system", "select private.reconcile()"),
         "suspend": Call("ada", status, (family["member_profile"],)),
         "close": Call("system", "delete from auth.users where id = %s", (family["member"],)),
+        "change the e-mail": Call(
+            "system",
+            "update auth.users set email = %s where id = %s",
+            (f"{family['new']}@changed.example", family["member"]),
+        ),
         "change the wallet": Call(
             "member",
             "update public.profiles set trc20_wallet_address = 'TDiPZ6fACNywvYszPkJWkP8pJD7p7c93GN'"

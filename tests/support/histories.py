@@ -1,0 +1,373 @@
+"""Histories that hypothesis invents: the same steps in the plan and in the database, crashes in between.
+
+A step that crashes is first done on a connection that is ended before its commit, then again with the same
+ids.
+"""
+
+import random
+import secrets
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+
+import psycopg
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from tests.support.company import WALLET, Company
+from tests.support.plan import RATES, Person, Plan
+
+STORED = """
+select
+    p.user_id::text, p.package_value, p.cash_in_amount, t.available_balance, t.requestable_amount,
+    p.account_status::text, p.hold_until is not null as on_hold,
+    array(
+        select d.amount::numeric from public.deposits as d
+        where d.user_id = p.user_id and d.status = 'pending' order by 1
+    ) as deposits,
+    array(
+        select w.amount::numeric from public.withdrawals as w
+        where w.user_id = p.user_id and w.status = 'pending' order by 1
+    ) as withdrawals,
+    p.trc20_wallet_address
+from private.profiles as p inner join private.totals as t on t.user_id = p.user_id
+where p.user_id = any(%s)
+"""
+OTHER_WALLET = "TDiPZ6fACNywvYszPkJWkP8pJD7p7c93GN"
+SIZES = sorted(RATES)
+who = st.integers(0, 30)
+crash = st.booleans()
+amounts = st.one_of(
+    st.sampled_from([Decimal(size) for size in SIZES]),
+    st.decimals(min_value=0, max_value=1500, places=2),
+)
+# A fraction of what can be asked for, sometimes a little more than all of it.
+shares = st.sampled_from([Decimal(n) for n in ("0.2", "0.5", "0.9", "1", "1", "1.01")])
+
+
+class Office(Company):
+    """The company; when `crashing`, a statement is done first on a connection that ends before the commit."""
+
+    crashing = False
+
+    def __init__(self, url: str, source: str) -> None:
+        self.home = psycopg.connect(url, autocommit=True)
+        self.name = f"history_{secrets.token_hex(4)}"
+        self.home.execute(f"create database {self.name} template {source}")
+        self.url = make_conninfo(url, dbname=self.name)
+        super().__init__(psycopg.connect(self.url, autocommit=True, row_factory=dict_row))
+
+    def close(self) -> None:
+        """Throw the database away."""
+        self.db.close()
+        self.home.execute(f"drop database {self.name} with (force)")
+        self.home.close()
+
+    def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
+        """Run a statement as a role, after a crash of it if there is to be one."""
+        if self.crashing:
+            self.crashing = False
+            doomed = psycopg.connect(self.url, row_factory=dict_row)
+            with suppress(psycopg.Error):
+                self.act(doomed, claims, query, *arguments)
+            self.value("select pg_terminate_backend(%s, 5000)", doomed.info.backend_pid)
+            doomed.close()
+        return super().attempt(claims, query, *arguments)
+
+    def system(self, query: str, *arguments: object) -> None:
+        """A statement of the owner."""
+        self.db.execute(query, arguments)
+
+
+class Histories(RuleBasedStateMachine):
+    """The same steps in the plan and in the database."""
+
+    office: Callable[[], Office]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan, self.company = Plan(), type(self).office()
+        self.wallets: dict[str, str] = {}
+        self.decided: dict[str, str] = {}
+
+    def teardown(self) -> None:
+        """Throw the database away."""
+        self.company.close()
+
+    def person(self, number: int) -> Person:
+        """One of the members."""
+        return self.plan.people[number % len(self.plan.people)]
+
+    def chosen(self, requests: dict[str, Decimal], number: int) -> str | None:
+        """One of some requests."""
+        return list(requests)[number % len(requests)] if requests else None
+
+    @initialize()
+    def founders(self) -> None:
+        """A root and a member with two children, all VIP: 1,100 can be asked for."""
+        for number in (None, 0, 1, 1):
+            self.join(None if number is None else self.plan.people[number])
+            self.deposit(len(self.plan.people) - 1, Decimal(1000), False)
+            self.decide_deposit(len(self.plan.people) - 1, 0, True, False)
+
+    def join(self, sponsor: Person | None) -> None:
+        """A member with a wallet."""
+        person = self.plan.join(sponsor)
+        self.company.join(person)
+        self.wallets[person.name] = WALLET
+
+    @rule(number=who)
+    def sign_up(self, number: int) -> None:
+        """Below somebody, also below somebody blocked."""
+        self.join(self.person(number))
+
+    @rule(number=who, amount=amounts, crashing=crash)
+    def deposit(self, number: int, amount: Decimal, crashing: bool) -> None:
+        """A request with a receipt."""
+        person = self.person(number)
+        expected = self.plan.deposit_refusal(person, amount)
+        self.company.crashing = crashing
+        deposit, refusal = self.company.deposit(person, amount)
+        assert refusal == expected
+        if refusal is None:
+            person.pending[deposit] = amount
+
+    @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
+    def decide_deposit(self, number: int, pick: int, approve: bool, crashing: bool) -> None:
+        """Any of the pending ones: the order of decisions must not matter."""
+        person = self.person(number)
+        deposit = self.chosen(person.pending, pick)
+        if deposit is None:
+            return
+        self.company.crashing = crashing
+        assert self.decide("deposit", deposit, approve) is None
+        amount = person.pending.pop(deposit)
+        if approve:
+            person.deposits[deposit] = amount
+
+    @rule(number=who, size=st.sampled_from(SIZES))
+    def buy(self, number: int, size: int) -> None:
+        """A package, asked for and approved: upgrades and pairs come about."""
+        person = self.person(number)
+        self.deposit(number, Decimal(size), False)
+        self.decide_deposit(number, len(person.pending) - 1, True, False)
+
+    @rule(
+        number=who,
+        sizes=st.permutations(SIZES),
+        count=st.integers(2, 4),
+        order=st.randoms(use_true_random=False),
+    )
+    def rush(self, number: int, sizes: list[int], count: int, order: random.Random) -> None:
+        """A newcomer asks for several packages at once; they are approved in any order."""
+        self.sign_up(number)
+        newcomer = len(self.plan.people) - 1
+        for size in sizes[:count]:
+            self.deposit(newcomer, Decimal(size), False)
+        while self.plan.people[newcomer].pending:
+            self.decide_deposit(newcomer, order.randrange(count), True, False)
+
+    @rule(number=who, pick=who)
+    def squeeze(self, number: int, pick: int) -> None:
+        """All there is has been asked for when a child's package is voided; then it is to be approved."""
+        person = self.person(number)
+        self.withdraw(number, None, Decimal(1), False)
+        if person.children:
+            self.void_deposit(self.plan.people.index(person.children[pick % len(person.children)]), 0, False)
+        self.decide_withdrawal(number, len(person.asked) - 1, True, False)
+
+    def decide(self, noun: str, request: str, approve: bool) -> str | None:
+        """The decision of the second administrator."""
+        action = "approve" if approve else "reject"
+        refusal = self.company.as_admin(1, f"select public.decide_{noun}(%s, %s)", request, action)
+        if refusal is None:
+            self.decided[request] = f"{noun} {action}"
+        return refusal
+
+    @precondition(lambda self: self.decided)
+    @rule(pick=who, same=st.booleans(), other=st.booleans())
+    def decide_again(self, pick: int, same: bool, other: bool) -> None:
+        """The same decision by the same administrator is answered, any other refused; neither counts."""
+        request = list(self.decided)[pick % len(self.decided)]
+        noun, action = self.decided[request].split()
+        asked = action if same else {"approve": "reject", "reject": "approve"}[action]
+        query = f"select public.decide_{noun}(%s, %s)"
+        refusal = self.company.as_admin(0 if other else 1, query, request, asked)
+        assert refusal == (None if same and not other else "already_decided")
+
+    @rule(number=who, amount=st.one_of(amounts, st.none()), share=shares, crashing=crash)
+    def withdraw(self, number: int, amount: Decimal | None, share: Decimal, crashing: bool) -> None:
+        """A request for any amount, or for a share of what there is."""
+        person = self.person(number)
+        if amount is None:
+            amount = (self.plan.requestable(person) * share).quantize(Decimal("0.01"))
+        expected = self.plan.withdrawal_refusal(person, amount)
+        withdrawal = str(uuid.uuid4())
+        self.company.crashing = crashing
+        assert self.ask(person, withdrawal, amount) == expected
+        if expected is None:
+            person.asked[withdrawal] = amount
+
+    def ask(self, person: Person, withdrawal: str, amount: Decimal) -> str | None:
+        """The request as the member's client sends it."""
+        query = (
+            "insert into public.withdrawals (id, user_id, amount, wallet_address) values (%s, %s, %s, %s)"
+            " on conflict (id) do nothing"
+        )
+        user = self.company.users[person.name]
+        return self.company.as_member(
+            person, query, withdrawal, user, amount, self.wallets.get(person.name, "x")
+        )
+
+    @rule(number=who, pick=who, more=st.booleans())
+    def ask_again(self, number: int, pick: int, more: bool) -> None:
+        """With the same id: nothing happens, and other values are refused."""
+        person = self.person(number)
+        withdrawal = self.chosen(person.asked, pick)
+        if withdrawal is None or self.wallet_of(withdrawal) != self.wallets[person.name]:
+            return
+        amount = person.asked[withdrawal] + int(more)
+        assert self.ask(person, withdrawal, amount) == ("duplicate_request" if more else None)
+
+    def wallet_of(self, withdrawal: str) -> str:
+        """Where a withdrawal goes."""
+        query = "select wallet_address from public.withdrawals where id = %s"
+        return str(self.company.value(query, withdrawal))
+
+    @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
+    def decide_withdrawal(self, number: int, pick: int, approve: bool, crashing: bool) -> None:
+        """Refused while the member is blocked or on hold, or when the balance has gone."""
+        person = self.person(number)
+        withdrawal = self.chosen(person.asked, pick)
+        if withdrawal is None:
+            return
+        amount = person.asked[withdrawal]
+        expected = self.plan.approval_refusal(person, amount) if approve else None
+        self.company.crashing = crashing
+        assert self.decide("withdrawal", withdrawal, approve) == expected
+        if expected is None:
+            del person.asked[withdrawal]
+            if approve:
+                person.withdrawn[withdrawal] = amount
+
+    @rule(number=who, pick=who, crashing=crash)
+    def cancel(self, number: int, pick: int, crashing: bool) -> None:
+        """The member takes a request back."""
+        person = self.person(number)
+        request = self.chosen({**person.pending, **person.asked}, pick)
+        if request is None:
+            return
+        self.company.crashing = crashing
+        refusal = self.company.as_member(person, "select public.cancel_request(%s)", request)
+        assert refusal == (None if person.status == "active" else f"account_{person.status}")
+        if refusal is None:
+            person.pending.pop(request, None)
+            person.asked.pop(request, None)
+
+    @rule(number=who, status=st.sampled_from(["suspended", "disabled", "pending", "active", "active"]))
+    def set_status(self, number: int, status: str) -> None:
+        """Blocked or free again: no bonus changes."""
+        person = self.person(number)
+        query = "select public.update_member(%s, %s, null, 'a reason')"
+        refusal = self.company.as_admin(0, query, self.company.profiles[person.name], status)
+        assert refusal == (None if person.name in self.wallets else "account_closed")
+        if refusal is None:
+            person.status = status
+
+    @rule(number=who, crashing=crash)
+    def change_wallet(self, number: int, crashing: bool) -> None:
+        """Withdrawals are on hold from then on."""
+        person = self.person(number)
+        if person.name not in self.wallets:
+            return
+        wallet = OTHER_WALLET if self.wallets[person.name] == WALLET else WALLET
+        claims = {"sub": self.company.users[person.name], "role": "authenticated", "aal": "aal2"}
+        query = "update public.profiles set trc20_wallet_address = %s where user_id = %s"
+        self.company.crashing = crashing
+        assert self.company.attempt(claims, query, wallet, self.company.users[person.name]) is None
+        self.wallets[person.name], person.on_hold = wallet, True
+
+    @rule(number=who)
+    def a_day_passes(self, number: int) -> None:
+        """The hold of one member is over."""
+        person = self.person(number)
+        query = "update private.profiles set hold_until = null, hold_reason = null where user_id = %s"
+        self.company.system(query, self.company.users[person.name])
+        person.on_hold = False
+
+    @rule(number=who, pick=who, crashing=crash)
+    def void_deposit(self, number: int, pick: int, crashing: bool) -> None:
+        """It no longer counts."""
+        person = self.person(number)
+        deposit = self.chosen(person.deposits, pick)
+        if deposit is not None:
+            self.correct("void_deposit", deposit, None, crashing)
+            del person.deposits[deposit]
+
+    @rule(number=who, pick=who, crashing=crash)
+    def void_withdrawal(self, number: int, pick: int, crashing: bool) -> None:
+        """It counts as available again."""
+        person = self.person(number)
+        withdrawal = self.chosen(person.withdrawn, pick)
+        if withdrawal is not None:
+            self.correct("void_withdrawal", withdrawal, None, crashing)
+            del person.withdrawn[withdrawal]
+
+    @rule(number=who, value=st.sampled_from([0, *SIZES]), crashing=crash)
+    def set_package(self, number: int, value: int, crashing: bool) -> None:
+        """Up or down, without cash-in."""
+        person = self.person(number)
+        if person.name in self.wallets:
+            self.correct("set_package", self.company.profiles[person.name], value, crashing)
+            person.set_package(value)
+
+    def correct(self, kind: str, target: str, value: int | None, crashing: bool) -> None:
+        """Proposed by one, confirmed by the other."""
+        propose = "select public.propose_correction(%s, %s, %s, 'a reason')"
+        assert self.company.as_admin(0, propose, kind, target, value) is None
+        query = "select id::text from private.corrections where target_id = %s and confirmed_by is null"
+        correction = self.company.value(query, target)
+        self.company.crashing = crashing
+        assert self.company.as_admin(1, "select public.confirm_correction(%s)", correction) is None
+
+    @rule(number=who)
+    def sync(self, number: int) -> None:
+        """A member asks for it; a full run finds nothing to repair."""
+        person = self.person(number)
+        assert self.company.as_member(person, "select public.sync_bonuses()") is None
+        assert self.company.value("select private.reconcile()") == 0
+
+    @rule(number=st.integers(0, 100))
+    def close(self, number: int) -> None:
+        """Somebody leaves, not often."""
+        person = self.person(number)
+        if number % 10 or person.name not in self.wallets:
+            return
+        self.company.system("select private.close_profile(%s)", self.company.users[person.name])
+        person.close()
+        del self.wallets[person.name]
+
+    @invariant()
+    def the_database_is_what_the_plan_says(self) -> None:
+        """Bonuses, balances, packages, statuses and requests; and the books agree."""
+        assert self.company.bonuses() == self.plan.bonuses()
+        rows = self.company.db.execute(STORED, [list(self.company.users.values())]).fetchall()
+        stored = {self.company.names[row.pop("user_id")]: tuple(row.values()) for row in rows}
+        assert stored == {
+            p.name: (
+                p.package,
+                p.cash_in,
+                self.plan.available(p),
+                self.plan.requestable(p),
+                p.status,
+                p.on_hold,
+                sorted(p.pending.values()),
+                sorted(p.asked.values()),
+                self.wallets.get(p.name),
+            )
+            for p in self.plan.people
+        }
+        assert self.company.db.execute("select * from private.check_books()").fetchall() == []

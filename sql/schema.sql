@@ -1281,8 +1281,10 @@ begin
         from added as n group by n.user_id
     ) as s
     where t.user_id = s.user_id;
-    perform private.count_up('bonuses', (select coalesce(sum(n.amount), 0) from added as n));
-    perform private.count_up('bonus_rows', (select count(*) from added as n));
+    insert into private.counter_deltas (name, delta)
+    select 'bonuses', sum(n.amount) from added as n having sum(n.amount) <> 0
+    union all
+    select 'bonus_rows', count(*) from added as n having count(*) > 0;
     return null;
 end
 $$;
@@ -2118,12 +2120,12 @@ CREATE FUNCTION private.deposit_decided() RETURNS trigger
 begin
     update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
     where t.transaction_type = 'deposit' and t.reference_id = new.id;
-    perform private.count_up('pending_deposits', -1);
     if new.status = 'approved' then
-        perform private.count_up('deposits_approved', new.amount);
-        perform private.count_up('deposits_approved_count', 1);
+        insert into private.counter_deltas (name, delta)
+        values ('pending_deposits', -1), ('deposits_approved', new.amount), ('deposits_approved_count', 1);
     else
-        perform private.count_up('deposits_rejected_count', 1);
+        insert into private.counter_deltas (name, delta)
+        values ('pending_deposits', -1), ('deposits_rejected_count', 1);
     end if;
     return null;
 end
@@ -3193,8 +3195,12 @@ begin
         paid_cents = v_paid,
         paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.paid_orders')) else p.paid_order end
     where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
-    perform private.count_up('active_profiles', (new.package_value > 0)::integer - (old.package_value > 0)::integer);
-    perform private.count_up('package_investment', new.package_value - old.package_value);
+    if (new.package_value > 0) <> (old.package_value > 0) then
+        perform private.count_up('active_profiles', (new.package_value > 0)::integer - (old.package_value > 0)::integer);
+    end if;
+    if new.package_value <> old.package_value then
+        perform private.count_up('package_investment', new.package_value - old.package_value);
+    end if;
     return null;
 end
 $$;

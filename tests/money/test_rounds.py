@@ -3,6 +3,10 @@
 Fifty rounds here, a thousand in `tests/bench/bench_races.py`.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+
 from tests.support import rounds
 from tests.support.stage import Stage
 
@@ -13,3 +17,21 @@ def test_one_decision_wins_and_no_balance_is_spent_twice(stage: Stage) -> None:
     with stage.sessions(rounds.ASKING) as sessions:
         assert rounds.play(stage, sessions, ROUNDS) == []
     assert stage.violations() == []
+
+
+def test_the_books_agree_at_every_moment_of_a_race(stage: Stage) -> None:
+    """Also while the worker folds the kept figures: a check never sees half of anything."""
+    looks, seen = 0, []
+    with (
+        stage.sessions(rounds.ASKING) as sessions,
+        psycopg.connect(stage.url, autocommit=True) as worker,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        race = pool.submit(rounds.play, stage, sessions, 5)
+        while not race.done():
+            seen += worker.execute("select rule, object from private.check_books()").fetchall()
+            worker.execute("select jobs.fold_counters()")
+            looks += 1
+        assert race.result() == []
+    assert seen == []
+    assert looks > 1

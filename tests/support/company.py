@@ -38,10 +38,16 @@ class Company:
 
     def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
         """Run a statement as a role; the code of its refusal, or None when it was done."""
+        return self.attempt_on(self.db, claims, query, *arguments)
+
+    def attempt_on(
+        self, connection: Connection, claims: dict[str, str], query: str, *arguments: object
+    ) -> str | None:
+        """The same on another connection."""
         try:
-            with self.db.transaction():
-                self.act(self.db, claims, query, *arguments)
-                self.db.execute("select set_config('role', 'none', true)")
+            with connection.transaction():
+                self.act(connection, claims, query, *arguments)
+                connection.execute("select set_config('role', 'none', true)")
         except psycopg.Error as error:
             if error.sqlstate != "PGRST":
                 raise
@@ -59,7 +65,11 @@ class Company:
 
     def as_admin(self, number: int, query: str, *arguments: object) -> str | None:
         """A statement of an administrator: 0 proposes corrections, 1 decides."""
-        return self.attempt({"sub": self.admins[number], "role": "platform_admin"}, query, *arguments)
+        return self.attempt(self.admin(number), query, *arguments)
+
+    def admin(self, number: int) -> dict[str, str]:
+        """The claims of an administrator."""
+        return {"sub": self.admins[number], "role": "platform_admin"}
 
     def as_member(self, person: Person, query: str, *arguments: object) -> str | None:
         """A statement of a member."""

@@ -6,8 +6,10 @@ ids.
 
 import random
 import secrets
+import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from decimal import Decimal
 
@@ -35,6 +37,11 @@ select
     p.trc20_wallet_address
 from private.profiles as p inner join private.totals as t on t.user_id = p.user_id
 where p.user_id = any(%s)
+"""
+WAITING = """
+select count(*) from pg_locks
+where locktype = 'advisory' and objid = 42 and not granted
+    and database = (select oid from pg_database where datname = current_database())
 """
 OTHER_WALLET = "TDiPZ6fACNywvYszPkJWkP8pJD7p7c93GN"
 SIZES = sorted(RATES)
@@ -76,6 +83,21 @@ class Office(Company):
             self.value("select pg_terminate_backend(%s, 5000)", doomed.info.backend_pid)
             doomed.close()
         return super().attempt(claims, query, *arguments)
+
+    def at_once(self, *calls: tuple[dict[str, str], str, str]) -> list[str | None]:
+        """Statements on connections of their own: all wait for the money lock before one of them goes on."""
+        with psycopg.connect(self.url) as gate, ThreadPoolExecutor(len(calls)) as pool:
+            gate.execute("select pg_advisory_xact_lock(42)")
+            works = [pool.submit(self._alone, *call) for call in calls]
+            while self.value(WAITING) < len(calls):
+                assert not any(work.done() for work in works)
+                time.sleep(0.0005)
+            gate.rollback()
+            return [work.result() for work in works]
+
+    def _alone(self, claims: dict[str, str], query: str, request: str) -> str | None:
+        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as connection:
+            return self.attempt_on(connection, claims, query, request)
 
     def system(self, query: str, *arguments: object) -> None:
         """A statement of the owner."""
@@ -252,6 +274,30 @@ class Histories(RuleBasedStateMachine):
             del person.asked[withdrawal]
             if approve:
                 person.withdrawn[withdrawal] = amount
+
+    @rule(number=who, pick=who)
+    def decide_at_once(self, number: int, pick: int) -> None:
+        """One administrator approves while the other rejects: one of them wins."""
+        person = self.person(number)
+        request = self.chosen({**person.pending, **person.asked}, pick)
+        if request is None:
+            return
+        noun, requests = (
+            ("deposit", person.pending) if request in person.pending else ("withdrawal", person.asked)
+        )
+        expected = self.plan.approval_refusal(person, requests[request]) if noun == "withdrawal" else None
+        query = f"select public.decide_{noun}(%s, '{{}}')"
+        approved, rejected = self.company.at_once(
+            (self.company.admin(1), query.format("approve"), request),
+            (self.company.admin(0), query.format("reject"), request),
+        )
+        amount = requests.pop(request)
+        if approved is None and expected is None:
+            assert rejected == "already_decided"
+            (person.deposits if noun == "deposit" else person.withdrawn)[request] = amount
+        else:
+            assert rejected is None
+            assert approved in ("already_decided", expected)
 
     @rule(number=who, pick=who, crashing=crash)
     def cancel(self, number: int, pick: int, crashing: bool) -> None:

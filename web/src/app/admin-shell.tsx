@@ -48,7 +48,7 @@ function useCollapsed() {
 }
 
 interface SideProps {
-  admin: Administrator
+  admin: Pick<Administrator, 'email' | 'full_name' | 'role'>
   pending: { deposits: number; withdrawals: number } | undefined
 }
 

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { Administrator } from './administrator-session'
 import { unwrap } from './errors'
 import type { Decimal } from './money'
 import { administratorClient } from './supabase'
@@ -22,23 +23,26 @@ export interface RecentMovement {
   status: string
 }
 
+/** What came in and stayed against what can be withdrawn; `ratio` is in percent, null when nothing can be. */
+export interface Coverage {
+  approved_cash_in: Decimal
+  approved_withdrawals: Decimal
+  withdrawable: Decimal
+  pending: Decimal
+  ratio: Decimal | null
+}
+
 /** What the administrators' side opens with. Money is decimal text. */
 export interface AdminOverview {
   as_of: string
-  admin: { id: string; email: string; full_name: string | null; role: string }
+  admin: Pick<Administrator, 'id' | 'email' | 'full_name' | 'role'>
   oldest_pending: { deposit: OldestPending | null; withdrawal: OldestPending | null }
   pending: { deposits: number; withdrawals: number }
   net_cash_flow: Decimal
   recent: RecentMovement[]
   flows: { day: string; deposits: Decimal; withdrawals: Decimal }[]
   books: { ok: boolean | null; violations: number; checked_at: string | null }
-  coverage: {
-    approved_cash_in: Decimal
-    approved_withdrawals: Decimal
-    withdrawable: Decimal
-    pending: Decimal
-    ratio: Decimal | null
-  } | null
+  coverage: Coverage | null
 }
 
 /** Every query of the administrators' side begins with this, so that a decision can refresh them together. */

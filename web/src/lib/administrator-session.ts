@@ -6,6 +6,12 @@ export interface Administrator {
   email: string
   full_name: string | null
   role: string
+  is_active: boolean
+  /** ISO times. */
+  last_login: string | null
+  created_at: string
+  /** Signing in asks for a code too. */
+  two_step: boolean
 }
 
 export interface AdministratorSession {
@@ -52,6 +58,11 @@ export const administratorSession = {
     idle = false
     stored.set(key, JSON.stringify(session))
     store.set(session)
+  },
+  /** What the account itself changed, such as its second step. */
+  amend(change: Partial<Administrator>): void {
+    const session = store.get()
+    if (session) this.set({ ...session, admin: { ...session.admin, ...change } })
   },
   clear(): void {
     stored.remove(key)

@@ -3,7 +3,7 @@ import { adminOverviewQuery } from './admin-overview'
 import { administratorSession } from './administrator-session'
 
 /** The administrator's role as the server last told it. A courtesy to the person: the server decides. */
-function useAdminRole(): string {
+export function useAdminRole(): string {
   const { data } = useQuery(adminOverviewQuery)
   return data?.admin.role ?? administratorSession.get()?.admin.role ?? ''
 }

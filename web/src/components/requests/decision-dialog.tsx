@@ -3,9 +3,8 @@ import { useState, type ReactNode } from 'react'
 import { Refusal } from '@/lib/errors'
 import { formatMoney, type Decimal } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
-import { Field } from '@/components/field'
+import { ReasonField } from '@/components/reason-field'
 import { ReviewDialog, type Fact } from '@/components/review-dialog'
-import { Textarea } from '@/components/ui/input'
 import type { DecisionAction, RequestFlag } from './request'
 import { requestTexts } from './texts'
 
@@ -54,8 +53,6 @@ interface DecisionDialogProps {
   onDecided: () => void
   onCloseAutoFocus: (event: Event) => void
 }
-
-const reasonLimit = 1000
 
 /** Approving or rejecting a request for money: once, with the facts in sight, and with the reason the member reads. */
 export function DecisionDialog(props: DecisionDialogProps) {
@@ -107,27 +104,12 @@ export function DecisionDialog(props: DecisionDialogProps) {
       onCloseAutoFocus={onCloseAutoFocus}
     >
       {action === 'reject' ? (
-        <Field
+        <ReasonField
           label="Rejection Reason"
-          className="mt-4"
-          note={
-            <span className="flex justify-between gap-4 text-muted-foreground">
-              <span>The member reads this</span>
-              <span className="tabular">
-                {reason.length.toLocaleString('en-US')} / {reasonLimit.toLocaleString('en-US')}
-              </span>
-            </span>
-          }
-        >
-          {(control) => (
-            <Textarea
-              {...control}
-              value={reason}
-              maxLength={reasonLimit}
-              onChange={(event) => setReason(event.target.value)}
-            />
-          )}
-        </Field>
+          value={reason}
+          onChange={setReason}
+          note="The member reads this"
+        />
       ) : null}
     </ReviewDialog>
   )

@@ -1,18 +1,15 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
-import { RefreshCw } from 'lucide-react'
 import { useMemo, useState, type ReactNode } from 'react'
 import { DataTable } from '@/components/data-table/data-table'
 import { useTableState } from '@/components/data-table/table-state'
+import { useAdminList, type ListRequest } from '@/components/data-table/use-admin-list'
 import { EmptyState } from '@/components/empty-state'
 import { PageHead } from '@/components/page-head'
+import { RefreshButton } from '@/components/refresh-button'
 import type { Fact } from '@/components/review-dialog'
-import { Button } from '@/components/ui/button'
-import { adminKey } from '@/lib/admin-overview'
-import { formatTime } from '@/lib/dates'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
 import { DecisionDialog, RequestFlags } from './decision-dialog'
-import type { DecisionAction, ListRequest, MoneyRequest, RequestActs, RequestPage } from './request'
+import type { DecisionAction, MoneyRequest, RequestActs, RequestPage } from './request'
 import { StatusCounts } from './status-counts'
 import { requestTexts } from './texts'
 import { useDecisions } from './use-decisions'
@@ -32,14 +29,7 @@ interface RequestListProps<Row extends MoneyRequest> {
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
   const { noun, load, columnsOf, factsOf, noteOf, decide, details } = props
   const table = useTableState({ sort: 'created_at.asc', filters: { status: 'pending' } })
-  const { page, pageSize, search, sort, filters } = table.state
-  const request: ListRequest = { page, pageSize, search, sort, status: filters.status ?? 'pending' }
-  const query = useQuery({
-    queryKey: [adminKey, noun, request],
-    queryFn: () => load(request),
-    placeholderData: keepPreviousData,
-    meta: { realm: 'administrator' },
-  })
+  const query = useAdminList(noun, table, load, requestTexts[noun].failedToLoad)
   const forbidden = useMoneyForbidden()
   const rows = query.data?.items
   const { open, start, close, markDecided, focusNext } = useDecisions<Row>(rows ?? [])
@@ -65,24 +55,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
             ? 'Requests waiting for a decision, oldest first.'
             : `Every ${noun} request and its decision.`
         }
-        actions={
-          <>
-            {query.dataUpdatedAt > 0 ? (
-              <span className="tabular text-compact text-muted-foreground">
-                Updated {formatTime(new Date(query.dataUpdatedAt))}
-              </span>
-            ) : null}
-            <Button
-              variant="outline"
-              size="compact"
-              busy={query.isRefetching && 'Refreshing...'}
-              onClick={() => void query.refetch()}
-            >
-              <RefreshCw aria-hidden />
-              Refresh
-            </Button>
-          </>
-        }
+        actions={<RefreshButton queries={[query]} />}
       />
       <div className="my-4">
         <StatusCounts counts={query.data?.counts} table={table} />

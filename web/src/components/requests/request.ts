@@ -43,12 +43,3 @@ export interface RequestActs<Row extends MoneyRequest> {
   onDetails: (row: Row) => void
   onDecide: (row: Row, action: DecisionAction) => void
 }
-
-/** What a list is asked for, as the functions take it. */
-export interface ListRequest extends Record<string, unknown> {
-  page: number
-  pageSize: number
-  search: string
-  sort: string
-  status: string
-}

@@ -6,14 +6,15 @@ import type { Administrator } from '@/lib/administrator-session'
 import { cn } from '@/lib/cn'
 import { toasts } from '@/lib/toast-queue'
 import { signOut } from './api'
+import { roleWord } from './roles'
 
-/** "finance_admin" as people read it. */
-function roleWord(role: string): string {
-  return role.replaceAll('_', ' ')
+interface AdminAccountProps {
+  admin: Pick<Administrator, 'email' | 'full_name' | 'role'>
+  rail?: 'always' | 'md'
 }
 
 /** Who is signed in, and the way out. On a rail only the way out has room. */
-export function AdminAccount({ admin, rail }: { admin: Administrator; rail?: 'always' | 'md' }) {
+export function AdminAccount({ admin, rail }: AdminAccountProps) {
   const leave = useMutation({
     mutationFn: signOut,
     onSuccess: () => toasts.success('Signed out', { description: 'You have been signed out successfully' }),

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { RefreshCw } from 'lucide-react'
 import { useSearchParams } from 'react-router'
+import { FigureRowSkeleton } from '@/components/figure-row'
 import { Notice } from '@/components/notice'
 import { PageHead } from '@/components/page-head'
+import { RefreshButton } from '@/components/refresh-button'
 import { Region } from '@/components/region'
-import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { adminOverviewQuery } from '@/lib/admin-overview'
-import { formatTime } from '@/lib/dates'
 import { adminStatsQuery } from './admin-api'
 import { CoverageCard } from './admin-coverage'
 import { FinancialFigures, OverviewFigures, UserFigures } from './admin-figures'
@@ -23,16 +22,6 @@ const tabs = [
   { value: 'recent', label: 'Recent Transactions' },
 ] as const
 
-function FigureSkeleton() {
-  return (
-    <div className="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
-      {[0, 1, 2, 3].map((index) => (
-        <Skeleton key={index} className="h-20" />
-      ))}
-    </div>
-  )
-}
-
 /** What waits longest, then the totals, each tab with its own part of them. */
 export function AdminDashboard() {
   const overview = useQuery(adminOverviewQuery)
@@ -40,11 +29,14 @@ export function AdminDashboard() {
   const [parameters, setParameters] = useSearchParams()
   const tab = tabs.find(({ value }) => value === parameters.get('tab'))?.value ?? 'overview'
   const books = overview.data?.books
-  const refreshing = overview.isRefetching || stats.isRefetching
 
   function figures(body: (data: NonNullable<typeof stats.data>) => React.ReactNode) {
     return (
-      <Region query={stats} errorText="Failed to load dashboard statistics" skeleton={<FigureSkeleton />}>
+      <Region
+        query={stats}
+        errorText="Failed to load dashboard statistics"
+        skeleton={<FigureRowSkeleton figures={4} />}
+      >
         {body}
       </Region>
     )
@@ -55,24 +47,7 @@ export function AdminDashboard() {
       <PageHead
         title="Admin Dashboard"
         purpose="What waits for you, and what the books say."
-        actions={
-          <>
-            {overview.dataUpdatedAt > 0 ? (
-              <span className="tabular text-compact text-muted-foreground">
-                Updated {formatTime(new Date(overview.dataUpdatedAt))}
-              </span>
-            ) : null}
-            <Button
-              variant="outline"
-              size="compact"
-              busy={refreshing && 'Refreshing...'}
-              onClick={() => void Promise.all([overview.refetch(), stats.refetch()])}
-            >
-              <RefreshCw aria-hidden />
-              Refresh
-            </Button>
-          </>
-        }
+        actions={<RefreshButton queries={[overview, stats]} />}
       />
       {books?.ok === false ? (
         <Notice tone="negative" role="alert" title="The books differ" className="mt-4">

@@ -1,4 +1,5 @@
 import { Figure } from '@/components/figure'
+import { FigureRow } from '@/components/figure-row'
 import { Money } from '@/components/money'
 import { subtract, ratio, formatPercent } from '@/lib/money'
 import type { AdminStats } from './admin-api'
@@ -7,12 +8,9 @@ function count(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-const row =
-  'grid gap-x-6 gap-y-5 sm:grid-cols-2 lg:auto-cols-fr lg:grid-flow-col lg:divide-x lg:*:pl-5 lg:*:first:pl-0'
-
 export function OverviewFigures({ stats }: { stats: AdminStats }) {
   return (
-    <div className={row}>
+    <FigureRow>
       <Figure
         label="Total users"
         value={count(stats.total_users)}
@@ -30,24 +28,24 @@ export function OverviewFigures({ stats }: { stats: AdminStats }) {
         value={count(stats.pending_withdrawals)}
         note="waiting for a decision"
       />
-    </div>
+    </FigureRow>
   )
 }
 
 export function UserFigures({ stats }: { stats: AdminStats }) {
   return (
-    <div className={row}>
+    <FigureRow>
       <Figure label="Total users" value={count(stats.total_users)} />
       <Figure label="Active users" value={count(stats.active_users)} note="with packages" />
       <Figure label="Inactive users" value={count(stats.inactive_users)} note="no package investment" />
-    </div>
+    </FigureRow>
   )
 }
 
 export function FinancialFigures({ stats, asOf }: { stats: AdminStats; asOf: string }) {
   const share = ratio(stats.total_bonuses_paid, stats.total_package_investment)
   return (
-    <div className={row}>
+    <FigureRow>
       <Figure
         label="Total package investment"
         value={<Money value={stats.total_package_investment} />}
@@ -86,6 +84,6 @@ export function FinancialFigures({ stats, asOf }: { stats: AdminStats; asOf: str
           asOf,
         }}
       />
-    </div>
+    </FigureRow>
   )
 }

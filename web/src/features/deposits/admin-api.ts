@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { DecisionAction, ListRequest, MoneyRequest, RequestPage } from '@/components/requests/request'
+import type { ListRequest } from '@/components/data-table/use-admin-list'
+import type { DecisionAction, MoneyRequest, RequestPage } from '@/components/requests/request'
 import { adminKey } from '@/lib/admin-overview'
 import type { Decimal } from '@/lib/money'
 import { administratorClient, callFunction } from '@/lib/supabase'

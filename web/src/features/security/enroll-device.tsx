@@ -1,17 +1,14 @@
 import { useState } from 'react'
 import { z } from 'zod'
-import { CopyButton } from '@/components/copy-button'
-import { ErrorLine } from '@/components/field'
+import { AuthenticatorSecret } from '@/components/authenticator-secret'
+import { CodeForm } from '@/components/code-form'
 import { TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
-import { QrCode } from '@/components/qr-code'
 import { Button } from '@/components/ui/button'
-import { groupedAddress } from '@/lib/address'
 import { errorText } from '@/lib/errors'
 import { useProductName } from '@/lib/platform'
 import { toasts } from '@/lib/toast-queue'
 import { useAbandon, useEnroll, useVerify, type Enrollment } from './api'
-import { CodeForm } from './code-form'
 
 interface EnrollDeviceProps {
   /** Names in use; each device needs its own. */
@@ -98,29 +95,9 @@ interface ScanProps {
 
 function Scan({ enrollment, onDone, onCancel }: ScanProps) {
   const verify = useVerify()
-  const [failed, setFailed] = useState(false)
   return (
     <div className="flex flex-col gap-4">
-      <p>Scan this with an authenticator app, or type the secret into it. Then enter the code it shows.</p>
-      <div className="flex flex-wrap items-start gap-5">
-        <QrCode text={enrollment.uri} label="QR code for your authenticator app" />
-        <div className="min-w-0 grow basis-56">
-          <p className="text-compact text-muted-foreground">Secret</p>
-          <p className="font-mono break-words">{groupedAddress(enrollment.secret)}</p>
-          <CopyButton
-            text={enrollment.secret}
-            what="secret"
-            size="compact"
-            className="mt-2"
-            onFailed={() => setFailed(true)}
-          >
-            Copy secret
-          </CopyButton>
-          {failed ? (
-            <ErrorLine className="mt-2">Copying did not work. Select the secret by hand.</ErrorLine>
-          ) : null}
-        </div>
-      </div>
+      <AuthenticatorSecret uri={enrollment.uri} secret={enrollment.secret} />
       <CodeForm
         confirmLabel="Turn on"
         onCancel={onCancel}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ShieldCheck, ShieldOff } from 'lucide-react'
 import { useState } from 'react'
+import { CodeForm } from '@/components/code-form'
 import { Notice } from '@/components/notice'
 import { Region } from '@/components/region'
 import { Timestamp } from '@/components/timestamp'
@@ -8,7 +9,6 @@ import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { toasts } from '@/lib/toast-queue'
 import { devicesQuery, useRemove, type Device } from './api'
-import { CodeForm } from './code-form'
 import { EnrollDevice } from './enroll-device'
 
 /** The member's authenticators: add, list, remove with a fresh code. */

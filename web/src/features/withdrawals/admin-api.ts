@@ -1,4 +1,5 @@
-import type { DecisionAction, ListRequest, MoneyRequest, RequestPage } from '@/components/requests/request'
+import type { ListRequest } from '@/components/data-table/use-admin-list'
+import type { DecisionAction, MoneyRequest, RequestPage } from '@/components/requests/request'
 import type { Decimal } from '@/lib/money'
 import { administratorClient, callFunction } from '@/lib/supabase'
 

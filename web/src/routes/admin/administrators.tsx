@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AccountsPage } from '@/features/administrators/accounts-page'
 
 export default function AdminAdministratorsPage() {
-  return (
-    <BeingBuilt
-      title="Administrators"
-      purpose="Who may sign in here."
-      shows="It will list the administrators."
-    />
-  )
+  return <AccountsPage />
 }

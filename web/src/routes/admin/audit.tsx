@@ -1,5 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AuditPage } from '@/features/audit/audit-page'
 
 export default function AdminAuditPage() {
-  return <BeingBuilt title="Audit" purpose="Who did what, when." shows="It will list every recorded act." />
+  return <AuditPage />
 }

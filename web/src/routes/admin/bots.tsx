@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminBots } from '@/features/bots/admin-bots'
 
 export default function AdminBotsPage() {
-  return (
-    <BeingBuilt
-      title="Bot Subscriptions"
-      purpose="Who runs which bot."
-      shows="It will list the subscriptions."
-    />
-  )
+  return <AdminBots />
 }

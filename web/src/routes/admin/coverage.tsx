@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { CoveragePage } from '@/features/coverage/coverage-page'
 
 export default function AdminCoveragePage() {
-  return (
-    <BeingBuilt
-      title="Coverage"
-      purpose="Whether the books cover what members can withdraw."
-      shows="It will compare cash-in with what can be withdrawn."
-    />
-  )
+  return <CoveragePage />
 }

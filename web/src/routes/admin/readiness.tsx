@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { ReadinessPage } from '@/features/operator/readiness-page'
 
 export default function AdminReadinessPage() {
-  return (
-    <BeingBuilt
-      title="Readiness"
-      purpose="What is missing before real money is accepted."
-      shows="It will list what is set and what is not."
-    />
-  )
+  return <ReadinessPage />
 }

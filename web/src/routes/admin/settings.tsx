@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminSettings } from '@/features/administrators/admin-settings'
 
 export default function AdminSettingsPage() {
-  return (
-    <BeingBuilt
-      title="Admin Settings"
-      purpose="Your account and your password."
-      shows="It will show your account."
-    />
-  )
+  return <AdminSettings />
 }

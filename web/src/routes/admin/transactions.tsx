@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminTransactions } from '@/features/transactions/admin-transactions'
 
 export default function AdminTransactionsPage() {
-  return (
-    <BeingBuilt
-      title="Transactions Management"
-      purpose="Every movement of money."
-      shows="It will list the journal."
-    />
-  )
+  return <AdminTransactions />
 }

@@ -1,11 +1,5 @@
-import { BeingBuilt } from '@/components/being-built'
+import { AdminMembers } from '@/features/profiles/admin-members'
 
 export default function AdminUsersPage() {
-  return (
-    <BeingBuilt
-      title="Users Management"
-      purpose="Every member and the state of the account."
-      shows="It will list the members."
-    />
-  )
+  return <AdminMembers />
 }

@@ -1,0 +1,48 @@
+import { useState, type ReactNode } from 'react'
+import { ReasonField } from './reason-field'
+import { ReviewDialog, type Fact } from './review-dialog'
+
+interface ReasonDialogProps {
+  title: string
+  facts: Fact[]
+  warning: ReactNode
+  label?: string
+  /** Who reads the reason. */
+  note: string
+  confirmLabel: string
+  busyLabel: string
+  destructive?: boolean
+  /** Called with a reason that says something; resolves when done. */
+  onConfirm: (reason: string) => Promise<void>
+  errorFallback: string
+  onClose: () => void
+}
+
+/** An act that needs a reason and may be asked for again without harm. */
+export function ReasonDialog(props: ReasonDialogProps) {
+  const { label = 'Reason', note, onConfirm, ...rest } = props
+  const [reason, setReason] = useState('')
+  const [missing, setMissing] = useState(false)
+  return (
+    <ReviewDialog
+      {...rest}
+      open
+      lateText="No answer yet. Asking again changes nothing twice."
+      onConfirm={async () => {
+        if (reason.trim()) await onConfirm(reason)
+        else setMissing(true)
+      }}
+    >
+      <ReasonField
+        label={label}
+        value={reason}
+        onChange={(next) => {
+          setMissing(false)
+          setReason(next)
+        }}
+        note={note}
+        error={missing ? 'Give a reason.' : null}
+      />
+    </ReviewDialog>
+  )
+}

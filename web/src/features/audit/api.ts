@@ -1,0 +1,31 @@
+import type { TablePage } from '@/components/data-table/types'
+import type { ListRequest } from '@/components/data-table/use-admin-list'
+import { administratorClient, callFunction } from '@/lib/supabase'
+
+/** One recorded act. */
+export interface AuditEntry {
+  seq: number
+  at: string
+  /** "admin:<id>", "member:<id>" or a part of the system. */
+  actor: string
+  actor_name: string | null
+  /** "deposit.approved" */
+  action: string
+  object_type: string | null
+  object_id: string | null
+  payload: Record<string, unknown> | null
+}
+
+export async function listAudit(request: ListRequest): Promise<TablePage<AuditEntry>> {
+  const { page, pageSize, action, search } = request
+  const body = {
+    page,
+    pageSize,
+    ...(action === 'all' ? {} : { action }),
+    ...(search ? { objectId: search } : {}),
+  }
+  const { entries, ...rest } = await callFunction<
+    Omit<TablePage<never>, 'items'> & { entries: AuditEntry[] }
+  >(await administratorClient(), 'admin-audit', body)
+  return { ...rest, items: entries }
+}

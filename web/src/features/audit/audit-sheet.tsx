@@ -1,0 +1,39 @@
+import { Address } from '@/components/address'
+import { Facts } from '@/components/review-dialog'
+import { Timestamp } from '@/components/timestamp'
+import { Sheet, SheetContent } from '@/components/ui/sheet'
+import type { AuditEntry } from './api'
+import { actionWords, fieldWords, valueText } from './words'
+
+/** One recorded act with everything that was noted of it. */
+export function AuditSheet({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
+  const noted = Object.entries(entry.payload ?? {})
+  return (
+    <Sheet open onOpenChange={(open) => !open && onClose()}>
+      <SheetContent side="right" title={actionWords(entry.action)}>
+        <Facts
+          facts={[
+            { label: 'Time', value: <Timestamp value={entry.at} exact /> },
+            { label: 'Actor', value: entry.actor_name ?? entry.actor },
+            {
+              label: 'Target',
+              value: entry.object_id ? <Address value={entry.object_id} what="target" copy /> : 'None',
+            },
+            { label: 'Number', value: entry.seq.toLocaleString('en-US') },
+          ]}
+        />
+        <h3 className="mt-6 mb-2 text-section">Noted</h3>
+        {noted.length > 0 ? (
+          <Facts
+            facts={noted.map(([field, value]) => ({
+              label: fieldWords(field),
+              value: <span className="break-words">{valueText(value)}</span>,
+            }))}
+          />
+        ) : (
+          <p className="text-muted-foreground">Nothing more was noted.</p>
+        )}
+      </SheetContent>
+    </Sheet>
+  )
+}

@@ -1,0 +1,177 @@
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo, useState } from 'react'
+import { DataTable } from '@/components/data-table/data-table'
+import { useTableState } from '@/components/data-table/table-state'
+import type { TableFilter } from '@/components/data-table/types'
+import { useAdminList } from '@/components/data-table/use-admin-list'
+import { EmptyState } from '@/components/empty-state'
+import { Figure } from '@/components/figure'
+import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
+import { PageHead } from '@/components/page-head'
+import { RefreshButton } from '@/components/refresh-button'
+import { StatusBadge } from '@/components/status-badge'
+import { Timestamp } from '@/components/timestamp'
+import { Button } from '@/components/ui/button'
+import { zoneName } from '@/lib/dates'
+import { listSubscriptions, type AdminSubscription, type SubscriptionPage } from './admin-api'
+import { MaskedPassword } from './admin-password'
+import { StatusDialog } from './admin-status-dialog'
+
+const filters: TableFilter[] = [
+  {
+    key: 'status',
+    label: 'Status',
+    options: [
+      { value: 'all', label: 'All Status' },
+      { value: 'active', label: 'Active' },
+      { value: 'suspended', label: 'Suspended' },
+      { value: 'cancelled', label: 'Cancelled' },
+    ],
+  },
+]
+
+interface Acts {
+  opened: string | null
+  onOpened: (id: string | null) => void
+  onChange: (subscription: AdminSubscription) => void
+}
+
+function columnsOf({ opened, onOpened, onChange }: Acts): ColumnDef<AdminSubscription>[] {
+  return [
+    {
+      id: 'user',
+      header: 'User',
+      meta: { label: 'User', phone: 'title', fixed: true },
+      enableHiding: false,
+      cell: ({ row: { original } }) => (
+        <span className="flex max-w-[28ch] flex-col py-1 leading-tight">
+          <span className="truncate font-semibold">{original.username}</span>
+          <span className="truncate text-caption font-normal text-muted-foreground">
+            {original.email ?? 'N/A'}
+          </span>
+          {original.display_name ? (
+            <span className="truncate text-caption font-normal text-muted-foreground">
+              {original.display_name}
+            </span>
+          ) : null}
+        </span>
+      ),
+    },
+    {
+      id: 'bot_name',
+      header: 'Bot',
+      meta: { label: 'Bot', phone: 'date' },
+      cell: ({ row: { original } }) => original.bot_name,
+    },
+    {
+      id: 'status',
+      header: 'Status',
+      meta: { label: 'Status', phone: 'status' },
+      cell: ({ row: { original } }) => <StatusBadge status={original.status} />,
+    },
+    {
+      id: 'mt5_server',
+      header: 'MT5 Server',
+      meta: { label: 'MT5 Server', phone: 'hidden' },
+      cell: ({ row: { original } }) => original.mt5_server,
+    },
+    {
+      id: 'mt5_login',
+      header: 'MT5 Login',
+      meta: { label: 'MT5 Login', phone: 'hidden' },
+      cell: ({ row: { original } }) => <span className="tabular">{original.mt5_login}</span>,
+    },
+    {
+      id: 'mt5_password',
+      header: 'MT5 Password',
+      meta: { label: 'MT5 Password', phone: 'hidden' },
+      cell: ({ row: { original } }) => (
+        <MaskedPassword
+          subscription={original}
+          open={opened === original.id}
+          onOpen={(open) => onOpened(open ? original.id : null)}
+        />
+      ),
+    },
+    {
+      id: 'subscribed_at',
+      header: `Subscribed, ${zoneName(new Date())}`,
+      meta: { label: 'Subscribed', sort: 'subscribed_at', phone: 'hidden' },
+      cell: ({ row: { original } }) => <Timestamp value={original.subscribed_at} exact />,
+    },
+    {
+      id: 'actions',
+      header: () => <span className="block text-right">Actions</span>,
+      meta: { label: 'Actions', phone: 'actions', align: 'right', fixed: true },
+      enableHiding: false,
+      cell: ({ row: { original } }) =>
+        original.status === 'cancelled' ? null : (
+          <Button
+            variant="outline"
+            size="row"
+            className="max-md:grow"
+            aria-label={`${original.status === 'active' ? 'Suspend' : 'Resume'} ${original.bot_name} of ${original.username}`}
+            onClick={() => onChange(original)}
+          >
+            {original.status === 'active' ? 'Suspend' : 'Resume'}
+          </Button>
+        ),
+    },
+  ]
+}
+
+function Cards({ counts }: Pick<SubscriptionPage, 'counts'>) {
+  const total = counts.active + counts.suspended + counts.cancelled
+  return (
+    <FigureRow>
+      <Figure label="Total subscriptions" value={total.toLocaleString('en-US')} />
+      <Figure label="Active" value={counts.active.toLocaleString('en-US')} />
+      <Figure label="Suspended" value={counts.suspended.toLocaleString('en-US')} />
+      <Figure label="Cancelled" value={counts.cancelled.toLocaleString('en-US')} note="by the member" />
+    </FigureRow>
+  )
+}
+
+/** Bot Subscriptions. */
+export function AdminBots() {
+  const table = useTableState({ sort: 'subscribed_at.desc', filters: { status: 'all' } })
+  const query = useAdminList('subscriptions', table, listSubscriptions, 'Failed to fetch bot subscriptions')
+  const [opened, setOpened] = useState<string | null>(null)
+  const [changing, setChanging] = useState<AdminSubscription | null>(null)
+  const columns = useMemo(() => columnsOf({ opened, onOpened: setOpened, onChange: setChanging }), [opened])
+  return (
+    <>
+      <PageHead
+        title="Bot Subscriptions"
+        purpose="Who runs which bot, and on which trading account."
+        actions={<RefreshButton queries={[query]} />}
+      />
+      <div className="my-6">
+        {query.data ? <Cards counts={query.data.counts} /> : <FigureRowSkeleton figures={4} />}
+      </div>
+      <DataTable
+        name="subscriptions"
+        noun="subscriptions"
+        caption="Bot subscriptions"
+        columns={columns}
+        query={query}
+        table={table}
+        rowId={(row) => row.id}
+        searchLabel="Search subscriptions"
+        filters={filters}
+        errorText="Failed to fetch bot subscriptions"
+        loadingText="Loading subscriptions"
+        empty={
+          <EmptyState
+            drawing="mooring"
+            title="No bot subscriptions found."
+            text="Members who subscribe to a bot appear here."
+          />
+        }
+        emptyFilteredTitle="No subscriptions found matching your search."
+        density="comfortable"
+      />
+      {changing ? <StatusDialog subscription={changing} onClose={() => setChanging(null)} /> : null}
+    </>
+  )
+}

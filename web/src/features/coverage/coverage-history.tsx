@@ -1,0 +1,74 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { ChartCard, type ChartRange } from '@/components/chart-card'
+import { EmptyState } from '@/components/empty-state'
+import { Money, Percent } from '@/components/money'
+import { Region } from '@/components/region'
+import { Skeleton } from '@/components/ui/skeleton'
+import { barName, describePeriod } from '@/lib/chart-period'
+import { coverageHistoryQuery, type CoverageDay } from './api'
+
+const CoverageLine = lazy(() => import('./coverage-line'))
+
+const spans: Record<ChartRange, number> = { '30d': 30, '90d': 90, '12m': 366, all: 3660 }
+
+function History({
+  days,
+  range,
+  onRange,
+}: {
+  days: CoverageDay[]
+  range: ChartRange
+  onRange: (range: ChartRange) => void
+}) {
+  return (
+    <ChartCard
+      title="Coverage by day"
+      summary={describePeriod({ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', bucket: 'day' })}
+      series={[
+        { label: 'Coverage', colour: 'var(--chart-1)', value: <Percent value={days.at(-1)?.ratio} /> },
+      ]}
+      range={range}
+      onRange={onRange}
+      table={{
+        head: ['Day', 'Coverage', 'Withdrawable', 'Pending'],
+        rows: days.map((day) => [
+          barName(day.day, 'day'),
+          <Percent key="ratio" value={day.ratio} />,
+          <Money key="withdrawable" value={day.withdrawable} />,
+          <Money key="pending" value={day.pending} />,
+        ]),
+      }}
+    >
+      <div className="h-72">
+        <Suspense fallback={<Skeleton className="size-full" />}>
+          <CoverageLine days={days} />
+        </Suspense>
+      </div>
+    </ChartCard>
+  )
+}
+
+/** Coverage as it was kept each day; a past day never changes. */
+export function CoverageHistory() {
+  const [range, setRange] = useState<ChartRange>('90d')
+  const query = useQuery(coverageHistoryQuery(spans[range]))
+  return (
+    <Region
+      query={query}
+      errorText="The history of coverage did not load."
+      loadingText="Loading the history of coverage"
+      skeleton={<Skeleton className="h-96 rounded-card" />}
+      isEmpty={(days) => days.length === 0}
+      empty={
+        <EmptyState
+          drawing="ledger"
+          title="No day kept yet"
+          text="The coverage of each day is kept once, and appears here from the first one on."
+        />
+      }
+    >
+      {(days) => <History days={days} range={range} onRange={setRange} />}
+    </Region>
+  )
+}

@@ -1,0 +1,58 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { adminKey } from '@/lib/admin-overview'
+import { platformQuery } from '@/lib/platform'
+import { administratorClient, callFunction } from '@/lib/supabase'
+
+export interface Setting {
+  key: string
+  value: unknown
+  kind: 'text' | 'integer' | 'boolean' | 'list' | 'time'
+  /** Bounds of an integer, or of the length of a text or list. */
+  minimum: number | null
+  maximum: number | null
+  description: string
+  updated_at: string
+  updated_by_name: string | null
+}
+
+export interface Readiness {
+  demo: boolean
+  ready: boolean
+  /** `missing` says what to do; null when nothing is. */
+  items: { item: string; ok: boolean; missing: string | null }[]
+}
+
+async function ask<T>(body: Record<string, unknown>): Promise<T> {
+  return callFunction<T>(await administratorClient(), 'admin-settings', body)
+}
+
+export const readinessQuery = queryOptions({
+  queryKey: [adminKey, 'readiness'],
+  queryFn: () => ask<Readiness>({ action: 'readiness' }),
+  meta: { realm: 'administrator' },
+})
+
+export const settingsQuery = queryOptions({
+  queryKey: [adminKey, 'settings'],
+  queryFn: () => ask<Setting[]>({ action: 'list' }),
+  meta: { realm: 'administrator' },
+})
+
+export type OperatorAct =
+  | { action: 'change'; key: string; value: unknown }
+  | { action: 'send_test_mail' }
+  | { action: 'confirm_test_mail' }
+  | { action: 'leave_demo' }
+
+/** Acts on the installation; what everybody sees of it is read again too. */
+export function useOperatorAct() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (act: OperatorAct) => ask<{ success: true }>({ ...act }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [adminKey] })
+      await queries.invalidateQueries({ queryKey: platformQuery.queryKey })
+    },
+    meta: { realm: 'administrator' },
+  })
+}

@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query'
+import { CircleAlert, CircleCheck } from 'lucide-react'
+import { useState } from 'react'
+import { PageHead } from '@/components/page-head'
+import { RefreshButton } from '@/components/refresh-button'
+import { Region } from '@/components/region'
+import { Button } from '@/components/ui/button'
+import { Skeleton } from '@/components/ui/skeleton'
+import { errorText } from '@/lib/errors'
+import { toasts } from '@/lib/toast-queue'
+import { readinessQuery, settingsQuery, useOperatorAct, type Readiness } from './api'
+import { LeaveDemo } from './leave-demo'
+import { SettingsTable } from './settings-table'
+
+const names: Record<string, string> = {
+  operator: 'Operator',
+  support: 'Support',
+  deposit_address: 'Deposit address',
+  terms: 'Terms of use',
+  risk: 'Risk notice',
+  countries: 'Countries',
+  mail: 'Outgoing mail',
+  two_step: 'Two-step sign-in',
+  never_seeded: 'No sample data',
+  no_money: 'No money from demo mode',
+}
+
+/** The test mail: sent on one press, confirmed on the other once it arrived. */
+function MailActs() {
+  const act = useOperatorAct()
+  async function run(action: 'send_test_mail' | 'confirm_test_mail', done: string) {
+    try {
+      await act.mutateAsync({ action })
+      toasts.success(done)
+    } catch (error) {
+      toasts.error('Error', { description: errorText(error, 'That did not work. Please try again.') })
+    }
+  }
+  return (
+    <span className="mt-2 flex flex-wrap gap-2">
+      <Button
+        variant="outline"
+        size="compact"
+        onClick={() => void run('send_test_mail', 'Test mail is on its way')}
+      >
+        Send a test mail
+      </Button>
+      <Button
+        variant="outline"
+        size="compact"
+        onClick={() => void run('confirm_test_mail', 'Outgoing mail confirmed')}
+      >
+        It arrived
+      </Button>
+    </span>
+  )
+}
+
+function Items({ readiness }: { readiness: Readiness }) {
+  const missing = readiness.items.filter((item) => !item.ok).length
+  return (
+    <section aria-labelledby="items" className="card-box">
+      <h2 id="items" className="text-section">
+        {!readiness.demo
+          ? 'Real money is accepted'
+          : missing === 0
+            ? 'Demo: nothing is missing'
+            : `Demo: ${missing} of ${readiness.items.length} items missing`}
+      </h2>
+      <ul className="mt-4 border-t">
+        {readiness.items.map(({ item, ok, missing: todo }) => (
+          <li key={item} className="flex items-start gap-3 border-b py-3">
+            {ok ? (
+              <CircleCheck className="mt-0.5 size-5 stroke-[1.75] text-positive" aria-label="Done" />
+            ) : (
+              <CircleAlert className="mt-0.5 size-5 stroke-[1.75] text-warning" aria-label="Missing" />
+            )}
+            <div className="min-w-0">
+              <p className="font-semibold">{names[item] ?? item}</p>
+              {todo ? <p className="text-muted-foreground">{todo}</p> : null}
+              {item === 'mail' && !ok ? <MailActs /> : null}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** What is missing before real money is accepted, and the values that say so. */
+export function ReadinessPage() {
+  const readiness = useQuery(readinessQuery)
+  const settings = useQuery(settingsQuery)
+  const [leaving, setLeaving] = useState(false)
+  const state = readiness.data
+  return (
+    <>
+      <PageHead
+        title="Readiness"
+        purpose="What is missing before real money is accepted."
+        actions={<RefreshButton queries={[readiness, settings]} />}
+      />
+      <div className="mt-6 flex flex-col gap-6">
+        <Region
+          query={readiness}
+          errorText="The readiness list did not load."
+          loadingText="Loading the readiness list"
+          skeleton={<Skeleton className="h-96 rounded-card" />}
+        >
+          {(data) => <Items readiness={data} />}
+        </Region>
+        {state?.demo ? (
+          <Button
+            className="self-start"
+            aria-disabled={!state.ready}
+            title={state.ready ? undefined : 'Everything above has to be done first.'}
+            onClick={() => state.ready && setLeaving(true)}
+          >
+            Accept real money
+          </Button>
+        ) : null}
+        <Region
+          query={settings}
+          errorText="The settings did not load."
+          loadingText="Loading settings"
+          skeleton={<Skeleton className="h-96 w-full" />}
+        >
+          {(rows) => <SettingsTable settings={rows} />}
+        </Region>
+      </div>
+      {leaving ? <LeaveDemo onClose={() => setLeaving(false)} /> : null}
+    </>
+  )
+}

@@ -1,0 +1,137 @@
+import { useMemo } from 'react'
+import { useSearchParams } from 'react-router'
+import { DataTable } from '@/components/data-table/data-table'
+import { useTableState } from '@/components/data-table/table-state'
+import type { TableFilter } from '@/components/data-table/types'
+import { useAdminList } from '@/components/data-table/use-admin-list'
+import { EmptyState } from '@/components/empty-state'
+import { Figure } from '@/components/figure'
+import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
+import { Money } from '@/components/money'
+import { PageHead } from '@/components/page-head'
+import { RefreshButton } from '@/components/refresh-button'
+import { listMembers, type MemberCards } from './admin-api'
+import { memberColumns } from './admin-columns'
+import { MemberSheet } from './admin-member-sheet'
+
+const filters: TableFilter[] = [
+  {
+    key: 'package',
+    label: 'Package',
+    options: [
+      { value: 'all', label: 'All Packages' },
+      { value: '0', label: 'No package' },
+      ...['50', '100', '250', '500', '1000'].map((size) => ({ value: size, label: `$${size}` })),
+    ],
+  },
+  {
+    key: 'status',
+    label: 'Account status',
+    options: [
+      { value: 'all', label: 'All Status' },
+      { value: 'active', label: 'Active' },
+      { value: 'pending', label: 'Pending' },
+      { value: 'suspended', label: 'Suspended' },
+      { value: 'disabled', label: 'Disabled' },
+    ],
+  },
+  {
+    key: 'verified',
+    label: 'Verified',
+    options: [
+      { value: 'all', label: 'All Members' },
+      { value: 'true', label: 'Verified' },
+      { value: 'false', label: 'Unverified' },
+    ],
+  },
+]
+
+function Cards({ cards }: { cards: MemberCards }) {
+  return (
+    <FigureRow>
+      <Figure label="Total users" value={cards.total_users.toLocaleString('en-US')} />
+      <Figure
+        label="Active users"
+        value={cards.active_users.toLocaleString('en-US')}
+        note="package value above 0"
+      />
+      <Figure
+        label="Verified users"
+        value={cards.verified_users.toLocaleString('en-US')}
+        explain={{ text: 'Profile, wallet and a paid package are all there.' }}
+      />
+      <Figure
+        label="Total investment"
+        value={<Money value={cards.total_investment} />}
+        note="sum of package values"
+      />
+    </FigureRow>
+  )
+}
+
+/** Users Management. The member whose details are open is in the address. */
+export function AdminMembers() {
+  const table = useTableState({
+    sort: 'created_at.desc',
+    filters: { package: 'all', status: 'all', verified: 'all' },
+  })
+  const query = useAdminList('members', table, listMembers, 'Failed to load users')
+  const [parameters, setParameters] = useSearchParams()
+  const shown = parameters.get('user')
+
+  const columns = useMemo(
+    () =>
+      memberColumns((member) =>
+        setParameters(
+          (present) => {
+            present.set('user', member.id)
+            return present
+          },
+          { preventScrollReset: true },
+        ),
+      ),
+    [setParameters],
+  )
+
+  function close() {
+    setParameters(
+      (present) => {
+        present.delete('user')
+        return present
+      },
+      { preventScrollReset: true },
+    )
+  }
+
+  return (
+    <>
+      <PageHead
+        title="Users Management"
+        purpose="Every member, and how each account stands."
+        actions={<RefreshButton queries={[query]} />}
+      />
+      <div className="my-6">
+        {query.data ? <Cards cards={query.data.cards} /> : <FigureRowSkeleton figures={4} />}
+      </div>
+      <DataTable
+        name="users"
+        noun="users"
+        caption="Users"
+        columns={columns}
+        query={query}
+        table={table}
+        rowId={(row) => row.id}
+        searchLabel="Search users..."
+        filters={filters}
+        errorText="Failed to load users"
+        loadingText="Loading users..."
+        empty={
+          <EmptyState drawing="mooring" title="No users found" text="Members who sign up appear here." />
+        }
+        emptyFilteredTitle="No users found"
+        selectedId={shown}
+      />
+      {shown ? <MemberSheet profileId={shown} onClose={close} /> : null}
+    </>
+  )
+}

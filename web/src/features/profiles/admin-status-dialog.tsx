@@ -1,0 +1,50 @@
+import { ReasonDialog } from '@/components/reason-dialog'
+import { Change } from '@/components/review-dialog'
+import { StatusBadge } from '@/components/status-badge'
+import { toasts } from '@/lib/toast-queue'
+import { useUpdateMember, type AccountStatus, type MemberDetails } from './admin-api'
+
+const words: Record<AccountStatus, { verb: string; busy: string; done: string }> = {
+  active: { verb: 'Reactivate', busy: 'Reactivating...', done: 'Account reactivated' },
+  pending: { verb: 'Set pending', busy: 'Saving...', done: 'Account set to pending' },
+  suspended: { verb: 'Suspend', busy: 'Suspending...', done: 'Account suspended' },
+  disabled: { verb: 'Disable', busy: 'Disabling...', done: 'Account disabled' },
+}
+
+interface StatusDialogProps {
+  member: MemberDetails
+  target: AccountStatus
+  onClose: () => void
+}
+
+/** Changes an account's status: with a reason, which the member reads. */
+export function StatusDialog({ member, target, onClose }: StatusDialogProps) {
+  const update = useUpdateMember()
+  const { verb, busy, done } = words[target]
+  const blocks = target === 'suspended' || target === 'disabled'
+  const change = (
+    <Change from={<StatusBadge status={member.account_status} />} to={<StatusBadge status={target} />} />
+  )
+  return (
+    <ReasonDialog
+      title={`${verb} ${member.username}?`}
+      facts={[
+        { label: 'Member', value: member.display_name ?? member.username },
+        { label: 'Email', value: member.email ?? 'N/A' },
+        { label: 'Account status', value: change },
+      ]}
+      warning={blocks ? 'They are signed out at once.' : 'They can sign in again at once.'}
+      note="The member reads this"
+      confirmLabel={verb}
+      busyLabel={busy}
+      destructive={blocks}
+      errorFallback="The account could not be changed."
+      onClose={onClose}
+      onConfirm={async (reason) => {
+        await update.mutateAsync({ profileId: member.id, account_status: target, reason })
+        toasts.success(done)
+        onClose()
+      }}
+    />
+  )
+}

@@ -4,7 +4,7 @@ import { Skeleton } from './ui/skeleton'
 /** Figures side by side, parted by a line; one under the other on a phone. */
 export function FigureRow({ children }: { children: ReactNode }) {
   return (
-    <div className="grid gap-x-6 gap-y-5 sm:grid-cols-2 lg:auto-cols-fr lg:grid-flow-col lg:divide-x lg:*:pl-5 lg:*:first:pl-0">
+    <div className="grid grid-cols-2 gap-x-6 gap-y-5 lg:grid-cols-none lg:auto-cols-fr lg:grid-flow-col lg:divide-x lg:*:pl-5 lg:*:first:pl-0">
       {children}
     </div>
   )

@@ -7,7 +7,6 @@ import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
-import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
 import { administratorSession } from '@/lib/administrator-session'
 import { useStore } from '@/lib/store'
 import { AccountActs } from './account-acts'
@@ -24,45 +23,42 @@ interface AccountsProps {
 function Accounts({ accounts, onPassword }: AccountsProps) {
   const own = useStore(administratorSession)?.admin.id
   return (
-    <Table>
-      <caption className="sr-only">Administrators</caption>
-      <thead>
-        <tr>
-          <TableHead>Administrator</TableHead>
-          <TableHead>Role</TableHead>
-          <TableHead>Status</TableHead>
-          <TableHead>Two-step</TableHead>
-          <TableHead>Last login</TableHead>
-          <TableHead data-align="right">Sessions</TableHead>
-          <TableHead data-align="right">Actions</TableHead>
-        </tr>
-      </thead>
-      <tbody>
-        {accounts.map((account) => (
-          <TableRow key={account.id}>
-            <TableCell>
-              <span className="block font-semibold">{account.full_name ?? 'Not set'}</span>
-              <span className="text-compact text-muted-foreground">{account.email}</span>
-            </TableCell>
-            <TableCell className="whitespace-nowrap">{roleWord(account.role)}</TableCell>
-            <TableCell>
-              <StatusBadge
-                status={account.is_active ? 'active' : 'disabled'}
-                label={account.is_active ? 'Active' : 'Inactive'}
-              />
-            </TableCell>
-            <TableCell>{account.two_step ? 'On' : 'Off'}</TableCell>
-            <TableCell>
-              {account.last_login ? <Timestamp value={account.last_login} exact /> : 'Never'}
-            </TableCell>
-            <TableCell data-align="right">{account.sessions}</TableCell>
-            <TableCell data-align="right">
-              {account.id === own ? 'You' : <AccountActs account={account} onPassword={onPassword} />}
-            </TableCell>
-          </TableRow>
-        ))}
-      </tbody>
-    </Table>
+    <ul aria-label="Administrators" className="border-t">
+      {accounts.map((account) => (
+        <li
+          key={account.id}
+          className="flex flex-wrap items-center gap-x-6 gap-y-2 border-b py-3 lg:grid lg:grid-cols-[minmax(0,2fr)_8rem_7rem_7rem_minmax(0,1.3fr)_6rem_5rem]"
+        >
+          <div className="min-w-0 max-lg:basis-full">
+            <p className="font-semibold">{account.full_name ?? 'Not set'}</p>
+            <p className="text-compact break-words text-muted-foreground">{account.email}</p>
+          </div>
+          <span>{roleWord(account.role)}</span>
+          <span>
+            <StatusBadge
+              status={account.is_active ? 'active' : 'disabled'}
+              label={account.is_active ? 'Active' : 'Inactive'}
+            />
+          </span>
+          <span>Two-step {account.two_step ? 'on' : 'off'}</span>
+          <span>
+            {account.last_login ? (
+              <>
+                Last login <Timestamp value={account.last_login} />
+              </>
+            ) : (
+              'Never signed in'
+            )}
+          </span>
+          <span className="tabular">
+            {account.sessions} {account.sessions === 1 ? 'session' : 'sessions'}
+          </span>
+          <span className="max-lg:ml-auto lg:text-right">
+            {account.id === own ? 'You' : <AccountActs account={account} onPassword={onPassword} />}
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

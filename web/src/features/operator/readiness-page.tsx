@@ -10,7 +10,7 @@ import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { readinessQuery, settingsQuery, useOperatorAct, type Readiness } from './api'
 import { LeaveDemo } from './leave-demo'
-import { SettingsTable } from './settings-table'
+import { SettingsList } from './settings-list'
 
 const names: Record<string, string> = {
   operator: 'Operator',
@@ -125,7 +125,7 @@ export function ReadinessPage() {
           loadingText="Loading settings"
           skeleton={<Skeleton className="h-96 w-full" />}
         >
-          {(rows) => <SettingsTable settings={rows} />}
+          {(rows) => <SettingsList settings={rows} />}
         </Region>
       </div>
       {leaving ? <LeaveDemo onClose={() => setLeaving(false)} /> : null}

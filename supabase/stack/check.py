@@ -2,10 +2,12 @@
 
 import hashlib
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import materials
 from generate import PRODUCT_SCHEMAS, Generator
@@ -82,17 +84,17 @@ LINT = (f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error")
 ADVISORS = ("--type=all", "--level=warn", "--fail-on=error")
 
 
-def run_all(listed: Sequence[Check]) -> tuple[int, int]:
+def run_all(listed: Sequence[Check], out: TextIO = sys.stdout) -> tuple[int, int]:
     """Run checks, print a line for each and the complaint of those that fail; returns passed and failed."""
     failed = 0
     for check in listed:
         started = time.monotonic()
-        print(f"  {check.title} ".ljust(TITLE_WIDTH, "."), end=" ", flush=True)
+        print(f"  {check.title} ".ljust(TITLE_WIDTH, "."), end=" ", file=out, flush=True)
         complaint = _complaint(check)
         failed += bool(complaint)
-        print(f"{'FAILED' if complaint else 'ok'} {time.monotonic() - started:.1f} s", flush=True)
+        print(f"{'FAILED' if complaint else 'ok'} {time.monotonic() - started:.1f} s", file=out, flush=True)
         if complaint:
-            print("\n    " + complaint.strip().replace("\n", "\n    ") + "\n", flush=True)
+            print("\n    " + complaint.strip().replace("\n", "\n    ") + "\n", file=out, flush=True)
     return len(listed) - failed, failed
 
 

@@ -1,13 +1,16 @@
 """`make test`: every suite against a throw-away stack, one table at the end."""
 
+import io
 import os
 import re
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import check
 from keys import Keys
@@ -42,30 +45,42 @@ class Suites:
         self.env.pop("STATE", None)
 
     def run(self) -> list[Outcome]:
-        """Run all, the quick ones first; a failing suite does not stop the others."""
+        """Run all; a failing suite does not stop the others.
+
+        The checks run beside the two suites that ask the database alone: no time of theirs is a test.
+        """
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            printed = io.StringIO()
+            checks = beside.submit(self._timed, "Checks", lambda: self._checks(printed), printed)
+            alone = [
+                self._timed("Database (pgTAP)", self._pgtap),
+                self._timed("Money", lambda: self._pytest("tests/money")),
+            ]
+            outcomes = [checks.result(), *alone]
+            print(printed.getvalue(), end="", flush=True)
         return [
-            self._timed("Checks", self._checks),
-            self._timed("Database (pgTAP)", self._pgtap),
+            *outcomes,
             self._timed("APIs (Python)", lambda: self._pytest("tests/api")),
             self._timed("APIs (supabase-js)", self._node),
             self._timed("Stack", lambda: self._pytest("tests/stack")),
-            self._timed("Money", lambda: self._pytest("tests/money")),
             self._timed("Faults", lambda: self._pytest("tests/faults")),
             self._timed("Browser (Playwright)", self._browser),
         ]
 
-    def _timed(self, title: str, suite: Callable[[], tuple[int, int, int]]) -> Outcome:
-        print(f"\n== {title}", flush=True)
+    def _timed(
+        self, title: str, suite: Callable[[], tuple[int, int, int]], out: TextIO | None = None
+    ) -> Outcome:
+        print(f"\n== {title}", file=out, flush=True)
         started = time.monotonic()
         try:
             passed, failed, skipped = suite()
         except Stop as refusal:
-            print(f"  {refusal}", flush=True)
+            print(f"  {refusal}", file=out, flush=True)
             passed, failed, skipped = 0, 1, 0
         return Outcome(title, passed, failed, skipped, time.monotonic() - started)
 
-    def _checks(self) -> tuple[int, int, int]:
-        return (*check.run_all(check.checks(self.settings, self.postgres, self.log)), 0)
+    def _checks(self, out: TextIO) -> tuple[int, int, int]:
+        return (*check.run_all(check.checks(self.settings, self.postgres, self.log), out), 0)
 
     def _pgtap(self) -> tuple[int, int, int]:
         files = sorted((ROOT / "tests" / "db").glob("*.sql"))

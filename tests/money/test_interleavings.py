@@ -37,6 +37,7 @@ def sessions(stage: Stage) -> Iterator[list[Session]]:
         yield opened
 
 
+@pytest.mark.threat("T19", "T26", "T37", "T38")
 @pytest.mark.parametrize("first", NAMES)
 def test_any_pair_ends_as_one_of_its_orders(
     stage: Stage, sessions: list[Session], orders: Orders, first: str

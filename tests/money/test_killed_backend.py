@@ -56,6 +56,7 @@ def recovered(cluster: OwnCluster) -> Stage:
             time.sleep(0.02)
 
 
+@pytest.mark.threat("T49")
 @pytest.mark.parametrize("name", NAMES)
 def test_killed_before_the_commit(fragile: OwnCluster, name: str) -> None:
     with Stage(fragile.url()) as stage:
@@ -74,6 +75,7 @@ def test_killed_before_the_commit(fragile: OwnCluster, name: str) -> None:
         assert stage.violations() == []
 
 
+@pytest.mark.threat("T49", "T57")
 @pytest.mark.parametrize("name", NAMES)
 def test_killed_after_the_record_of_the_commit(fragile: OwnCluster, name: str) -> None:
     with Stage(fragile.url()) as stage:

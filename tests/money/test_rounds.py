@@ -6,6 +6,7 @@ Fifty rounds here, a thousand in `tests/bench/bench_races.py`.
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
+import pytest
 
 from tests.support import rounds
 from tests.support.stage import Stage
@@ -13,6 +14,7 @@ from tests.support.stage import Stage
 ROUNDS = 50
 
 
+@pytest.mark.threat("T31", "T50", "T51")
 def test_one_decision_wins_and_no_balance_is_spent_twice(stage: Stage) -> None:
     with stage.sessions(rounds.ASKING) as sessions:
         assert rounds.play(stage, sessions, ROUNDS) == []

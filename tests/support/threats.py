@@ -15,7 +15,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 CATALOGUE = TESTS / "api" / "threats.csv"
 TABLE = TESTS / "api" / "THREATS.md"
-FOLDERS = ("api", "db", "e2e/journeys", "faults", "stack")
+FOLDERS = ("api", "db", "e2e/journeys", "faults", "money", "stack")
 COMMENT = re.compile(r"^(?:--|//|\s*\*) threats: (T\d[\dT ]*)$", re.MULTILINE)
 HEAD = """# Threats and the tests about them
 

@@ -617,6 +617,7 @@ CREATE FUNCTION jobs.fold_counters() RETURNS integer
     AS $$
 declare
     v_rows integer;
+    v_flows integer;
 begin
     with moved as (
         delete from private.counter_deltas returning name, delta
@@ -626,11 +627,23 @@ begin
         update private.counters as c set value = c.value + s.delta from sums as s where c.name = s.name
     )
     select coalesce(sum(s.rows), 0)::integer into v_rows from sums as s;
-    return v_rows;
+    with moved as (
+        delete from private.flow_changes returning day, deposits, withdrawals, decided_deposits
+    ), folded as (
+        insert into private.flow_days as f (day, deposits, withdrawals, decided_deposits)
+        select m.day, sum(m.deposits), sum(m.withdrawals), sum(m.decided_deposits)
+        from moved as m group by m.day order by m.day
+        on conflict (day) do update set
+            deposits = f.deposits + excluded.deposits,
+            withdrawals = f.withdrawals + excluded.withdrawals,
+            decided_deposits = f.decided_deposits + excluded.decided_deposits
+    )
+    select count(*)::integer into v_flows from moved;
+    return v_rows + v_flows;
 end
 $$;
 
-COMMENT ON FUNCTION jobs.fold_counters() IS 'Folds the deltas into the kept figures; answers how many.';
+COMMENT ON FUNCTION jobs.fold_counters() IS 'Folds the deltas into the kept figures and days; answers how many.';
 
 CREATE FUNCTION jobs.fold_networks() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -639,20 +652,47 @@ CREATE FUNCTION jobs.fold_networks() RETURNS integer
 declare
     v_rows integer;
     v_depth integer;
+    v_above integer[];
 begin
     -- One fold at a time; readers see either the changes or the sums they went into.
     perform pg_catalog.pg_advisory_xact_lock(46);
     with taken as (
         delete from private.network_changes
-        returning no, members, package_cents, referral, pairing, override
+        returning no, day, members, funded, package_cents, referral, pairing, override
     ),
-    carried as (
-        insert into private.network_carries (no, depth, members, package_cents, referral, pairing, override)
-        select t.no, p.depth, sum(t.members), sum(t.package_cents), sum(t.referral), sum(t.pairing), sum(t.override)
+    placed as (
+        select t.*, o.referrer_no, p.depth
         from taken as t
         inner join private.positions as o on t.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
-        group by t.no, p.depth
+    ),
+    carried as (
+        insert into private.network_carries (no, depth, members, package_cents, referral, pairing, override)
+        select t.no, t.depth, sum(t.members), sum(t.package_cents), sum(t.referral), sum(t.pairing), sum(t.override)
+        from placed as t group by t.no, t.depth
+    ),
+    days as (
+        insert into private.team_day_carries (no, day, depth, own_members, own_funded)
+        select t.no, t.day, t.depth, sum(t.members), sum(t.funded)
+        from placed as t where t.members <> 0 or t.funded <> 0 group by t.no, t.day, t.depth
+    ),
+    direct as (
+        insert into private.networks as n (no, direct_cents, direct_funded)
+        select t.referrer_no, sum(t.package_cents), sum(t.funded)
+        from placed as t
+        where t.referrer_no is not null and (t.package_cents <> 0 or t.funded <> 0)
+        group by t.referrer_no order by t.referrer_no
+        on conflict (no) do update set
+            direct_cents = n.direct_cents + excluded.direct_cents, direct_funded = n.direct_funded + excluded.direct_funded
+    ),
+    earned as (
+        insert into private.earning_days as d (no, day, referral, pairing, override)
+        select t.no, t.day, sum(t.referral), sum(t.pairing), sum(t.override)
+        from taken as t where t.referral <> 0 or t.pairing <> 0 or t.override <> 0 group by t.no, t.day
+        on conflict (no, day) do update set
+            referral = d.referral + excluded.referral,
+            pairing = d.pairing + excluded.pairing,
+            override = d.override + excluded.override
     )
     select count(*)::integer into v_rows from taken;
     select max(c.depth) into v_depth from private.network_carries as c;
@@ -670,27 +710,18 @@ begin
             referral = n.referral + excluded.referral,
             pairing = n.pairing + excluded.pairing,
             override = n.override + excluded.override;
+        perform private.carry_days_up(v_depth);
         v_depth := v_depth - 1;
     end loop;
-    with carried as (
-        delete from private.network_carries
-        returning no, members, package_cents, referral, pairing, override
-    )
-    insert into private.networks as n (no, members, package_cents, referral, pairing, override)
-    select c.no, c.members, c.package_cents, c.referral, c.pairing, c.override
-    from carried as c
-    order by c.no
-    on conflict (no) do update set
-        members = n.members + excluded.members,
-        package_cents = n.package_cents + excluded.package_cents,
-        referral = n.referral + excluded.referral,
-        pairing = n.pairing + excluded.pairing,
-        override = n.override + excluded.override;
+    v_above := private.settle_carries();
+    if pg_catalog.cardinality(v_above) > 0 then
+        perform private.keep_team_days(v_above, 20);
+    end if;
     return v_rows;
 end
 $$;
 
-COMMENT ON FUNCTION jobs.fold_networks() IS 'Carries the changes up to every member above; answers how many.';
+COMMENT ON FUNCTION jobs.fold_networks() IS 'Carries the changes up to every member above and into the days; answers how many.';
 
 CREATE FUNCTION jobs.forget() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -777,6 +808,24 @@ $$;
 
 COMMENT ON FUNCTION jobs.make_missing_profiles() IS 'Profiles that a confirmation could not make at its time; answers how many.';
 
+CREATE FUNCTION jobs.publish_disclosure() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if exists (
+        select 1 from private.income_disclosures as d
+        where d.computed_at >= pg_catalog.date_trunc('day', pg_catalog.clock_timestamp() at time zone 'UTC') at time zone 'UTC'
+    ) then
+        return false;
+    end if;
+    perform pg_catalog.pg_advisory_xact_lock(47);
+    return (private.publish_disclosure()).computed_at is not null;
+end
+$$;
+
+COMMENT ON FUNCTION jobs.publish_disclosure() IS 'Publishes today''s income disclosure once; false when it is there already or there is nothing to report.';
+
 CREATE FUNCTION jobs.reconcile() RETURNS integer
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
@@ -850,14 +899,19 @@ $$;
 COMMENT ON FUNCTION private.account_card(p_admin private.admin_users) IS 'An account without hash and secret.';
 
 CREATE FUNCTION private.actor_name(p_actor text) RETURNS text
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select case pg_catalog.split_part(p_actor, ':', 1)
-        when 'admin' then (select coalesce(a.full_name, a.email) from private.admin_users as a where a.id::text = pg_catalog.split_part(p_actor, ':', 2))
-        when 'member' then (select p.username from private.profiles as p where p.user_id::text = pg_catalog.split_part(p_actor, ':', 2))
+declare
+    v_kind text := pg_catalog.split_part(p_actor, ':', 1);
+    v_id uuid := nullif(pg_catalog.split_part(p_actor, ':', 2), '')::uuid;
+begin
+    return case v_kind
+        when 'admin' then (select coalesce(a.full_name, a.email) from private.admin_users as a where a.id = v_id)
+        when 'member' then (select p.username from private.profiles as p where p.user_id = v_id)
         else p_actor
-    end
+    end;
+end
 $$;
 
 COMMENT ON FUNCTION private.actor_name(p_actor text) IS 'Who an actor of the audit trail is, as a person reads it; null when the account is gone.';
@@ -1073,16 +1127,23 @@ $$;
 COMMENT ON FUNCTION private.audit_lock() IS 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
 
 CREATE FUNCTION private.audit_page(p_actor text, p_action text, p_object uuid, p_limit integer, p_offset integer) RETURNS SETOF private.audit_log
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
-    AS $$
-    select a.* from private.audit_log as a
-    where (p_actor is null or a.actor = p_actor)
-        and (p_action is null or a.action = p_action or pg_catalog.starts_with(a.action, p_action || '.'))
-        and (p_object is null or a.object_id = p_object)
-    order by a.seq desc
-    limit p_limit offset p_offset
-$$;
+    AS $_$
+begin
+    return query execute pg_catalog.concat(
+        'select a.* from private.audit_log as a where true',
+        ' and a.actor = ' || pg_catalog.quote_literal(p_actor),
+        case when p_action is not null then pg_catalog.format(
+            -- A range of the index that holds the action and, where it is the part before a dot, all of its kind.
+            ' and a.action collate "C" between %1$L and %2$L and (a.action = %1$L or pg_catalog.starts_with(a.action, %3$L))',
+            p_action, p_action || '/', p_action || '.'
+        ) end,
+        ' and a.object_id = ' || pg_catalog.quote_literal(p_object),
+        ' order by a.seq desc limit $1 offset $2'
+    ) using p_limit, p_offset;
+end
+$_$;
 
 COMMENT ON FUNCTION private.audit_page(p_actor text, p_action text, p_object uuid, p_limit integer, p_offset integer) IS 'Rows of the trail, newest first.';
 
@@ -1200,10 +1261,12 @@ CREATE FUNCTION private.bonuses_changed() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
+declare
+    v_now timestamptz := private.clock();
 begin
     perform pg_catalog.nextval('private.postings');
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-    select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, private.clock()
+    select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now
     from (
         select n.id, n.user_id, n.amount from after as n
         union all
@@ -1230,12 +1293,37 @@ begin
         group by c.user_id
     ) as s
     where t.user_id = s.user_id;
+    insert into private.network_changes (no, day, referral, pairing, override)
+    select
+        p.no,
+        (v_now at time zone 'UTC')::date,
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0),
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0),
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0)
+    from (
+        select n.user_id, n.bonus_type, sum(n.amount) as amount from after as n group by n.user_id, n.bonus_type
+        union all
+        select o.user_id, o.bonus_type, -sum(o.amount) from before as o group by o.user_id, o.bonus_type
+    ) as c
+    inner join private.positions as p on c.user_id = p.user_id
+    group by p.no having sum(c.amount) <> 0;
+    -- A member is funded from the day of the referral bonus, as long as it is one.
+    insert into private.network_changes (no, day, funded)
+    select c.subject_no, c.day, sum(c.funded)
+    from (
+        select n.subject_no, (n.created_at at time zone 'UTC')::date as day, (n.amount > 0)::integer as funded
+        from after as n where n.bonus_type = 'referral'
+        union all
+        select o.subject_no, (o.created_at at time zone 'UTC')::date, -(o.amount > 0)::integer
+        from before as o where o.bonus_type = 'referral'
+    ) as c
+    group by c.subject_no, c.day having sum(c.funded) <> 0;
     perform private.count_up('bonuses', (select sum(n.amount) from after as n) - (select sum(o.amount) from before as o));
     return null;
 end
 $$;
 
-COMMENT ON FUNCTION private.bonuses_changed() IS 'Journal row of the difference, sums and counts when bonuses are re-rated.';
+COMMENT ON FUNCTION private.bonuses_changed() IS 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
 
 CREATE FUNCTION private.bonuses_frozen() RETURNS trigger
     LANGUAGE plpgsql
@@ -1281,6 +1369,20 @@ begin
         from added as n group by n.user_id
     ) as s
     where t.user_id = s.user_id;
+    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    select
+        o.no,
+        (n.created_at at time zone 'UTC')::date,
+        coalesce(sum(n.amount) filter (where n.bonus_type = 'referral'), 0),
+        coalesce(sum(n.amount) filter (where n.bonus_type = 'pairing'), 0),
+        coalesce(sum(n.amount) filter (where n.bonus_type = 'override'), 0),
+        0
+    from added as n inner join private.positions as o on n.user_id = o.user_id
+    where n.amount <> 0
+    group by o.no, (n.created_at at time zone 'UTC')::date
+    union all
+    select n.subject_no, (n.created_at at time zone 'UTC')::date, 0, 0, 0, 1
+    from added as n where n.bonus_type = 'referral' and n.amount > 0;
     insert into private.counter_deltas (name, delta)
     select 'bonuses', sum(n.amount) from added as n having sum(n.amount) <> 0
     union all
@@ -1289,7 +1391,24 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION private.bonuses_posted() IS 'Journal, sums and counts of new bonuses.';
+COMMENT ON FUNCTION private.bonuses_posted() IS 'Journal, sums, days and counts of new bonuses.';
+
+CREATE FUNCTION private.carry_days_up(p_depth integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    insert into private.team_day_carries as n (no, day, depth, members, funded)
+    select o.referrer_no, c.day, p_depth - 1, sum(c.own_members + c.members), sum(c.own_funded + c.funded)
+    from private.team_day_carries as c
+    inner join private.positions as o on c.no = o.no
+    where c.depth = p_depth
+    group by o.referrer_no, c.day
+    on conflict (no, day) do update set members = n.members + excluded.members, funded = n.funded + excluded.funded;
+end
+$$;
+
+COMMENT ON FUNCTION private.carry_days_up(p_depth integer) IS 'One level of the fold: days of the members at this depth, to their sponsors.';
 
 CREATE FUNCTION private.chart_range(p_range text, p_oldest timestamp with time zone, OUT first_day date, OUT last_day date, OUT bucket text) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -1945,14 +2064,13 @@ CREATE FUNCTION private.coverage() RETURNS jsonb
 declare
     v_cash_in numeric := private.counter('deposits_approved');
     v_withdrawn numeric := private.counter('withdrawals_approved');
+    v_pending numeric := private.counter('reserved');
     v_short numeric;
-    v_pending numeric;
     v_available numeric;
 begin
     select coalesce(sum(t.withdrawn_amount - t.bonus_amount), 0) into v_short
     from private.totals as t
     where t.referral_amount + t.pairing_amount + t.override_amount < t.withdrawn_amount;
-    select coalesce(sum(w.amount), 0) into v_pending from public.withdrawals as w where w.status = 'pending';
     v_available := private.counter('bonuses') - v_withdrawn + v_short;
     return pg_catalog.jsonb_build_object(
         'approved_cash_in', private.money(v_cash_in),
@@ -2074,23 +2192,7 @@ CREATE FUNCTION private.daily_flows(p_days integer) RETURNS jsonb
     from pg_catalog.generate_series(
         (pg_catalog.now() at time zone 'UTC')::date - (p_days - 1), (pg_catalog.now() at time zone 'UTC')::date, interval '1 day'
     ) as s (day)
-    left join (
-        select a.day, sum(a.deposit) as deposits, sum(a.withdrawal) as withdrawals
-        from (
-            select (d.created_at at time zone 'UTC')::date as day, d.amount as deposit, 0 as withdrawal
-            from public.deposits as d
-            where
-                d.status = 'approved' and d.voided_at is null
-                and d.created_at >= ((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1))::timestamp at time zone 'UTC'
-            union all
-            select (w.created_at at time zone 'UTC')::date, 0, w.amount
-            from public.withdrawals as w
-            where
-                w.status = 'approved' and w.voided_at is null
-                and w.created_at >= ((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1))::timestamp at time zone 'UTC'
-        ) as a
-        group by a.day
-    ) as f on s.day::date = f.day
+    left join private.flows((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
 $$;
 
 COMMENT ON FUNCTION private.daily_flows(p_days integer) IS 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
@@ -2123,6 +2225,7 @@ begin
     if new.status = 'approved' then
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_approved', new.amount), ('deposits_approved_count', 1);
+        perform private.deposit_flows(new, 1);
     else
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_rejected_count', 1);
@@ -2134,30 +2237,48 @@ $$;
 COMMENT ON FUNCTION private.deposit_decided() IS 'Settles the journal row of a deposit when its status moves.';
 
 CREATE FUNCTION private.deposit_flags(p_deposit public.deposits, p_member private.profiles) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
-    from (
-        (
-            select
-                'same_reference' as kind,
-                pg_catalog.format(
-                    'Same reference as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
-                ) as text
-            from public.deposits as d
-            inner join private.profiles as q on d.user_id = q.user_id
-            where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status <> 'rejected'
-            order by d.created_at desc
-            limit 3
-        )
-        union all
-        select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
-        where (p_member).account_status in ('suspended', 'disabled')
-    ) as f
+begin
+    return (
+        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
+        from (
+            (
+                select
+                    'same_reference' as kind,
+                    pg_catalog.format(
+                        'Same reference as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
+                    ) as text
+                from public.deposits as d
+                inner join private.profiles as q on d.user_id = q.user_id
+                where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status <> 'rejected'
+                order by d.created_at desc
+                limit 3
+            )
+            union all
+            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
+            where (p_member).account_status in ('suspended', 'disabled')
+        ) as f
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.deposit_flags(p_deposit public.deposits, p_member private.profiles) IS 'What stands out about a pending deposit: the same reference claimed elsewhere, a blocked member.';
+
+CREATE FUNCTION private.deposit_flows(p_deposit public.deposits, p_sign integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    insert into private.flow_changes (day, deposits, decided_deposits)
+    values
+    (((p_deposit).created_at at time zone 'UTC')::date, p_sign * (p_deposit).amount, 0),
+    (((p_deposit).decided_at at time zone 'UTC')::date, 0, p_sign * (p_deposit).amount);
+end
+$$;
+
+COMMENT ON FUNCTION private.deposit_flows(p_deposit public.deposits, p_sign integer) IS 'Notes an approved deposit, or with -1 a voided one, for its two days.';
 
 CREATE FUNCTION private.deposit_frozen() RETURNS trigger
     LANGUAGE plpgsql
@@ -2307,6 +2428,59 @@ $$;
 
 COMMENT ON FUNCTION private.deposit_requested() IS 'Journal row and count of a new deposit.';
 
+CREATE FUNCTION private.deposit_voided() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.deposit_flows(new, -1);
+    return null;
+end
+$$;
+
+COMMENT ON FUNCTION private.deposit_voided() IS 'A voided deposit is no flow.';
+
+CREATE FUNCTION private.deposits_since(p_at timestamp with time zone) RETURNS numeric
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select
+        (
+            select coalesce(sum(d.amount), 0) from public.deposits as d
+            where d.status = 'approved' and d.voided_at is null
+                and d.decided_at > p_at
+                and d.decided_at < ((p_at at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
+        )
+        + (select coalesce(sum(f.decided_deposits), 0) from private.flows((p_at at time zone 'UTC')::date + 1) as f)
+$$;
+
+COMMENT ON FUNCTION private.deposits_since(p_at timestamp with time zone) IS 'Deposits approved after a moment that count: the rest of its day row by row, later days as they were kept.';
+
+CREATE FUNCTION private.direct_team(p_place private.positions) RETURNS TABLE(funded bigint, package_cents bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if (p_place).children <= 200 then
+        return query
+        select count(*) filter (where c.paid_cents > 0), coalesce(sum(c.package_cents), 0)
+        from private.positions as c where c.referrer_no = (p_place).no;
+        return;
+    end if;
+    return query
+    select sum(a.funded), sum(a.package_cents)::bigint
+    from (
+        select n.direct_funded as funded, n.direct_cents as package_cents from private.networks as n where n.no = (p_place).no
+        union all
+        select c.funded, c.package_cents
+        from private.network_changes as c inner join private.positions as o on c.no = o.no
+        where o.referrer_no = (p_place).no
+    ) as a;
+end
+$$;
+
+COMMENT ON FUNCTION private.direct_team(p_place private.positions) IS 'Funded direct referrals and the packages of all of them: added up from the places, of more than 200 from kept figures.';
+
 CREATE FUNCTION private.disclosed(p_members bigint, p_part bigint) RETURNS text
     LANGUAGE sql IMMUTABLE
     SET search_path TO ''
@@ -2351,24 +2525,6 @@ $$;
 
 COMMENT ON FUNCTION private.due_after() IS 'How long a request may wait for its decision.';
 
-CREATE FUNCTION private.earnings_changed() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
-    AS $$
-begin
-    insert into private.network_changes (no, referral, pairing, override)
-    select
-        o.no,
-        new.referral_amount - old.referral_amount,
-        new.pairing_amount - old.pairing_amount,
-        new.override_amount - old.override_amount
-    from private.positions as o where o.user_id = new.user_id;
-    return null;
-end
-$$;
-
-COMMENT ON FUNCTION private.earnings_changed() IS 'Notes what a member earned for the networks above.';
-
 CREATE FUNCTION private.end_sign_ins(p_user_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO ''
@@ -2401,6 +2557,72 @@ end
 $$;
 
 COMMENT ON FUNCTION private.factor_removed() IS 'After a verified second factor was removed.';
+
+CREATE FUNCTION private.flows(p_from date) RETURNS TABLE(day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select a.day, sum(a.deposits), sum(a.withdrawals), sum(a.decided_deposits)
+    from (
+        select f.day, f.deposits, f.withdrawals, f.decided_deposits from private.flow_days as f where f.day >= p_from
+        union all
+        select c.day, c.deposits, c.withdrawals, c.decided_deposits from private.flow_changes as c where c.day >= p_from
+    ) as a
+    group by a.day
+$$;
+
+COMMENT ON FUNCTION private.flows(p_from date) IS 'What came in and went out on each day from this one on, as it is now.';
+
+CREATE FUNCTION private.found_in_team(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+declare
+    -- Three characters make a trigram; of fewer, everything would match.
+    v_indexed boolean := pg_catalog.length(p_pattern) >= 5;
+    v_members integer := coalesce((select n.members from private.networks as n where n.no = p_no), 1);
+    v_found uuid[];
+begin
+    if v_indexed then
+        v_found := array(
+            select p.id from private.profiles as p
+            where private.searchable(p.username, p.display_name, p.email) like p_pattern
+            limit 2001
+        );
+        if pg_catalog.cardinality(v_found) <= 2000 then
+            return array(
+                select p.id from private.profiles as p
+                where p.id = any(v_found)
+                    and (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
+                    and (p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
+                order by p.created_at, p.id limit p_limit
+            );
+        end if;
+    end if;
+    if v_members <= 50000 then
+        return array(
+            select p.id
+            from private.network(p_no) as n
+            inner join private.positions as o on n.no = o.no
+            inner join private.profiles as p on o.profile_id = p.id
+            where pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern
+            order by p.created_at, p.id limit p_limit
+        );
+    end if;
+    -- A frequent text in a large team: the first matches come soon in the order of joining.
+    return array(
+        select p.id from private.profiles as p
+        where (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
+            and (p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
+        order by p.created_at, p.id limit p_limit
+    );
+end
+$$;
+
+COMMENT ON FUNCTION private.found_in_team(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) IS 'Ids of the first members of a team, oldest first, whose username or display name holds the text; the member counts.';
 
 CREATE FUNCTION private.found_page(p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request, OUT ids uuid[], OUT total bigint, OUT more boolean) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -2614,6 +2836,60 @@ $$;
 
 COMMENT ON FUNCTION private.is_demo() IS 'Whether the installation is in demo mode: no real money is accepted.';
 
+CREATE FUNCTION private.keep_team_days(p_nos integer[], p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_no integer;
+    v_rows integer := 0;
+begin
+    -- Small teams first, so that a larger one is made of those below it and of what is left.
+    for v_no in
+        select n.no from private.networks as n
+        where n.no = any(p_nos) and not n.has_days
+        order by n.members, n.no limit p_most
+    loop
+        insert into private.team_days (no, day, members, funded)
+        with recursive below as (
+            select v_no as no, false as has_days
+            union all
+            select c.no, coalesce(n.has_days, false)
+            from below as b
+            inner join private.positions as c on b.no = c.referrer_no
+            left join private.networks as n on c.no = n.no
+            where not b.has_days
+        ), found as (
+            select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
+            from below as b
+            inner join private.positions as o on b.no = o.no
+            inner join private.profiles as p on o.profile_id = p.id
+            where b.no <> v_no
+            union all
+            select (r.created_at at time zone 'UTC')::date, 0, 1
+            from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+            where b.no <> v_no
+            union all
+            select d.day, d.members, d.funded
+            from below as b inner join private.team_days as d on b.no = d.no
+            where b.has_days
+            union all
+            -- What is noted and not folded yet comes with the next fold.
+            select c.day, -c.members, -c.funded
+            from below as b inner join private.network_changes as c on b.no = c.no
+            where b.no <> v_no
+        )
+        select v_no, f.day, sum(f.members), sum(f.funded)
+        from found as f group by f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
+        update private.networks as n set has_days = true where n.no = v_no;
+        v_rows := v_rows + 1;
+    end loop;
+    return v_rows;
+end
+$$;
+
+COMMENT ON FUNCTION private.keep_team_days(p_nos integer[], p_most integer) IS 'Begins to keep the growth by day of these members'' teams, of at most so many; answers of how many. Called by the fold, under its lock.';
+
 CREATE FUNCTION private.lapsed_around(p_no integer) RETURNS SETOF private.due_bonus
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -2807,12 +3083,9 @@ $$;
 COMMENT ON FUNCTION private.member_item(p_member private.profiles) IS 'A member as the administrators'' list shows it. Money as text.';
 
 CREATE FUNCTION private.money(p_amount numeric) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-begin
-    return pg_catalog.to_char(p_amount, 'FM9999999999999990.00');
-end
+    select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
 $$;
 
 COMMENT ON FUNCTION private.money(p_amount numeric) IS 'Dollars as JSON carries them: text with two decimals, "1234.50".';
@@ -2916,10 +3189,19 @@ CREATE TABLE private.networks (
     package_cents bigint DEFAULT 0 NOT NULL,
     referral numeric DEFAULT 0 NOT NULL,
     pairing numeric DEFAULT 0 NOT NULL,
-    override numeric DEFAULT 0 NOT NULL
+    override numeric DEFAULT 0 NOT NULL,
+    has_days boolean DEFAULT false NOT NULL,
+    direct_cents bigint DEFAULT 0 NOT NULL,
+    direct_funded integer DEFAULT 0 NOT NULL
 );
 
 COMMENT ON TABLE private.networks IS 'Folded sums over a member and everybody below. The truth is these plus the changes below the member that are not folded yet.';
+
+COMMENT ON COLUMN private.networks.has_days IS 'Large: private.team_days has its growth by day.';
+
+COMMENT ON COLUMN private.networks.direct_cents IS 'Packages of the direct referrals alone, folded; a hub''s screens read it.';
+
+COMMENT ON COLUMN private.networks.direct_funded IS 'How many direct referrals are funded, folded.';
 
 CREATE FUNCTION private.network_sums(p_member private.profiles) RETURNS private.networks
     LANGUAGE plpgsql STABLE
@@ -3078,6 +3360,55 @@ $$;
 
 COMMENT ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint) IS 'Ids of one page, in order. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
 
+CREATE FUNCTION private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'pair_number', q.pair_no,
+                'left_child', q.left_child,
+                'right_child', q.right_child,
+                'pair_volume', private.money((q.left_package + q.right_package) / 100.0),
+                'rate', private.percent(p_rate),
+                'user_bonus', private.money(coalesce((
+                    select b.amount from public.bonuses as b
+                    where b.bonus_type = 'pairing' and b.subject_no = p_no and b.pair_number = q.pair_no
+                ), 0)),
+                'state', private.pair_state(q.left_cents, q.right_cents, q.right_child is not null, p_rate),
+                'state_text', case private.pair_state(q.left_cents, q.right_cents, q.right_child is not null, p_rate)
+                    when 'paying' then 'Paying'
+                    when 'open' then 'Waiting for a second referral'
+                    when 'no_rate' then 'Your rate is 0% without a package'
+                    else pg_catalog.format(
+                        'Waiting for %s to fund a package', case when q.left_cents = 0 then q.left_child else q.right_child end ->> 'username'
+                    )
+                end
+            ) order by q.pair_no
+        )
+        from (
+            select
+                o.pair_no,
+                min(o.paid_cents) filter (where o.is_left) as left_cents,
+                min(o.paid_cents) filter (where not o.is_left) as right_cents,
+                min(o.package_cents) filter (where o.is_left) as left_package,
+                min(o.package_cents) filter (where not o.is_left) as right_package,
+                (pg_catalog.jsonb_agg(private.child_of_pair(o, p)) filter (where o.is_left)) -> 0 as left_child,
+                (pg_catalog.jsonb_agg(private.child_of_pair(o, p)) filter (where not o.is_left)) -> 0 as right_child
+            -- A range of places, two for each pair.
+            from private.positions as o
+            inner join private.profiles as p on o.profile_id = p.id
+            where o.referrer_no = p_no and o.child_no between p_after * 2 + 1 and (p_after + p_limit) * 2
+            group by o.pair_no
+        ) as q
+    );
+end
+$$;
+
+COMMENT ON FUNCTION private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) IS 'Pairs of one owner after a pair number, in order, with what each waits for.';
+
 CREATE FUNCTION private.pair_source(p_left integer, p_right integer) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -3106,13 +3437,23 @@ $$;
 
 COMMENT ON FUNCTION private.pair_state(p_left_cents integer, p_right_cents integer, p_has_right boolean, p_rate numeric) IS 'open: no second child yet; blocked: a child has not funded a package; no_rate: the owner has no package; else paying. Takes funded cents.';
 
-CREATE FUNCTION private.percent(p_percent numeric) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
+CREATE FUNCTION private.paying_pairs(p_no integer, p_rows integer) RETURNS bigint
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
 begin
-    return pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00');
+    return p_rows - (
+        select count(*) from public.bonuses as b where b.bonus_type = 'pairing' and b.subject_no = p_no and b.amount = 0
+    );
 end
+$$;
+
+COMMENT ON FUNCTION private.paying_pairs(p_no integer, p_rows integer) IS 'Pairs that pay this owner: the rows of the kept sums less the few that a correction set to zero.';
+
+CREATE FUNCTION private.percent(p_percent numeric) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
 $$;
 
 COMMENT ON FUNCTION private.percent(p_percent numeric) IS 'A calculated percentage as JSON carries it: "40.00", "-13.10".';
@@ -3133,12 +3474,14 @@ CREATE FUNCTION private.position_changed() RETURNS trigger
     SET search_path TO ''
     AS $$
 begin
-    insert into private.network_changes (no, members, package_cents)
-    values (
-        new.no,
-        case tg_op when 'INSERT' then 1 else 0 end,
-        new.package_cents - case tg_op when 'INSERT' then 0 else old.package_cents end
-    );
+    if tg_op = 'INSERT' then
+        insert into private.network_changes (no, day, members, package_cents)
+        select new.no, (p.created_at at time zone 'UTC')::date, 1, new.package_cents
+        from private.profiles as p where p.id = new.profile_id;
+    else
+        insert into private.network_changes (no, day, package_cents)
+        values (new.no, (pg_catalog.now() at time zone 'UTC')::date, new.package_cents - old.package_cents);
+    end if;
     return null;
 end
 $$;
@@ -3311,6 +3654,35 @@ end
 $$;
 
 COMMENT ON FUNCTION private.profiles_update() IS 'A member''s own change of name, display name and wallet; the e-mail follows the sign-in address. Rows of others stay untouched. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
+
+CREATE TABLE private.income_disclosures (
+    computed_at timestamp with time zone NOT NULL,
+    body jsonb NOT NULL
+);
+
+COMMENT ON TABLE private.income_disclosures IS 'Every disclosure as it was published.';
+
+CREATE FUNCTION private.publish_disclosure() RETURNS private.income_disclosures
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
+    v_to timestamptz := pg_catalog.date_trunc('day', v_now at time zone 'UTC') at time zone 'UTC';
+    v_from timestamptz;
+    v_published private.income_disclosures;
+begin
+    select greatest(min(p.created_at), v_to - interval '1 year') into v_from from private.profiles as p;
+    if v_from < v_to then
+        insert into private.income_disclosures (computed_at, body)
+        values (v_now, private.compute_disclosure(v_from, v_to) || pg_catalog.jsonb_build_object('computed_at', v_now))
+        returning * into v_published;
+    end if;
+    return v_published;
+end
+$$;
+
+COMMENT ON FUNCTION private.publish_disclosure() IS 'Counts and publishes the last year until midnight (UTC); a null row while there is nothing to report.';
 
 CREATE FUNCTION private.read_cursor(p_cursor text, OUT at timestamp with time zone, OUT id uuid) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
@@ -3888,9 +4260,7 @@ CREATE FUNCTION private.rests_on(p_days integer) RETURNS jsonb
     )
     from (select private.coverage() as figures) as now
     cross join (
-        select coalesce(sum(d.amount), 0) as amount from public.deposits as d
-        where d.status = 'approved' and d.voided_at is null
-            and d.decided_at > pg_catalog.now() - pg_catalog.make_interval(days => p_days)
+        select private.deposits_since(pg_catalog.now() - pg_catalog.make_interval(days => p_days)) as amount
     ) as recent
 $$;
 
@@ -3982,6 +4352,46 @@ end
 $$;
 
 COMMENT ON FUNCTION private.settings_guard() IS 'Keeps type and limits; demo mode ends once.';
+
+CREATE FUNCTION private.settle_carries() RETURNS integer[]
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_above integer[];
+begin
+    with carried as (
+        delete from private.team_day_carries returning no, day, members, funded
+    )
+    insert into private.team_days as d (no, day, members, funded)
+    select c.no, c.day, c.members, c.funded
+    from carried as c inner join private.networks as n on c.no = n.no
+    where n.has_days and (c.members <> 0 or c.funded <> 0)
+    order by c.no, c.day
+    on conflict (no, day) do update set members = d.members + excluded.members, funded = d.funded + excluded.funded;
+    with carried as (
+        delete from private.network_carries
+        returning no, members, package_cents, referral, pairing, override
+    ),
+    settled as (
+        insert into private.networks as n (no, members, package_cents, referral, pairing, override)
+        select c.no, c.members, c.package_cents, c.referral, c.pairing, c.override
+        from carried as c
+        order by c.no
+        on conflict (no) do update set
+            members = n.members + excluded.members,
+            package_cents = n.package_cents + excluded.package_cents,
+            referral = n.referral + excluded.referral,
+            pairing = n.pairing + excluded.pairing,
+            override = n.override + excluded.override
+        returning n.no, n.members, n.has_days
+    )
+    select array(select s.no from settled as s where s.members > 500 and not s.has_days) into v_above;
+    return v_above;
+end
+$$;
+
+COMMENT ON FUNCTION private.settle_carries() IS 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
 
 CREATE FUNCTION private.short_address(p_address text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -4091,6 +4501,43 @@ CREATE FUNCTION private.take(p_bucket text, p_key text, p_max integer, p_window 
 $$;
 
 COMMENT ON FUNCTION private.take(p_bucket text, p_key text, p_max integer, p_window interval) IS 'Counts one hit; false when the key has had its share of this window. In a transaction that is refused the hit is not counted.';
+
+CREATE FUNCTION private.team_growth(p_member private.profiles, p_no integer) RETURNS TABLE(day date, members integer, funded integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+begin
+    if (select n.has_days from private.networks as n where n.no = p_no) then
+        return query
+        select d.day, d.members, d.funded from private.team_days as d where d.no = p_no
+        union all
+        select c.day, c.members, c.funded
+        from private.network_changes as c
+        inner join private.positions as o on c.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        where (c.members <> 0 or c.funded <> 0)
+            and private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
+        return;
+    end if;
+    return query
+    with team as (
+        -- A member is funded from the moment at which the sponsor earned the referral bonus.
+        select p.created_at as joined_at, b.created_at as funded_at
+        from private.network(p_no) as n
+        inner join private.positions as o on n.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        left join public.bonuses as b on b.bonus_type = 'referral' and o.no = b.subject_no and b.amount > 0
+        where n.level > 0
+    )
+    select (t.joined_at at time zone 'UTC')::date, 1, 0 from team as t
+    union all
+    select (t.funded_at at time zone 'UTC')::date, 0, 1 from team as t where t.funded_at is not null;
+end
+$$;
+
+COMMENT ON FUNCTION private.team_growth(p_member private.profiles, p_no integer) IS 'Who joined and who was funded below a member, by day: of a large team from the kept days, of a small one by walking it.';
 
 CREATE FUNCTION private.tell(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) RETURNS void
     LANGUAGE plpgsql
@@ -4231,25 +4678,45 @@ $$;
 COMMENT ON FUNCTION private.transactions_frozen() IS 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
 
 CREATE FUNCTION private.tree_children(p_parent integer, p_rate numeric, p_after integer, p_limit integer) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select pg_catalog.jsonb_agg(
-        private.tree_node(c, p) || pg_catalog.jsonb_build_object(
-            'pair_state', s.state,
-            'blocked_by', case when s.state = 'blocked' then (
-                select w.username from private.profiles as w
-                where w.id = case when l.paid_cents = 0 then l.profile_id else r.profile_id end
-            ) end
-        ) order by c.child_no
-    )
-    -- Place by place, so that no plan takes a page of a hub for all of the hub.
-    from pg_catalog.generate_series(p_after + 1, p_after + p_limit) as n (child_no)
-    inner join private.positions as c on c.referrer_no = p_parent and c.child_no = n.child_no
-    inner join private.profiles as p on c.profile_id = p.id
-    inner join private.positions as l on l.referrer_no = p_parent and l.child_no = (n.child_no + 1) / 2 * 2 - 1
-    left join private.positions as r on r.referrer_no = p_parent and r.child_no = (n.child_no + 1) / 2 * 2
-    cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, p_rate) as s (state)
+begin
+    return (
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'id', c.id, 'username', c.username, 'display_name', c.display_name, 'position', c.child_no,
+                'pair_number', c.pair_no, 'package_value', private.money(c.package_value), 'funded', c.paid_cents > 0,
+                'direct_referrals', c.children, 'created_at', c.created_at, 'pair_state', c.state,
+                'blocked_by', case when c.state = 'blocked' then case when c.left_cents = 0 then c.left_name else c.right_name end end
+            ) order by c.child_no
+        )
+        from (
+            select
+                m.*,
+                case
+                    when m.right_cents is null then 'open'
+                    when m.left_cents = 0 or m.right_cents = 0 then 'blocked'
+                    when p_rate = 0 then 'no_rate'
+                    else 'paying'
+                end as state
+            from (
+                select
+                    o.child_no, o.pair_no, o.paid_cents, o.children,
+                    p.id, p.username, p.display_name, p.package_value, p.created_at,
+                    min(o.paid_cents) filter (where o.is_left) over pair as left_cents,
+                    min(o.paid_cents) filter (where not o.is_left) over pair as right_cents,
+                    min(p.username) filter (where o.is_left) over pair as left_name,
+                    min(p.username) filter (where not o.is_left) over pair as right_name
+                -- A range of places: whole pairs, so that both children of each are here.
+                from private.positions as o
+                inner join private.profiles as p on o.profile_id = p.id
+                where o.referrer_no = p_parent and o.child_no between p_after + 1 and p_after + p_limit
+                window pair as (partition by o.pair_no)
+            ) as m
+        ) as c
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.tree_children(p_parent integer, p_rate numeric, p_after integer, p_limit integer) IS 'Children of one position after a position, in order, with the state of their pair and who keeps it waiting.';
@@ -4513,24 +4980,35 @@ CREATE FUNCTION private.wallet_ok(p_address text) RETURNS boolean
     AS $$
 declare
     c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+    -- 34 digits to the base of 58, in four numbers of at most nine digits.
+    v_part bigint;
     v_number numeric := 0;
-    v_bytes bytea := ''::bytea;
-    v_digit integer;
+    v_hex text := '';
+    v_bytes bytea;
 begin
     if p_address is null or p_address !~ '\AT[1-9A-HJ-NP-Za-km-z]{33}\Z' then
         return false;
     end if;
-    for i in 1..34 loop
-        v_digit := pg_catalog.strpos(c_alphabet, pg_catalog.substr(p_address, i, 1)) - 1;
-        v_number := v_number * 58 + v_digit;
+    for v_from in 0..3 loop
+        v_part := 0;
+        for i in (v_from * 9 + 1)..least(v_from * 9 + 9, 34) loop
+            v_part := v_part * 58 + (pg_catalog.strpos(c_alphabet, pg_catalog.substr(p_address, i, 1)) - 1);
+        end loop;
+        -- 58 to the 9th, and to the 7th for the last seven digits.
+        v_number := v_number * case when v_from < 3 then 7427658739644928 else 2207984167552 end + v_part;
     end loop;
-    for i in 1..25 loop
-        v_bytes := pg_catalog.set_byte('\x00'::bytea, 0, pg_catalog.mod(v_number, 256)::integer) || v_bytes;
-        v_number := pg_catalog.div(v_number, 256);
+    -- 25 bytes, five at a time.
+    for i in 1..5 loop
+        v_hex := pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.mod(v_number, 1099511627776)::bigint), 10, '0') || v_hex;
+        v_number := pg_catalog.div(v_number, 1099511627776);
     end loop;
-    return v_number = 0
-        and pg_catalog.get_byte(v_bytes, 0) = 65
-        and pg_catalog.substr(pg_catalog.sha256(pg_catalog.sha256(pg_catalog.substr(v_bytes, 1, 21))), 1, 4) = pg_catalog.substr(v_bytes, 22, 4);
+    if v_number <> 0 then
+        return false;
+    end if;
+    v_bytes := pg_catalog.decode(v_hex, 'hex');
+    return pg_catalog.get_byte(v_bytes, 0) = 65
+        and pg_catalog.substr(v_bytes, 22, 4)
+        = pg_catalog.substr(pg_catalog.sha256(pg_catalog.sha256(pg_catalog.substr(v_bytes, 1, 21))), 1, 4);
 end
 $$;
 
@@ -4548,9 +5026,11 @@ begin
         withdrawn_amount = t.withdrawn_amount + case when new.status = 'approved' then new.amount else 0 end
     where t.user_id = new.user_id;
     perform private.count_up('pending_withdrawals', -1);
+    perform private.count_up('reserved', -new.amount);
     if new.status = 'approved' then
         perform private.count_up('withdrawals_approved', new.amount);
         perform private.count_up('withdrawals_approved_count', 1);
+        perform private.withdrawal_flows(new, 1);
     else
         perform private.count_up('withdrawals_rejected_count', 1);
     end if;
@@ -4561,51 +5041,67 @@ $$;
 COMMENT ON FUNCTION private.withdrawal_decided() IS 'Settles journal row and sums of a withdrawal when its status moves.';
 
 CREATE FUNCTION private.withdrawal_flags(p_withdrawal public.withdrawals, p_member private.profiles) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
-    from (
-        select 'checksum' as kind, 'This does not look like a TRC20 address' as text
-        where not private.wallet_ok((p_withdrawal).wallet_address)
-        union all
-        (
-            select
-                'address_changed',
-                pg_catalog.format(
-                    'Wallet address changed on %s', pg_catalog.to_char(l.at at time zone 'UTC', 'FMDD Mon YYYY')
-                )
-            from private.audit_log as l
-            where
-                l.object_id = (p_member).id
-                and l.action = 'member.wallet_changed'
-                and l.payload ->> 'from' is not null
-                and l.at > pg_catalog.now() - interval '7 days'
-            order by l.seq desc
-            limit 1
-        )
-        union all
-        (
-            select 'address_shared', pg_catalog.format('Also the wallet of %s', q.username)
-            from private.profiles as q
-            where q.trc20_wallet_address = (p_withdrawal).wallet_address and q.id <> (p_member).id
-            order by q.created_at
-            limit 3
-        )
-        union all
-        select 'hold', pg_catalog.format(
-            'On hold until %s UTC, 24 hours after a change of %s',
-            pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'),
-            case (p_member).hold_reason when 'email' then 'e-mail' when 'factor' then 'second factor' else (p_member).hold_reason end
-        )
-        where (p_member).hold_until > pg_catalog.now()
-        union all
-        select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
-        where (p_member).account_status in ('suspended', 'disabled')
-    ) as f
+begin
+    return (
+        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
+        from (
+            select 'checksum' as kind, 'This does not look like a TRC20 address' as text
+            where not private.wallet_ok((p_withdrawal).wallet_address)
+            union all
+            (
+                select
+                    'address_changed',
+                    pg_catalog.format(
+                        'Wallet address changed on %s', pg_catalog.to_char(l.at at time zone 'UTC', 'FMDD Mon YYYY')
+                    )
+                from private.audit_log as l
+                where
+                    l.object_id = (p_member).id
+                    and l.action = 'member.wallet_changed'
+                    and l.payload ->> 'from' is not null
+                    and l.at > pg_catalog.now() - interval '7 days'
+                order by l.seq desc
+                limit 1
+            )
+            union all
+            (
+                select 'address_shared', pg_catalog.format('Also the wallet of %s', q.username)
+                from private.profiles as q
+                where q.trc20_wallet_address = (p_withdrawal).wallet_address and q.id <> (p_member).id
+                order by q.created_at
+                limit 3
+            )
+            union all
+            select 'hold', pg_catalog.format(
+                'On hold until %s UTC, 24 hours after a change of %s',
+                pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'),
+                case (p_member).hold_reason when 'email' then 'e-mail' when 'factor' then 'second factor' else (p_member).hold_reason end
+            )
+            where (p_member).hold_until > pg_catalog.now()
+            union all
+            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
+            where (p_member).account_status in ('suspended', 'disabled')
+        ) as f
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.withdrawal_flags(p_withdrawal public.withdrawals, p_member private.profiles) IS 'What stands out about a pending withdrawal: no TRC20 address, changed within 7 days, shared with other members, on hold, blocked.';
+
+CREATE FUNCTION private.withdrawal_flows(p_withdrawal public.withdrawals, p_sign integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    insert into private.flow_changes (day, withdrawals)
+    values (((p_withdrawal).created_at at time zone 'UTC')::date, p_sign * (p_withdrawal).amount);
+end
+$$;
+
+COMMENT ON FUNCTION private.withdrawal_flows(p_withdrawal public.withdrawals, p_sign integer) IS 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
 
 CREATE FUNCTION private.withdrawal_frozen() RETURNS trigger
     LANGUAGE plpgsql
@@ -4721,11 +5217,24 @@ begin
     values (new.user_id, -new.amount, 'withdrawal', 'pending', new.id, new.created_at);
     update private.totals as t set reserved_amount = t.reserved_amount + new.amount where t.user_id = new.user_id;
     perform private.count_up('pending_withdrawals', 1);
+    perform private.count_up('reserved', new.amount);
     return null;
 end
 $$;
 
 COMMENT ON FUNCTION private.withdrawal_requested() IS 'Journal row, reserved sum and count of a new withdrawal.';
+
+CREATE FUNCTION private.withdrawal_voided() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.withdrawal_flows(new, -1);
+    return null;
+end
+$$;
+
+COMMENT ON FUNCTION private.withdrawal_voided() IS 'A voided withdrawal is no flow.';
 
 CREATE FUNCTION private.write_bonuses(p_due private.due_bonus[], p_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -5274,23 +5783,27 @@ CREATE FUNCTION public.get_earnings(p_range text) RETURNS jsonb
     AS $$
 declare
     v_member private.profiles := private.reading_member();
+    v_no integer;
     v_range record;
     v_points jsonb;
     v_totals jsonb;
 begin
+    select o.no into v_no from private.positions as o where o.user_id = v_member.user_id;
     select * into v_range from private.chart_range(p_range, v_member.created_at);
-    with earned as (
+    with days as (
+        select d.day, d.referral, d.pairing, d.override
+        from private.earning_days as d where d.no = v_no and d.day >= v_range.first_day
+        union all
+        select c.day, c.referral, c.pairing, c.override
+        from private.network_changes as c where c.no = v_no and c.day >= v_range.first_day
+    ),
+    earned as (
         select
-            pg_catalog.date_trunc(v_range.bucket, t.created_at at time zone 'UTC')::date as start,
-            coalesce(sum(t.amount) filter (where b.bonus_type = 'referral'), 0) as referral,
-            coalesce(sum(t.amount) filter (where b.bonus_type = 'pairing'), 0) as pairing,
-            coalesce(sum(t.amount) filter (where b.bonus_type = 'override'), 0) as override
-        from public.transactions as t
-        inner join public.bonuses as b on t.reference_id = b.id
-        where
-            t.user_id = v_member.user_id
-            and t.transaction_type = 'bonus'
-            and t.created_at >= v_range.first_day::timestamp at time zone 'UTC'
+            pg_catalog.date_trunc(v_range.bucket, d.day::timestamp)::date as start,
+            sum(d.referral) as referral,
+            sum(d.pairing) as pairing,
+            sum(d.override) as override
+        from days as d
         group by 1
     ),
     bars as (
@@ -5333,26 +5846,23 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.get_earnings(p_range text) IS 'The caller''s earnings by type over time, from the journal, so that an upgrade''s increase stands where it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
+COMMENT ON FUNCTION public.get_earnings(p_range text) IS 'The caller''s earnings by type over time, by the journal''s days, so that an upgrade''s increase stands where it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
 
 CREATE FUNCTION public.get_income_disclosure() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
 declare
-    v_now timestamptz := pg_catalog.clock_timestamp();
-    v_to timestamptz := pg_catalog.date_trunc('day', v_now at time zone 'UTC') at time zone 'UTC';
-    v_from timestamptz;
     v_latest private.income_disclosures;
+    v_published private.income_disclosures;
 begin
     select * into v_latest from private.income_disclosures as d order by d.computed_at desc limit 1;
-    -- Whoever asks first after midnight (UTC) counts; the others read the last one meanwhile.
-    if (v_latest.computed_at is null or v_latest.computed_at < v_to) and pg_catalog.pg_try_advisory_xact_lock(46) then
-        select greatest(min(p.created_at), v_to - interval '1 year') into v_from from private.profiles as p;
-        if v_from < v_to then
-            insert into private.income_disclosures (computed_at, body)
-            values (v_now, private.compute_disclosure(v_from, v_to) || pg_catalog.jsonb_build_object('computed_at', v_now))
-            returning * into v_latest;
+    -- Whoever asks first counts; the others read the last one meanwhile.
+    if (v_latest.computed_at is null or v_latest.computed_at < pg_catalog.clock_timestamp() - interval '2 days')
+        and pg_catalog.pg_try_advisory_xact_lock(47) then
+        v_published := private.publish_disclosure();
+        if v_published.computed_at is not null then
+            v_latest := v_published;
         end if;
     end if;
     return v_latest.body;
@@ -5431,7 +5941,6 @@ declare
     v_package private.packages;
     v_sponsor jsonb;
     v_funded bigint;
-    v_paying bigint;
     v_volume_cents bigint;
 begin
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
@@ -5440,11 +5949,7 @@ begin
     select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
     into v_sponsor
     from private.profiles as s where s.id = v_member.referrer_id;
-    select count(*) filter (where c.paid_cents > 0), coalesce(sum(c.package_cents), 0)
-    into v_funded, v_volume_cents
-    from private.positions as c where c.referrer_no = v_place.no;
-    select count(*) into v_paying
-    from public.bonuses as b where b.bonus_type = 'pairing' and b.subject_no = v_place.no and b.amount > 0;
+    select c.funded, c.package_cents into v_funded, v_volume_cents from private.direct_team(v_place) as c;
     return pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'profile', pg_catalog.jsonb_build_object(
@@ -5481,7 +5986,7 @@ begin
             'direct_referrals', v_place.children,
             'funded_referrals', v_funded,
             'active_pairs', v_place.children / 2,
-            'paying_pairs', v_paying,
+            'paying_pairs', private.paying_pairs(v_place.no, v_totals.pairing_count),
             'package_rate', private.percent(coalesce(v_package.pairing_percent, 0)),
             'total_team_volume', private.money(v_volume_cents / 100.0)
         ),
@@ -5612,62 +6117,24 @@ declare
     v_limit integer := private.page_limit(p_limit, 50, 200);
     v_after integer := greatest(coalesce(p_after, 0), 0);
     v_place private.positions;
+    v_totals private.totals;
     v_rate numeric;
     v_pairs integer;
-    v_items jsonb;
-    v_volume numeric;
-    v_bonus numeric;
-    v_paying bigint;
 begin
     select o.* into v_place from private.positions as o where o.user_id = v_member.user_id;
+    select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
     v_pairs := (v_place.children + 1) / 2;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_member.package_value;
-    -- Place by place, so that no plan takes a page of a hub for all of the hub.
-    select pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object(
-            'pair_number', l.pair_no,
-            'left_child', private.child_of_pair(l, lp),
-            'right_child', case when r.no is not null then private.child_of_pair(r, rp) end,
-            'pair_volume', private.money((l.package_cents + r.package_cents) / 100.0),
-            'rate', private.percent(v_rate),
-            'user_bonus', private.money(coalesce(b.amount, 0)),
-            'state', s.state,
-            'state_text', case s.state
-                when 'paying' then 'Paying'
-                when 'open' then 'Waiting for a second referral'
-                when 'no_rate' then 'Your rate is 0% without a package'
-                else pg_catalog.format(
-                    'Waiting for %s to fund a package', case when l.paid_cents = 0 then lp.username else rp.username end
-                )
-            end
-        ) order by l.pair_no
-    )
-    into v_items
-    from pg_catalog.generate_series(v_after + 1, v_after + v_limit) as n (pair_no)
-    inner join private.positions as l on l.referrer_no = v_place.no and l.child_no = n.pair_no * 2 - 1
-    inner join private.profiles as lp on l.profile_id = lp.id
-    left join private.positions as r on r.referrer_no = v_place.no and r.child_no = n.pair_no * 2
-    left join private.profiles as rp on r.profile_id = rp.id
-    left join public.bonuses as b on b.bonus_type = 'pairing' and b.subject_no = v_place.no and b.pair_number = n.pair_no
-    cross join lateral private.pair_state(l.paid_cents, r.paid_cents, r.no is not null, v_rate) as s (state);
-    -- All pairs of two funded members: a merge of two index-only scans, however many there are.
-    select coalesce(sum(l.paid_cents + r.paid_cents), 0) / 100.0, count(*)
-    into v_volume, v_paying
-    from private.positions as l
-    inner join private.positions as r on l.referrer_no = r.referrer_no and l.pair_no = r.pair_no
-    where
-        l.referrer_no = v_place.no and l.is_left and l.paid_cents > 0 and not r.is_left and r.paid_cents > 0
-        and v_rate > 0;
-    select t.pairing_amount into v_bonus from private.totals as t where t.user_id = v_member.user_id;
     return pg_catalog.jsonb_build_object(
-        'items', coalesce(v_items, '[]'),
+        'items', coalesce(private.pair_items(v_place.no, v_rate, v_after, v_limit), '[]'),
         'pairs', v_pairs,
         'next', case when v_after + v_limit < v_pairs then v_after + v_limit end,
         'totals', pg_catalog.jsonb_build_object(
-            'total_volume', private.money(v_volume),
-            'total_user_bonus', private.money(v_bonus),
-            'paying_pairs', v_paying
+            -- Every paying pair earns the owner's present rate, to the cent: what they earned says what they hold.
+            'total_volume', private.money(case when v_rate > 0 then v_totals.pairing_amount * 100 / v_rate else 0 end),
+            'total_user_bonus', private.money(v_totals.pairing_amount),
+            'paying_pairs', case when v_rate > 0 then private.paying_pairs(v_place.no, v_totals.pairing_count) else 0 end
         )
     );
 end
@@ -5764,27 +6231,13 @@ begin
     select o.no into v_no from private.positions as o where o.user_id = v_member.user_id;
     select * into v_range from private.chart_range(p_range, v_member.created_at);
     v_first_bar := pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp);
-    with team as (
-        -- A member is funded from the moment at which the sponsor earned the referral bonus.
-        select p.created_at as joined_at, b.created_at as funded_at
-        from private.network(v_no) as n
-        inner join private.positions as o on n.no = o.no
-        inner join private.profiles as p on o.profile_id = p.id
-        left join public.bonuses as b on b.bonus_type = 'referral' and o.no = b.subject_no and b.amount > 0
-        where n.level > 0
-    ),
-    changes as (
-        select t.joined_at as at, 1 as members, 0 as funded from team as t
-        union all
-        select t.funded_at, 0, 1 from team as t where t.funded_at is not null
-    ),
-    per_bar as (
+    with per_bar as (
         select
             -- What happened before the chart begins stands in its first bar.
-            greatest(pg_catalog.date_trunc(v_range.bucket, c.at at time zone 'UTC'), v_first_bar) as start,
+            greatest(pg_catalog.date_trunc(v_range.bucket, c.day::timestamp), v_first_bar) as start,
             sum(c.members) as members,
             sum(c.funded) as funded
-        from changes as c
+        from private.team_growth(v_member, v_no) as c
         group by 1
     ),
     bars as (
@@ -6058,12 +6511,12 @@ begin
     return pg_catalog.jsonb_build_object(
         'mail', (
             select pg_catalog.jsonb_build_object(
-                'waiting', count(*) filter (where o.sent_at is null and o.failed_at is null),
-                'failed', count(*) filter (where o.failed_at is not null),
-                'sent_today', count(*) filter (where o.sent_at > pg_catalog.now() - interval '24 hours'),
-                'oldest_waiting', min(o.created_at) filter (where o.sent_at is null and o.failed_at is null)
+                'waiting', count(*),
+                'failed', (select count(*) from private.outbox as f where f.failed_at is not null),
+                'sent_today', (select count(*) from private.outbox as s where s.sent_at > pg_catalog.now() - interval '24 hours'),
+                'oldest_waiting', min(o.created_at)
             )
-            from private.outbox as o
+            from private.outbox as o where o.sent_at is null and o.failed_at is null
         ),
         'failed', (
             select coalesce(
@@ -6504,6 +6957,38 @@ end
 $$;
 
 COMMENT ON FUNCTION public.retry_mail(p_id bigint) IS 'Sends a mail that was given up once more. Super admin. Errors: forbidden, not_found.';
+
+CREATE FUNCTION public.search_team(p_search text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_member private.profiles := private.reading_member();
+    v_text text := pg_catalog.lower(pg_catalog.btrim(p_search));
+    v_ids uuid[];
+begin
+    if coalesce(pg_catalog.length(v_text), 0) not between 2 and 80 then
+        perform private.refuse(400, 'invalid_filter', 'Type 2 to 80 characters.');
+    end if;
+    v_ids := private.found_in_team(
+        v_member,
+        (select o.no from private.positions as o where o.user_id = v_member.user_id),
+        '%' || pg_catalog.regexp_replace(v_text, '([\\%_])', '\\\1', 'g') || '%',
+        10
+    );
+    return (
+        select coalesce(
+            pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object('id', p.id, 'username', p.username, 'display_name', p.display_name)
+                order by p.created_at, p.id
+            ), '[]'
+        )
+        from private.profiles as p where p.id = any(v_ids)
+    );
+end
+$$;
+
+COMMENT ON FUNCTION public.search_team(p_search text) IS 'The first ten people of the caller''s own team, the caller included, whose username or name holds the text; oldest first. Errors: profile_not_found, invalid_filter.';
 
 CREATE FUNCTION public.send_test_mail() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7340,12 +7825,43 @@ CREATE TABLE private.coverage_days (
 
 COMMENT ON TABLE private.coverage_days IS 'private.coverage() of each day, in UTC.';
 
-CREATE TABLE private.income_disclosures (
-    computed_at timestamp with time zone NOT NULL,
-    body jsonb NOT NULL
+CREATE TABLE private.earning_days (
+    no integer NOT NULL,
+    day date NOT NULL,
+    referral numeric DEFAULT 0 NOT NULL,
+    pairing numeric DEFAULT 0 NOT NULL,
+    override numeric DEFAULT 0 NOT NULL
 );
 
-COMMENT ON TABLE private.income_disclosures IS 'Every disclosure as it was published.';
+COMMENT ON TABLE private.earning_days IS 'Bonus journal of a member by day and type; folded.';
+
+CREATE TABLE private.flow_changes (
+    id bigint NOT NULL,
+    day date NOT NULL,
+    deposits numeric DEFAULT 0 NOT NULL,
+    withdrawals numeric DEFAULT 0 NOT NULL,
+    decided_deposits numeric DEFAULT 0 NOT NULL
+);
+
+COMMENT ON TABLE private.flow_changes IS 'Changes of private.flow_days since the last fold.';
+
+ALTER TABLE private.flow_changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME private.flow_changes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE private.flow_days (
+    day date NOT NULL,
+    deposits numeric DEFAULT 0 NOT NULL,
+    withdrawals numeric DEFAULT 0 NOT NULL,
+    decided_deposits numeric DEFAULT 0 NOT NULL
+);
+
+COMMENT ON TABLE private.flow_days IS 'Approved requests that count, by day; folded. The truth is these plus the changes not folded yet.';
 
 CREATE TABLE private.mail_refusals (
     user_id uuid NOT NULL,
@@ -7385,11 +7901,17 @@ CREATE TABLE private.network_changes (
     package_cents bigint DEFAULT 0 NOT NULL,
     referral numeric DEFAULT 0 NOT NULL,
     pairing numeric DEFAULT 0 NOT NULL,
-    override numeric DEFAULT 0 NOT NULL
+    override numeric DEFAULT 0 NOT NULL,
+    day date NOT NULL,
+    funded integer DEFAULT 0 NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.network_changes IS 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
+
+COMMENT ON COLUMN private.network_changes.day IS 'The day on which the member joined, was funded or earned it, by which charts count it.';
+
+COMMENT ON COLUMN private.network_changes.funded IS 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
 
 ALTER TABLE private.network_changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME private.network_changes_id_seq
@@ -7492,6 +8014,28 @@ ALTER TABLE private.sign_in_failures ALTER COLUMN id ADD GENERATED ALWAYS AS IDE
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE UNLOGGED TABLE private.team_day_carries (
+    no integer NOT NULL,
+    day date NOT NULL,
+    depth integer NOT NULL,
+    own_members integer DEFAULT 0 NOT NULL,
+    own_funded integer DEFAULT 0 NOT NULL,
+    members integer DEFAULT 0 NOT NULL,
+    funded integer DEFAULT 0 NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+COMMENT ON TABLE private.team_day_carries IS 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
+
+CREATE TABLE private.team_days (
+    no integer NOT NULL,
+    day date NOT NULL,
+    members integer DEFAULT 0 NOT NULL,
+    funded integer DEFAULT 0 NOT NULL
+);
+
+COMMENT ON TABLE private.team_days IS 'Members who joined, and who were funded, below a member with a large team, by day; folded.';
 
 CREATE TABLE private.username_reservations (
     username text NOT NULL,
@@ -7610,6 +8154,15 @@ ALTER TABLE ONLY private.counters
 ALTER TABLE ONLY private.coverage_days
     ADD CONSTRAINT coverage_days_pkey PRIMARY KEY (day);
 
+ALTER TABLE ONLY private.earning_days
+    ADD CONSTRAINT earning_days_pkey PRIMARY KEY (no, day);
+
+ALTER TABLE ONLY private.flow_changes
+    ADD CONSTRAINT flow_changes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY private.flow_days
+    ADD CONSTRAINT flow_days_pkey PRIMARY KEY (day);
+
 ALTER TABLE ONLY private.income_disclosures
     ADD CONSTRAINT income_disclosures_pkey PRIMARY KEY (computed_at);
 
@@ -7673,6 +8226,12 @@ ALTER TABLE ONLY private.settings
 ALTER TABLE ONLY private.sign_in_failures
     ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY private.team_day_carries
+    ADD CONSTRAINT team_day_carries_pkey PRIMARY KEY (no, day);
+
+ALTER TABLE ONLY private.team_days
+    ADD CONSTRAINT team_days_pkey PRIMARY KEY (no, day);
+
 ALTER TABLE ONLY private.totals
     ADD CONSTRAINT totals_pkey PRIMARY KEY (user_id);
 
@@ -7701,6 +8260,8 @@ ALTER TABLE ONLY public.withdrawals
     ADD CONSTRAINT withdrawals_pkey PRIMARY KEY (id);
 
 CREATE INDEX admin_notices_created_idx ON private.admin_notices USING btree (created_at DESC, id DESC);
+
+CREATE INDEX audit_log_action_idx ON private.audit_log USING btree (action COLLATE "C", seq DESC);
 
 CREATE INDEX audit_log_actor_idx ON private.audit_log USING btree (actor, seq DESC);
 
@@ -7734,6 +8295,10 @@ CREATE INDEX network_changes_no_idx ON private.network_changes USING btree (no);
 
 CREATE INDEX outbox_due_idx ON private.outbox USING btree (next_attempt_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
 
+CREATE INDEX outbox_failed_idx ON private.outbox USING btree (failed_at DESC) WHERE (failed_at IS NOT NULL);
+
+CREATE INDEX outbox_sent_idx ON private.outbox USING btree (sent_at) WHERE (sent_at IS NOT NULL);
+
 CREATE INDEX positions_left_idx ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE is_left;
 
 CREATE INDEX positions_owner_idx ON private.positions USING btree (no) INCLUDE (referrer_no, package_cents, paid_cents);
@@ -7744,9 +8309,13 @@ CREATE INDEX positions_roots_idx ON private.positions USING btree (no) WHERE (re
 
 CREATE INDEX profiles_blocked_idx ON private.profiles USING btree (account_status, created_at, id) WHERE (account_status <> 'active'::public.account_status);
 
+CREATE INDEX profiles_by_username_idx ON private.profiles USING btree (lower(username), id) INCLUDE (username);
+
 CREATE INDEX profiles_created_at_idx ON private.profiles USING btree (created_at, id);
 
 CREATE INDEX profiles_email_idx ON private.profiles USING btree (lower(email)) WHERE (email IS NOT NULL);
+
+CREATE INDEX profiles_exact_username_idx ON private.profiles USING btree (username);
 
 CREATE INDEX profiles_jump_idx ON private.profiles USING btree (jump);
 
@@ -7766,11 +8335,15 @@ CREATE INDEX rate_limits_window_idx ON private.rate_limits USING btree (window_s
 
 CREATE INDEX sign_in_failures_key_idx ON private.sign_in_failures USING btree (kind, key, at);
 
+CREATE INDEX team_day_carries_depth_idx ON private.team_day_carries USING btree (depth);
+
 CREATE INDEX totals_shortfall_idx ON private.totals USING btree (user_id) WHERE ((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric) < (withdrawn_amount)::numeric);
 
 CREATE UNIQUE INDEX username_reservations_key ON private.username_reservations USING btree (lower(username));
 
 CREATE INDEX admin_sessions_admin_id_idx ON public.admin_sessions USING btree (admin_id);
+
+CREATE INDEX bonuses_lapsed_idx ON public.bonuses USING btree (subject_no) WHERE ((bonus_type = 'pairing'::public.bonus_type) AND ((amount)::numeric = (0)::numeric));
 
 CREATE UNIQUE INDEX bonuses_override_key ON public.bonuses USING btree (subject_no, pair_number) INCLUDE (amount_cents) WHERE (bonus_type = 'override'::public.bonus_type);
 
@@ -7800,7 +8373,7 @@ CREATE INDEX deposits_created_idx ON public.deposits USING btree (created_at DES
 
 CREATE INDEX deposits_decided_by_idx ON public.deposits USING btree (decided_by) WHERE (decided_by IS NOT NULL);
 
-CREATE INDEX deposits_flow_idx ON public.deposits USING btree (created_at) INCLUDE (amount) WHERE ((status = 'approved'::public.request_status) AND (voided_at IS NULL));
+CREATE INDEX deposits_decided_flow_idx ON public.deposits USING btree (decided_at) INCLUDE (amount) WHERE ((status = 'approved'::public.request_status) AND (voided_at IS NULL));
 
 CREATE INDEX deposits_pending_idx ON public.deposits USING btree (user_id, created_at) WHERE (status = 'pending'::public.request_status);
 
@@ -7838,8 +8411,6 @@ CREATE INDEX withdrawals_created_idx ON public.withdrawals USING btree (created_
 
 CREATE INDEX withdrawals_decided_by_idx ON public.withdrawals USING btree (decided_by) WHERE (decided_by IS NOT NULL);
 
-CREATE INDEX withdrawals_flow_idx ON public.withdrawals USING btree (created_at) INCLUDE (amount) WHERE ((status = 'approved'::public.request_status) AND (voided_at IS NULL));
-
 CREATE INDEX withdrawals_pending_idx ON public.withdrawals USING btree (user_id, created_at) WHERE (status = 'pending'::public.request_status);
 
 CREATE INDEX withdrawals_status_idx ON public.withdrawals USING btree (status, created_at DESC, id DESC);
@@ -7875,8 +8446,6 @@ CREATE TRIGGER _100_seal BEFORE INSERT ON private.audit_log FOR EACH ROW EXECUTE
 CREATE TRIGGER _500_deposit_address AFTER UPDATE OF value ON private.settings FOR EACH ROW WHEN (((new.key = 'deposit.address'::text) AND (old.value IS DISTINCT FROM new.value))) EXECUTE FUNCTION private.deposit_address_changed();
 
 CREATE TRIGGER _500_funded AFTER UPDATE OF package_value, cash_in_amount ON private.profiles FOR EACH ROW WHEN ((((old.package_value)::numeric IS DISTINCT FROM (new.package_value)::numeric) OR ((old.cash_in_amount)::numeric IS DISTINCT FROM (new.cash_in_amount)::numeric))) EXECUTE FUNCTION private.profiles_funded();
-
-CREATE TRIGGER _500_network AFTER UPDATE ON private.totals FOR EACH ROW WHEN (((((old.referral_amount)::numeric IS DISTINCT FROM (new.referral_amount)::numeric) OR ((old.pairing_amount)::numeric IS DISTINCT FROM (new.pairing_amount)::numeric)) OR ((old.override_amount)::numeric IS DISTINCT FROM (new.override_amount)::numeric))) EXECUTE FUNCTION private.earnings_changed();
 
 CREATE TRIGGER _500_network_insert AFTER INSERT ON private.positions FOR EACH ROW EXECUTE FUNCTION private.position_changed();
 
@@ -7930,6 +8499,10 @@ CREATE TRIGGER _500_requested AFTER INSERT ON public.deposits FOR EACH ROW EXECU
 
 CREATE TRIGGER _500_requested AFTER INSERT ON public.withdrawals FOR EACH ROW EXECUTE FUNCTION private.withdrawal_requested();
 
+CREATE TRIGGER _500_voided AFTER UPDATE OF voided_at ON public.deposits FOR EACH ROW WHEN (((old.voided_at IS NULL) AND (new.voided_at IS NOT NULL))) EXECUTE FUNCTION private.deposit_voided();
+
+CREATE TRIGGER _500_voided AFTER UPDATE OF voided_at ON public.withdrawals FOR EACH ROW WHEN (((old.voided_at IS NULL) AND (new.voided_at IS NOT NULL))) EXECUTE FUNCTION private.withdrawal_voided();
+
 ALTER TABLE ONLY private.admin_notice_reads
     ADD CONSTRAINT admin_notice_reads_admin_id_fkey FOREIGN KEY (admin_id) REFERENCES private.admin_users(id) ON DELETE CASCADE;
 
@@ -7947,6 +8520,9 @@ ALTER TABLE ONLY private.corrections
 
 ALTER TABLE ONLY private.corrections
     ADD CONSTRAINT corrections_user_id_fkey FOREIGN KEY (user_id) REFERENCES private.profiles(user_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY private.earning_days
+    ADD CONSTRAINT earning_days_no_fkey FOREIGN KEY (no) REFERENCES private.positions(no) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY private.mail_refusals
     ADD CONSTRAINT mail_refusals_topic_fkey FOREIGN KEY (topic) REFERENCES private.mail_topics(topic) ON DELETE CASCADE;
@@ -7977,6 +8553,9 @@ ALTER TABLE ONLY private.profiles
 
 ALTER TABLE ONLY private.profiles
     ADD CONSTRAINT profiles_referrer_id_fkey FOREIGN KEY (referrer_id) REFERENCES private.profiles(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY private.team_days
+    ADD CONSTRAINT team_days_no_fkey FOREIGN KEY (no) REFERENCES private.positions(no) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY private.totals
     ADD CONSTRAINT totals_user_id_fkey FOREIGN KEY (user_id) REFERENCES private.profiles(user_id) ON DELETE RESTRICT;
@@ -8039,6 +8618,12 @@ ALTER TABLE private.counters ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.coverage_days ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE private.earning_days ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.flow_changes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.flow_days ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE private.income_disclosures ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.mail_refusals ENABLE ROW LEVEL SECURITY;
@@ -8074,6 +8659,10 @@ CREATE POLICY select_own_line ON private.profiles FOR SELECT TO authenticated US
 ALTER TABLE private.settings ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.sign_in_failures ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.team_day_carries ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE private.team_days ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE private.totals ENABLE ROW LEVEL SECURITY;
 
@@ -8240,6 +8829,9 @@ GRANT ALL ON FUNCTION jobs.mail_sent(p_id bigint) TO worker;
 REVOKE ALL ON FUNCTION jobs.make_missing_profiles() FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.make_missing_profiles() TO worker;
 
+REVOKE ALL ON FUNCTION jobs.publish_disclosure() FROM PUBLIC;
+GRANT ALL ON FUNCTION jobs.publish_disclosure() TO worker;
+
 REVOKE ALL ON FUNCTION jobs.reconcile() FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.reconcile() TO worker;
 
@@ -8310,6 +8902,8 @@ REVOKE ALL ON FUNCTION private.bonuses_changed() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.bonuses_frozen() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.bonuses_posted() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.carry_days_up(p_depth integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.chart_range(p_range text, p_oldest timestamp with time zone, OUT first_day date, OUT last_day date, OUT bucket text) FROM PUBLIC;
 
@@ -8407,6 +9001,8 @@ REVOKE ALL ON FUNCTION private.deposit_decided() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.deposit_flags(p_deposit public.deposits, p_member private.profiles) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.deposit_flows(p_deposit public.deposits, p_sign integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.deposit_frozen() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.deposit_guard() FROM PUBLIC;
@@ -8417,6 +9013,12 @@ REVOKE ALL ON FUNCTION private.deposit_kind(p_amount numeric, p_package numeric)
 
 REVOKE ALL ON FUNCTION private.deposit_requested() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.deposit_voided() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.deposits_since(p_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.direct_team(p_place private.positions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.disclosed(p_members bigint, p_part bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.document(p_name text) FROM PUBLIC;
@@ -8425,13 +9027,15 @@ REVOKE ALL ON FUNCTION private.dollars(p_amount numeric) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.due_after() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION private.earnings_changed() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION private.end_sign_ins(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.factor_added() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.factor_removed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.flows(p_from date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.found_in_team(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.found_page(p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request, OUT ids uuid[], OUT total bigint, OUT more boolean) FROM PUBLIC;
 
@@ -8445,6 +9049,8 @@ REVOKE ALL ON FUNCTION private.is_below(p_referrer uuid, p_jump uuid, p_depth in
 GRANT ALL ON FUNCTION private.is_below(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) TO authenticated;
 
 REVOKE ALL ON FUNCTION private.is_demo() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.keep_team_days(p_nos integer[], p_most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.lapsed_around(p_no integer) FROM PUBLIC;
 
@@ -8501,9 +9107,13 @@ REVOKE ALL ON FUNCTION private.page_limit(p_limit integer, p_default integer, p_
 
 REVOKE ALL ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.pair_source(p_left integer, p_right integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.pair_state(p_left_cents integer, p_right_cents integer, p_has_right boolean, p_rate numeric) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.paying_pairs(p_no integer, p_rows integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.percent(p_percent numeric) FROM PUBLIC;
 
@@ -8522,6 +9132,8 @@ REVOKE ALL ON FUNCTION private.profiles_place() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.profiles_placed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.profiles_update() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.publish_disclosure() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.read_cursor(p_cursor text, OUT at timestamp with time zone, OUT id uuid) FROM PUBLIC;
 
@@ -8585,6 +9197,8 @@ REVOKE ALL ON FUNCTION private.setting_text(p_key text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.settings_guard() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.settle_carries() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.short_address(p_address text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.sign_up_error(p_status integer, p_message text) FROM PUBLIC;
@@ -8598,6 +9212,8 @@ REVOKE ALL ON FUNCTION private.status_refusal(p_status public.account_status) FR
 REVOKE ALL ON FUNCTION private.subscriptions_counted() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.take(p_bucket text, p_key text, p_max integer, p_window interval) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.team_growth(p_member private.profiles, p_no integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.tell(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) FROM PUBLIC;
 
@@ -8645,6 +9261,8 @@ REVOKE ALL ON FUNCTION private.withdrawal_decided() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.withdrawal_flags(p_withdrawal public.withdrawals, p_member private.profiles) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.withdrawal_flows(p_withdrawal public.withdrawals, p_sign integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.withdrawal_frozen() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.withdrawal_guard() FROM PUBLIC;
@@ -8652,6 +9270,8 @@ REVOKE ALL ON FUNCTION private.withdrawal_guard() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.withdrawal_items(p_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.withdrawal_requested() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.withdrawal_voided() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.write_bonuses(p_due private.due_bonus[], p_at timestamp with time zone) FROM PUBLIC;
 
@@ -8815,6 +9435,9 @@ GRANT ALL ON FUNCTION public.reset_two_step(p_admin_id uuid, p_reason text) TO p
 
 REVOKE ALL ON FUNCTION public.retry_mail(p_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.retry_mail(p_id bigint) TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.search_team(p_search text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.search_team(p_search text) TO authenticated;
 
 REVOKE ALL ON FUNCTION public.send_test_mail() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.send_test_mail() TO platform_admin;

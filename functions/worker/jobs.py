@@ -28,6 +28,7 @@ TIMETABLE = {
     "remove_unconfirmed": "17 * * * *",
     "forget": "23 * * * *",
     "snapshot_coverage": "5 * * * *",
+    "publish_disclosure": "2 * * * *",
     "reconcile": "30 2 * * *",
 }
 

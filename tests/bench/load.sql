@@ -7,7 +7,8 @@ set work_mem = '128MB';
 set timezone = 'UTC';
 truncate
     auth.users, storage.objects, private.profiles, private.audit_log, private.outbox, private.counter_deltas,
-    private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures
+    private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures, private.flow_days,
+    private.flow_changes, private.coverage_days, private.income_disclosures
 restart identity cascade;
 create temporary table members (
     no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,
@@ -200,6 +201,15 @@ select setval('private.paid_orders', (select max(no) from people));
 select setval('private.postings', 2);
 update private.reconcile_state set postings = -1, ran_at = null, repaired = 0;
 update private.books_state set checked_at = null, violations = 0, rules = '{}';
+insert into public.bot_subscriptions (user_id, bot_name, status, mt5_server, mt5_login, mt5_password_length, subscribed_at)
+select
+    p.user_id, b.bot_name, b.status::public.subscription_status, 'MT5-' || p.no % 7, (700000 + p.no)::text,
+    case when b.status <> 'cancelled' then 12 end, p.joined_at + b.days * interval '1 day'
+from people as p
+cross join (values ('Scout', 'active', 2, 9), ('Ranger', 'suspended', 9, 97), ('Sentinel', 'cancelled', 5, 31)) as b (bot_name, status, days, one_in)
+where p.no % b.one_in = 0
+order by p.no;
+
 update private.counters as c set value = coalesce(f.value, 0)
 from (
     select 'profiles' as name, (select count(*) from private.profiles)::numeric as value
@@ -218,8 +228,70 @@ from (
     union all select 'bonus_rows', (select count(*) from public.bonuses)
     union all select 'bonus_transactions', (select count(*) from public.transactions as t where t.transaction_type = 'bonus')
     union all select 'bonus_volume', (select sum(abs(t.amount)) from public.transactions as t where t.transaction_type = 'bonus')
+    union all select 'reserved', (select sum(w.amount) from public.withdrawals as w where w.status = 'pending')
+    union all select 'subscriptions_' || b.status, count(*) from public.bot_subscriptions as b group by b.status
 ) as f
 where c.name = f.name;
-update private.counters set value = 0 where name like 'subscriptions\_%';
+
+-- The days that charts read.
+insert into private.earning_days (no, day, referral, pairing, override)
+select
+    p.no,
+    (t.created_at at time zone 'UTC')::date,
+    coalesce(sum(t.amount) filter (where b.bonus_type = 'referral'), 0),
+    coalesce(sum(t.amount) filter (where b.bonus_type = 'pairing'), 0),
+    coalesce(sum(t.amount) filter (where b.bonus_type = 'override'), 0)
+from public.transactions as t
+inner join public.bonuses as b on t.reference_id = b.id
+inner join people as p on t.user_id = p.user_id
+where t.transaction_type = 'bonus'
+group by 1, 2;
+insert into private.flow_days (day, deposits, withdrawals, decided_deposits)
+select f.day, sum(f.deposits), sum(f.withdrawals), sum(f.decided)
+from (
+    select (d.created_at at time zone 'UTC')::date as day, d.amount as deposits, 0 as withdrawals, 0 as decided
+    from public.deposits as d where d.status = 'approved'
+    union all
+    select (d.decided_at at time zone 'UTC')::date, 0, 0, d.amount from public.deposits as d where d.status = 'approved'
+    union all
+    select (w.created_at at time zone 'UTC')::date, 0, w.amount, 0 from public.withdrawals as w where w.status = 'approved'
+) as f
+group by f.day;
+analyze private.networks, private.positions, private.profiles;
+select private.keep_team_days(array(select n.no from private.networks as n where n.members > 500), null);
+
+-- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit trail.
+insert into auth.sessions (id, user_id, created_at, updated_at, aal)
+select pg_temp.id('session', p.no), p.user_id, p.joined_at, p.joined_at, 'aal1' from people as p where p.no % 3 = 0;
+insert into private.outbox (template, recipient, created_at, sent_at, failed_at)
+select 'deposit_approved', p.email, m.at, case when p.no % 500 > 0 then m.at end, case when p.no % 1000 = 500 then m.at end
+from people as p
+cross join lateral (select now() - p.no % 20 * interval '1 day' - interval '1 hour' as at) as m
+where p.no % 10 = 0;
+insert into private.admin_notices (kind, title, body, created_at)
+select 'bot_subscribed', 'Scout: new subscription', p.username || ' subscribed to Scout.', p.joined_at from people as p where p.no % 9 = 0;
+insert into private.username_reservations (username, email, until)
+select 'new_' || p.no, p.email, now() + interval '1 day' from people as p where p.no % 50 = 0;
+do $$
+declare
+    v_row private.audit_log;
+begin
+    v_row.seq := 0;
+    for v_row.at, v_row.object_id, v_row.action in
+        select d.decided_at, d.id, 'deposit.' || d.status from public.deposits as d
+        inner join people as p on d.user_id = p.user_id
+        where p.no % 10 = 0 and d.status <> 'pending' order by d.decided_at
+    loop
+        v_row.seq := v_row.seq + 1;
+        v_row.actor := 'admin:' || pg_temp.id('admin', 1);
+        v_row.object_type := 'deposit';
+        v_row.payload := '{"amount": "50.00"}';
+        v_row.prev := v_row.hash;
+        v_row.hash := private.audit_hash(v_row.prev, v_row);
+        insert into private.audit_log select (v_row).*;
+    end loop;
+end
+$$;
+
 drop table members, people, claims, funded, earned, payouts;
 set session_replication_role = origin;

@@ -526,6 +526,7 @@ export type Database = {
       }
       reset_two_step: { Args: { p_admin_id: string; p_reason: string }; Returns: Json }
       retry_mail: { Args: { p_id: number }; Returns: Json }
+      search_team: { Args: { p_search: string }; Returns: Json }
       send_test_mail: { Args: Record<PropertyKey, never>; Returns: Json }
       set_mail_choice: { Args: { p_topic: string; p_wanted: boolean }; Returns: Json }
       start_factor_removal: { Args: { p_profile_id: string; p_reason: string }; Returns: Json }

@@ -132,23 +132,21 @@ export function treeQuery(root: string | null, after: number) {
   })
 }
 
-const mostFound = 10
+interface FoundMember {
+  id: string
+  username: string
+  display_name: string
+}
 
-/** People in the member's own line whose username or name holds the text. Others are not visible to begin with. */
+/** The longest text that is looked for. */
+export const longestSearch = 80
+
+/** The first ten people in the member's own team whose username or name holds the text. */
 export function teamSearchQuery(text: string) {
-  const pattern = `%${text.replaceAll(/[%_\\,()"*]/g, '')}%`
   return queryOptions({
     queryKey: [memberKey, 'team-search', text],
-    queryFn: async () => {
-      const client = await memberClient()
-      const answer = await client
-        .from('profiles')
-        .select('id, username, display_name')
-        .or(`username.ilike."${pattern}",display_name.ilike."${pattern}"`)
-        .order('created_at')
-        .limit(mostFound)
-      return unwrap(answer)
-    },
+    queryFn: async () =>
+      unwrap(await (await memberClient()).rpc('search_team', { p_search: text })) as unknown as FoundMember[],
     enabled: text.length >= 2,
   })
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Search } from 'lucide-react'
 import { useEffect, useId, useState } from 'react'
 import { Input } from '@/components/ui/input'
-import { teamSearchQuery } from './api'
+import { longestSearch, teamSearchQuery } from './api'
 import { fullNameOf, nameOf } from './names'
 
 function useSettled(text: string): string {
@@ -35,6 +35,7 @@ export function TreeSearch({ onFind }: { onFind: (id: string) => void }) {
         type="search"
         placeholder="Search your team"
         autoComplete="off"
+        maxLength={longestSearch}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         onKeyDown={(event) => event.key === 'Escape' && setTyped('')}

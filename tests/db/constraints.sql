@@ -24,7 +24,9 @@ select private.take('bucket', 'key', 1, '1 hour');
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at) values ('2020-01-01', '{}', now());
 insert into private.networks (no) select no from private.positions where user_id = user_id('freya') on conflict do nothing;
-insert into private.network_changes (no) select no from private.positions limit 1;
+insert into private.network_changes (no, day) select no, '2020-01-01' from private.positions limit 1;
+insert into private.team_days (no, day) select no, '2020-01-01' from private.positions limit 1;
+insert into private.earning_days (no, day) select no, '2020-01-01' from private.positions limit 1;
 
 create table actors.broken (name text, on_table regclass, change text, row_where text default 'true');
 insert into actors.broken (on_table, name, change) values
@@ -61,6 +63,8 @@ insert into actors.broken (on_table, name, change) values
 ('private.coverage_days', 'coverage_days_figures_check', 'figures = ''[]'''),
 ('private.network_changes', 'network_changes_no_fkey', 'no = 0'),
 ('private.networks', 'networks_no_fkey', 'no = 0'),
+('private.team_days', 'team_days_no_fkey', 'no = 0'),
+('private.earning_days', 'earning_days_no_fkey', 'no = 0'),
 ('private.outbox', 'outbox_recipient_check', 'recipient = ''no address'''),
 ('private.outbox', 'outbox_template_check', 'template = ''No template'''),
 ('private.packages', 'packages_pairing_percent_check', 'pairing_percent = 51'),

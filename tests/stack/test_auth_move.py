@@ -1,4 +1,4 @@
-"""Rows of schema auth move by a data-only dump, as functions/auth/README.md says: people go on as they were.
+"""Another auth service takes over the rows, as functions/auth/README.md says: people go on as they were.
 
 With AUTH_BIN to a real GoTrue and back; without it to a second embedded service.
 """
@@ -87,8 +87,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("here", "there"), ways.values(), ids=ways)
 
 
-def test_everybody_goes_on_as_before(stack: Stack, here: str, there: str) -> None:
-    with empty_database(stack) as source, empty_database(stack) as target:
+@pytest.mark.parametrize("moved", [True, False], ids=["to another database", "on the same database"])
+def test_everybody_goes_on_as_before(stack: Stack, here: str, there: str, moved: bool) -> None:
+    with empty_database(stack) as source, empty_database(stack) as other:
         with serving(stack, here, source) as old:
             user = old.new_user(PASSWORD, user_metadata={"username": "mover"})
             first = old.sign_in(user["email"], PASSWORD).raise_for_status().json()
@@ -103,14 +104,15 @@ def test_everybody_goes_on_as_before(stack: Stack, here: str, there: str) -> Non
                 json={"type": "recovery", "email": user["email"]},
             ).json()
 
-        with serving(stack, there, target):
-            pass
-        move(source, target)
+        if moved:
+            with serving(stack, there, other):
+                pass
+            move(source, other)
 
-        with serving(stack, there, target) as new:
-            moved = refreshed(new, refreshed(new, stepped_up))
-            assert moved["user"]["user_metadata"]["username"] == "mover"
-            seen = new.http.get("/user", headers=bearer(moved["access_token"])).raise_for_status().json()
+        with serving(stack, there, other if moved else source) as new:
+            session = refreshed(new, refreshed(new, stepped_up))
+            assert session["user"]["user_metadata"]["username"] == "mover"
+            seen = new.http.get("/user", headers=bearer(session["access_token"])).raise_for_status().json()
             assert [entry["status"] for entry in seen["factors"]] == ["verified"]
             assert [entry["provider"] for entry in seen["identities"]] == ["email"]
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
+import { linkOf, mailTo } from '../mail'
 import { codeOf, createMember, nextCode, openAs, type Person } from '../people'
 import { receiptPicture } from '../receipt'
 
@@ -153,5 +154,35 @@ test('a bot is subscribed to with an MT5 account, and its password erased again'
   await page.getByRole('button', { name: 'Unsubscribe from Scout' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click()
   await expect(page.getByText('Successfully unsubscribed from Scout. Admin has been notified.')).toBeVisible()
+  await page.context().close()
+})
+
+test('a mistyped new address is taken back, and its link opens nothing any more', async ({ browser }) => {
+  const person = await createMember('emil')
+  const page = await openAs(browser, person)
+  const mistyped = person.email.replace('@', '.x@')
+  await page.goto('/profile')
+  await page.getByLabel('Email').fill(mistyped)
+  await page.getByRole('button', { name: 'Save profile' }).click()
+  await expect(page.getByText(`Email changes once you open the link sent to ${mistyped}.`)).toBeVisible()
+  const link = linkOf(await mailTo(mistyped, /address/i))
+  await page.getByRole('button', { name: `Cancel the change to ${mistyped}` }).click()
+  await expect(page.getByText('Your email stays as it is').first()).toBeVisible()
+  await expect(page.getByText(/Email changes once/)).toBeHidden()
+  await page.goto(link)
+  await expect(page).toHaveURL(/link-expired|error/)
+  await page.context().close()
+})
+
+test('mail about bots is switched off and stays off', async ({ browser }) => {
+  const page = await openAs(browser, await createMember('mila'))
+  await page.goto('/settings')
+  const bots = page.getByRole('checkbox', { name: 'Changes to my bot subscriptions' })
+  await expect(bots).toBeChecked()
+  const kept = page.waitForResponse((answer) => answer.url().includes('/rpc/set_mail_choice'))
+  await bots.click()
+  expect((await kept).ok()).toBe(true)
+  await page.reload()
+  await expect(bots).not.toBeChecked()
   await page.context().close()
 })

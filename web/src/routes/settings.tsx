@@ -5,6 +5,7 @@ import { Region } from '@/components/region'
 import { SettingsSection } from '@/components/settings-section'
 import { Skeleton } from '@/components/ui/skeleton'
 import { ExportSection } from '@/features/profiles/export-section'
+import { MailSection } from '@/features/profiles/mail-section'
 import { ThemeSection } from '@/features/profiles/theme-section'
 import { WalletForm } from '@/features/profiles/wallet-form'
 import { PasswordForm } from '@/features/security/password-form'
@@ -38,10 +39,7 @@ export default function SettingsPage() {
           <ThemeSection />
         </SettingsSection>
         <SettingsSection id="mail" title="Email">
-          <p className="text-muted-foreground">
-            You are mailed about decisions on your money and about the security of your account. These mails
-            are always on.
-          </p>
+          <MailSection />
         </SettingsSection>
         <SettingsSection id="data" title="Your data">
           <ExportSection />

@@ -1,8 +1,9 @@
-import { useMutation } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { toRefusal, unwrap } from '@/lib/errors'
-import { useRefreshMember, type HistoryItem } from '@/lib/member'
+import { memberKey, useRefreshMember, type HistoryItem } from '@/lib/member'
 import { paths } from '@/lib/paths'
 import { memberClient } from '@/lib/supabase'
+import { toasts } from '@/lib/toast-queue'
 
 interface ProfileChange {
   userId: string
@@ -47,6 +48,49 @@ export async function resendEmailChange(email: string): Promise<void> {
     options: { emailRedirectTo: location.origin + paths.emailConfirmed },
   })
   if (error) throw toRefusal(error)
+}
+
+/** Takes a waiting change of address back: its links open nothing any more. */
+async function cancelEmailChange(): Promise<void> {
+  const client = await memberClient()
+  unwrap(await client.rpc('cancel_email_change'))
+  // The session still carries the address that waited.
+  const { error } = await client.auth.refreshSession()
+  if (error) throw toRefusal(error)
+}
+
+export function useCancelEmailChange() {
+  return useMutation({
+    mutationFn: cancelEmailChange,
+    onSuccess: () => toasts.success('Your email stays as it is'),
+    onError: () => toasts.error('The change could not be cancelled. Please try again.'),
+  })
+}
+
+interface MailChoice {
+  topic: string
+  label: string
+  wanted: boolean
+}
+
+export const mailChoicesQuery = queryOptions({
+  queryKey: [memberKey, 'mail-choices'],
+  queryFn: async () =>
+    unwrap(await (await memberClient()).rpc('get_mail_choices')) as unknown as MailChoice[],
+})
+
+export function useSetMailChoice() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ topic, wanted }: Pick<MailChoice, 'topic' | 'wanted'>) => {
+      const client = await memberClient()
+      return unwrap(
+        await client.rpc('set_mail_choice', { p_topic: topic, p_wanted: wanted }),
+      ) as unknown as MailChoice[]
+    },
+    onSuccess: (choices) => queries.setQueryData(mailChoicesQuery.queryKey, choices),
+    onError: () => toasts.error('Your choice was not saved. Please try again.'),
+  })
 }
 
 interface WalletChange {

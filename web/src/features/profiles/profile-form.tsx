@@ -13,7 +13,7 @@ import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts } from '@/lib/toast-queue'
 import { usernamePattern, useUsernameCheck, type UsernameState } from '@/lib/use-username-check'
-import { resendEmailChange, useUpdateProfile } from './api'
+import { resendEmailChange, useCancelEmailChange, useUpdateProfile } from './api'
 
 const required = 'Please fill in all required fields'
 const taken = 'Username already exists. Please choose a different username.'
@@ -136,13 +136,22 @@ function UsernameNote({ state, shown }: { state: UsernameState; shown: boolean }
 }
 
 function Waiting({ newEmail, oldEmail }: { newEmail: string; oldEmail: string }) {
+  const cancel = useCancelEmailChange()
   return (
     <Notice tone="info">
       <p>
         Email changes once you open the link sent to {newEmail}. Until then we use {oldEmail}.
       </p>
-      <div className="mt-3">
+      <div className="mt-3 flex flex-wrap items-start gap-3">
         <ResendButton label="Send the link again" onSend={() => resendEmailChange(newEmail)} />
+        <Button
+          variant="outline"
+          busy={cancel.isPending && 'Cancelling...'}
+          aria-label={`Cancel the change to ${newEmail}`}
+          onClick={() => cancel.mutate()}
+        >
+          Cancel
+        </Button>
       </div>
     </Notice>
   )

@@ -21,7 +21,8 @@ from tests.bench.report import exit_code, record
 HERE = Path(__file__).parent
 ROUNDS = 3
 SQL = """
-    with pairs as (
+    select v.kind, v.bonuses, v.cents::bigint
+    from (
         select
             count(k.pairing_percent) as pairings,
             sum(q.volume_cents::bigint * k.pairing_percent / 100) as pairing,
@@ -31,12 +32,12 @@ SQL = """
         from private.pairs as q
         inner join private.positions as o on q.owner_no = o.no
         left join private.packages as k on o.package_cents = k.value_cents
-    )
+    ) as p
+    cross join lateral (
+        values ('pairing', p.pairings, p.pairing), ('override', p.overrides, p.override)
+    ) as v (kind, bonuses, cents)
+    union all
     select 'referral', count(*), sum(d.cents)::bigint from private.due_referrals as d
-    union all
-    select 'pairing', p.pairings, p.pairing::bigint from pairs as p
-    union all
-    select 'override', p.overrides, p.override::bigint from pairs as p
 """
 # Page images aside, and without what checkpoints and others on the cluster say of themselves.
 WAL = """
@@ -85,7 +86,8 @@ def explained(connection: psycopg.Connection, query: str) -> tuple[float, int]:
 
 def recomputation(connection: psycopg.Connection, text: str, javascript: dict[str, Any]) -> None:
     """P1: everybody computes every bonus."""
-    connection.execute("set max_parallel_workers_per_gather = 2")
+    # As in private.all_wrong().
+    connection.execute("set enable_nestloop = off")
     sums = {row[0]: (row[1], row[2]) for row in connection.execute(SQL)}
     members: list[rivals.Member] = connection.execute(
         "select o.no, o.referrer_no, o.child_no, o.paid_cents from private.positions as o order by o.no"
@@ -99,6 +101,7 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
         "P1", f"rivals and SQL agree to the cent, {text}", sum(rows for rows, _ in sums.values()), "bonuses"
     )
     times = {"SQL": best_of(ROUNDS, lambda: connection.execute(SQL).fetchall())}
+    connection.execute("reset enable_nestloop")
     times["numpy"] = best_of(ROUNDS, lambda: rivals.numpy(columns))
     times["DuckDB"] = best_of(ROUNDS, duck)
     times["Python"] = best_of(1, lambda: rivals.python(members))

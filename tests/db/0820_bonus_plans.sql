@@ -87,11 +87,7 @@ select set_eq(
 select is((select count(*) from public.bonuses as b inner join kept as k on b.id = k.id), (select count(*) from kept), 'all others are the same rows');
 select books_agree('the books agree again');
 
--- The settings that make it fit any size
-select is(
-    (select array_agg(s order by s) from pg_proc as p, unnest(p.proconfig) as s where p.oid = 'private.reconcile()'::regprocedure),
-    array['enable_hashjoin=off', 'plan_cache_mode=force_custom_plan', 'search_path=""'], 'a reconcile is planned for what there is, without hashing it all'
-);
+-- The setting that makes it fit any size
 select ok(
     (select bool_and('plan_cache_mode=force_generic_plan' = any(p.proconfig)) from pg_proc as p where p.oid in (
         'private.pair_source(integer, integer)'::regprocedure, 'private.lock_members(uuid[])'::regprocedure,

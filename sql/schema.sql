@@ -1010,6 +1010,23 @@ $$;
 
 COMMENT ON FUNCTION private.ago(p_at timestamp with time zone, p_now timestamp with time zone) IS 'How long ago, as a sentence says it: "2 minutes ago".';
 
+CREATE FUNCTION private.all_wrong() RETURNS private.due_bonus[]
+    LANGUAGE plpgsql STABLE
+    SET enable_nestloop TO 'off'
+    SET search_path TO ''
+    AS $$
+begin
+    return array(
+        select row(
+            null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+        )::private.due_bonus
+        from private.wrong_bonuses as w
+    );
+end
+$$;
+
+COMMENT ON FUNCTION private.all_wrong() IS 'All of private.wrong_bonuses, without the ids of the stored rows.';
+
 CREATE TABLE private.corrections (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     kind text NOT NULL,
@@ -3879,7 +3896,6 @@ COMMENT ON FUNCTION private.receipt_name(p_receipt_url text) IS 'Name of the obj
 CREATE FUNCTION private.reconcile() RETURNS integer
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_hashjoin TO 'off'
     SET search_path TO ''
     AS $$
 declare
@@ -3889,12 +3905,7 @@ declare
 begin
     perform private.money_lock();
     select q.last_value into v_postings from private.postings as q;
-    v_wrong := array(
-        select row(
-            null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
-        )::private.due_bonus
-        from private.wrong_bonuses as w
-    );
+    v_wrong := private.all_wrong();
     if pg_catalog.cardinality(v_wrong) > 0 then
         v_wrong := array(
             select row(
@@ -8872,6 +8883,8 @@ REVOKE ALL ON FUNCTION private.add_payout_reference(p_withdrawal public.withdraw
 REVOKE ALL ON FUNCTION private.add_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.ago(p_at timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.all_wrong() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.apply_correction(p_correction private.corrections) FROM PUBLIC;
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from keys import Keys
-from settings import ROOT, TOKEN_SECONDS, Settings
+from settings import ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
 
 # Connections: PostgREST 10 + 1 for notifications, auth 10, functions 6 + 4, worker 3, storage 4, backups 2,
 # monitor 1, reserved 3, which leaves room under max_connections 60.
@@ -167,6 +167,7 @@ def storage(settings: Settings, keys: Keys) -> dict[str, str]:
         "FILE_SIZE_LIMIT": str(RECEIPT_BYTES),
         "UPLOAD_SIGNED_URL_EXPIRATION_TIME": "7200",
         "PRE_REQUEST_FUNCTION": "gate.check_request",
+        **{name: settings.options[name] for name in STORAGE_ACCESS if name in settings.options},
     }
 
 

@@ -1,6 +1,15 @@
-"""Bytes that lie elsewhere than in a local folder: the same promises, through the object store's own wire."""
+"""Bytes that lie elsewhere than in a local folder: the same promises, through the object store's own wire.
 
-from collections.abc import AsyncIterator
+A real S3 server is asked too when S3_SERVER holds a command that serves FOLDER at 127.0.0.1:PORT to KEY and
+SECRET, such as `versitygw --access $KEY --secret $SECRET --port 127.0.0.1:$PORT posix $FOLDER`.
+"""
+
+import os
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,9 +25,52 @@ async def joined(pieces: AsyncIterator[bytes]) -> bytes:
     return b"".join([piece async for piece in pieces])
 
 
-@pytest.mark.parametrize("where", ["memory", "file"])
-async def test_keep_read_copy_remove(tmp_path: Path, where: str) -> None:
-    url = "memory:///" if where == "memory" else (tmp_path / "files").as_uri()
+def listening(port: int) -> bool:
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket of a real server."""
+    command = os.environ.get("S3_SERVER")
+    if not command:
+        pytest.skip("S3_SERVER names no server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder, secret = tmp_path / "served", secrets.token_hex(20)
+    (folder / "receipts").mkdir(parents=True)
+    values = {"PORT": str(port), "FOLDER": str(folder), "KEY": "test-key", "SECRET": secret}
+    server = subprocess.Popen(["sh", "-c", f"exec {command}"], env={**os.environ, **values})
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": values["KEY"],
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
+        "AWS_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    try:
+        for _ in range(200):
+            if listening(port):
+                break
+            time.sleep(0.1)
+        yield "s3://receipts/stack"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture(params=["memory", "file", "s3"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where the bytes lie."""
+    if request.param == "s3":
+        return str(request.getfixturevalue("s3"))
+    return "memory:///" if request.param == "memory" else (tmp_path / "files").as_uri()
+
+
+async def test_keep_read_copy_remove(tmp_path: Path, url: str) -> None:
     store = ByteStore(url, tmp_path / "spool")
     store.arrival(FIRST).write_bytes(CONTENT)
     await store.keep(FIRST)

@@ -1,0 +1,214 @@
+"""Every edge function and storage operation through the gateway, one after the other: p50 and p95.
+
+The people are made here; what is decided is prepared before the clock starts. Run by `make bench`; STACK_ENV
+names the stack, SAMPLES how often each is asked.
+"""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
+
+import httpx
+import psycopg
+from psycopg.rows import dict_row
+
+from tests.bench.measure import milliseconds
+from tests.bench.report import exit_code, record
+from tests.support.files import png
+from tests.support.people import PASSWORD, Administrator, Member, People
+from tests.support.stack import Stack
+from tests.support.vault import Vault, open_vault
+
+# They have no goal of their own: the figures show what became slower.
+GOAL = "API"
+SAMPLES = int(os.environ.get("SAMPLES", "20"))
+RECEIPT = png() + b"\0" * 200_000
+Ask = Callable[[], httpx.Response]
+
+
+def measure(what: str, ask: Ask, samples: int = SAMPLES) -> None:
+    """Ask once to warm up, then `samples` times; a refusal ends the benchmark."""
+    ask().raise_for_status()
+    times = [milliseconds(lambda: ask().raise_for_status()) for _ in range(samples)]
+    record(GOAL, f"{what}, p50", statistics.median(times), "ms")
+    record(GOAL, f"{what}, p95", statistics.quantiles(times, n=20)[-1], "ms")
+
+
+class Functions:
+    """The doors, each with what it needs."""
+
+    def __init__(self, people: People, sponsor: str) -> None:
+        self._people, self._sponsor = people, sponsor
+        self._finance, self._super = (people.administrator(role) for role in ("finance_admin", "super_admin"))
+        self._member = people.member(sponsor)
+
+    def measure(self) -> None:
+        """All of them."""
+        member, finance, superior = self._member, self._finance, self._super
+        measure("sync-all-mlm-bonuses", lambda: member.function("sync-all-mlm-bonuses"))
+        for name in ("admin-list-deposits", "admin-list-withdrawals", "admin-get-transactions"):
+            measure(f"{name}, everything", partial(finance.function, name))
+            measure(f"{name}, a page", partial(finance.function, name, {"page": 1, "pageSize": 25}))
+        for name, body in (
+            ("admin-accounts", {"action": "list"}),
+            ("admin-settings", {"action": "list"}),
+            ("admin-jobs", {"action": "list"}),
+            ("admin-audit", {"page": 1, "pageSize": 25}),
+            ("admin-export", {"list": "deposits"}),
+        ):
+            measure(name, partial(superior.function, name, body))
+        self._sign_in(superior)
+        self._bots()
+        self._members()
+        self._money()
+
+    def _sign_in(self, administrator: Administrator) -> None:
+        body = {"action": "login", "email": administrator.email, "password": PASSWORD}
+        visitor = self._people.visitor()
+        self._people.owner.execute("delete from private.rate_limits")
+        measure("admin-auth, login", lambda: visitor.function("admin-auth", body), samples=10)
+
+    def _bots(self) -> None:
+        bot = {"bot_name": "Scout", "mt5_server": "s", "mt5_login": "1", "mt5_password": "geheim"}
+        actions = (action for _ in count() for action in ("subscribe", "unsubscribe"))
+        measure(
+            "bot-subscription",
+            lambda: self._member.function("bot-subscription", {**bot, "action": next(actions)}),
+            samples=SAMPLES // 2 * 2 + 1,
+        )
+        answer = self._member.function("bot-subscription", {**bot, "action": next(actions)}).json()
+        identity = {"subscriptionId": answer["subscription"]["id"]}
+        self._people.owner.execute("delete from private.rate_limits")
+        measure(
+            "admin-reveal-mt5-password",
+            lambda: self._finance.function("admin-reveal-mt5-password", identity),
+            samples=19,
+        )
+        states = (state for _ in count() for state in ("suspended", "active"))
+        measure(
+            "admin-update-subscription",
+            lambda: self._finance.function(
+                "admin-update-subscription", {**identity, "status": next(states), "reason": "bench"}
+            ),
+        )
+
+    def _members(self) -> None:
+        notes = {"profileId": self._member.profile_id, "admin_notes": "bench", "reason": "bench"}
+        measure("admin-update-member", lambda: self._super.function("admin-update-member", notes))
+
+    def _money(self) -> None:
+        deposits = self._waiting_deposits(SAMPLES + 1)
+        receipt = {"receiptUrl": deposits[0]["receipt_url"]}
+        measure("admin-get-receipt", lambda: self._finance.function("admin-get-receipt", receipt))
+        waiting = iter(deposits)
+        measure(
+            "admin-approve-deposit",
+            lambda: self._finance.approve_deposit(next(waiting)["id"]),
+        )
+        earner = self._people.earner(self._sponsor, self._finance)
+        requests = iter(
+            [earner.insert("withdrawals", earner.withdrawal_row(100)).json()[0] for _ in range(5)]
+        )
+        measure(
+            "admin-approve-withdrawal",
+            lambda: self._finance.function(
+                "admin-approve-withdrawal", {"withdrawalId": next(requests)["id"], "action": "approve"}
+            ),
+            samples=4,
+        )
+        packages: Iterator[int] = iter([500, 250] * SAMPLES)
+        target = {"kind": "set_package", "targetId": earner.profile_id, "reason": "bench"}
+        proposed: list[str] = []
+
+        def propose() -> httpx.Response:
+            answer = self._super.function("admin-propose-correction", {**target, "value": next(packages)})
+            proposed.append(answer.raise_for_status().json()["correction"]["id"])
+            return answer
+
+        def both() -> httpx.Response:
+            propose()
+            return self._finance.function("admin-confirm-correction", {"correctionId": proposed[-1]})
+
+        measure("admin-propose-correction and admin-confirm-correction", both, samples=10)
+
+    def _waiting_deposits(self, number: int) -> list[dict[str, str]]:
+        """First deposits of new members, five at most of each."""
+        made: list[dict[str, str]] = []
+        while len(made) < number:
+            member: Member = self._people.member(self._sponsor)
+            made += [member.deposit(50) for _ in range(min(5, number - len(made)))]
+        return made
+
+
+def storage(vault: Vault, member: Member) -> None:
+    """Every operation on 200 kB files in a member's own folder; moving and copying with the service key."""
+    names = (f"{member.user_id}/{number}.png" for number in count())
+    first = next(names)
+    vault.put(member, first, RECEIPT).raise_for_status()
+    uploaded: list[str] = []
+
+    def upload() -> httpx.Response:
+        uploaded.append(next(names))
+        return vault.put(member, uploaded[-1], RECEIPT)
+
+    bucket, folder = vault.bucket, member.user_id
+    signed = vault.call(member, "POST", f"/object/sign/{bucket}/{first}", {"expiresIn": 600}).json()[
+        "signedURL"
+    ]
+    listed = {"prefix": folder, "limit": 100}
+    measure("storage upload of 200 kB", upload)
+    measure("storage download", lambda: vault.get(member, first))
+    measure("storage range of 1 kB", lambda: vault.get(member, first, range="bytes=0-1023"))
+    for what, verb, path, body in (
+        ("exists", "HEAD", f"/object/{bucket}/{first}", None),
+        ("info", "GET", f"/object/info/{bucket}/{first}", None),
+        ("sign", "POST", f"/object/sign/{bucket}/{first}", {"expiresIn": 60}),
+        ("signed download", "GET", signed, None),
+        ("list", "POST", f"/object/list/{bucket}", listed),
+        ("list-v2", "POST", f"/object/list-v2/{bucket}", {"prefix": folder, "limit": 100}),
+    ):
+        measure(
+            f"storage {what}",
+            partial(vault.call, member, verb, path, body),
+        )
+    copies = count()
+
+    def copy() -> httpx.Response:
+        keys = {"bucketId": bucket, "sourceKey": first, "destinationKey": f"{folder}/c{next(copies)}.png"}
+        return vault.call(vault.service, "POST", "/object/copy", keys)
+
+    moves = count()
+
+    def move() -> httpx.Response:
+        number = next(moves)
+        keys = {"sourceKey": f"{folder}/c{number}.png", "destinationKey": f"{folder}/m{number}.png"}
+        return vault.call(vault.service, "POST", "/object/move", {"bucketId": bucket, **keys})
+
+    measure("storage copy", copy)
+    measure("storage move", move)
+    measure(
+        "storage remove",
+        lambda: vault.call(member, "DELETE", f"/object/{bucket}", {"prefixes": [uploaded.pop()]}),
+    )
+
+
+def main() -> int:
+    """Measure the functions, then storage."""
+    stack = Stack.read()
+    started = time.perf_counter()
+    with psycopg.connect(stack.database_url, autocommit=True, row_factory=dict_row) as owner:
+        people = People(stack, owner)
+        sponsor = stack.values["DEMO_REFERRAL_CODE"]
+        Functions(people, sponsor).measure()
+        with open_vault(stack, owner, file_size_limit=1_000_000) as vault:
+            storage(vault, people.member(sponsor))
+    print(f"  measured in {time.perf_counter() - started:.0f} s")
+    return exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -107,7 +107,7 @@ async def _repeat(connection: Connection, act: Act, until: float) -> list[float]
 async def _measure(
     connections: list[Connection], act: Act, beside: list[Connection]
 ) -> tuple[list[float], float]:
-    """The same again and again on each connection, while those beside sign in: times, and how long it took."""
+    """The same again and again on each connection, while those beside sign in; times, and the whole time."""
     everybody = [*connections, *beside]
     await asyncio.gather(*[connection.open() for connection in everybody])
     started = time.perf_counter()

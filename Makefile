@@ -3,7 +3,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test check generate bench audit backup restore help
+.PHONY: up down status logs test check mutations coverage generate bench audit backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -22,6 +22,12 @@ check: ## Every rule that a machine can judge, on a throw-away stack
 
 test: ## Checks and every test on a throw-away stack, with one summary at the end
 	@$(STACK) test
+
+mutations: ## Take every guard of the database away, one at a time: each must turn a test red (ONLY=word, FIND=1)
+	@$(STACK) mutations
+
+coverage: ## Which statements of the database's functions its tests run
+	@$(STACK) coverage
 
 generate: ## Write the files that are made from the database
 	@$(STACK) generate

@@ -101,6 +101,21 @@ def run_tests() -> int:
     return 0 if suites.print_table(outcomes) else 1
 
 
+def run_mutations() -> int:
+    """Take each guard of the database away; ONLY=word for some, FIND=1 to look for the tests of new ones."""
+    arguments = os.environ.get("ONLY", "").split()
+    if os.environ.get("FIND"):
+        arguments.append("--find")
+    with throwaway.stack(SETUP_LOG) as (settings, postgres):
+        return suites.Suites(settings, postgres, SETUP_LOG).module("tests.mutations", *arguments)
+
+
+def run_coverage() -> int:
+    """Which statements of the database's functions its tests run."""
+    with throwaway.stack(SETUP_LOG) as (settings, postgres):
+        return suites.Suites(settings, postgres, SETUP_LOG).module("tests.mutations.coverage")
+
+
 def run_bench() -> int:
     """What is promised about time and memory, measured on a throw-away stack."""
     with throwaway.stack(SETUP_LOG) as (settings, postgres):
@@ -170,6 +185,8 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "logs": logs,
     "check": run_checks,
     "test": run_tests,
+    "mutations": run_mutations,
+    "coverage": run_coverage,
     "generate": run_generate,
     "bench": run_bench,
     "audit": run_audit,

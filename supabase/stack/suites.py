@@ -41,19 +41,25 @@ class Suites:
         self.settings, self.postgres, self.log = settings, postgres, log
         self.reports = settings.state / "reports"
         self.reports.mkdir(exist_ok=True)
-        self.env = {**os.environ, "STACK_ENV": str(settings.state / "env"), "CI": "true"}
+        self.env = {
+            **os.environ,
+            "STACK_ENV": str(settings.state / "env"),
+            "CI": "true",
+            "PATH": f"{postgres}:{os.environ['PATH']}",
+        }
         self.env.pop("STATE", None)
 
     def run(self) -> list[Outcome]:
         """Run all; a failing suite does not stop the others.
 
-        The checks run beside the two suites that ask the database alone: no time of theirs is a test.
+        The checks run beside the suites that ask the database alone: no time of theirs is a test.
         """
         with ThreadPoolExecutor(max_workers=1) as beside:
             printed = io.StringIO()
             checks = beside.submit(self._timed, "Checks", lambda: self._checks(printed), printed)
             alone = [
                 self._timed("Database (pgTAP)", self._pgtap),
+                self._timed("Guards", lambda: self._pytest("tests/mutations")),
                 self._timed("Money", lambda: self._pytest("tests/money")),
             ]
             outcomes = [checks.result(), *alone]
@@ -87,13 +93,17 @@ class Suites:
         password = Keys(self.settings).values["PASSWORD_supabase_admin"]
         target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", BARE_DATABASE]
         command = ["pg_prove", *target, "-U", "supabase_admin", "--failures"]
-        env = self.env | {"PGPASSWORD": password, "PATH": f"{self.postgres}:{os.environ['PATH']}"}
+        env = self.env | {"PGPASSWORD": password}
         code, output = _stream([*command, *map(str, files)], ROOT, env)
         total = re.search(r"Tests=(\d+)", output)
         failed = sum(int(count) for count in re.findall(r"Tests: \d+ Failed: (\d+)", output))
         if code and not failed:
             failed = 1
         return max(int(total[1]) - failed, 0) if total else 0, failed, 0
+
+    def module(self, name: str, *arguments: str) -> int:
+        """Run a module of the tests that prints a report of its own; returns its exit status."""
+        return _stream([str(PYTHON), "-m", name, *arguments], ROOT, self.env)[0]
 
     def _pytest(self, folder: str) -> tuple[int, int, int]:
         report = self.reports / f"{folder.replace('/', '-')}.xml"

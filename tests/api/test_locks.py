@@ -7,6 +7,7 @@ in vain; what skips what is locked goes on at once.
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ WAITED_IN_VAIN = "55P03"
 LOCKS = {
     "money": "select pg_advisory_xact_lock(42)",
     "audit": "select pg_advisory_xact_lock(43)",
-    "receipt": "select pg_advisory_xact_lock(47, hashtext(%(member)s::text || '/1999999999.png'))",
+    "receipt": "select pg_advisory_xact_lock(47, hashtext(%(receipt)s))",
     **{
         name: f"select 1 from private.profiles where user_id = %({name})s for no key update"
         for name in ("member", "sponsor", "earner")
@@ -62,9 +63,10 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "a receipt is named": (
         "owner",
-        "select private.check_receipt(%(member)s::uuid, %(member)s::text || '/1999999999.png', true)",
+        "select private.check_receipt(%(member)s::uuid, %(receipt)s, true)",
         ("receipt",),
     ),
+    "a receipt is removed": ("owner", "delete from storage.objects where name = %(receipt)s", ("receipt",)),
     "a withdrawal is requested": (
         "earner",
         "insert into public.withdrawals (user_id, amount, wallet_address) values (%(earner)s, 100, 'x')",
@@ -104,12 +106,14 @@ def scene(
     withdrawal = earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status().json()[0]
     proposal = {"p_kind": "set_package", "p_target_id": member.profile_id, "p_value": 50, "p_reason": "locks"}
     correction = superior.rpc("propose_correction", proposal).raise_for_status().json()["correction"]
+    deposit = member.deposit(50)
     values = {
         "member": member.user_id,
         "member_profile": member.profile_id,
         "sponsor": above.user_id,
         "earner": earner.user_id,
-        "deposit": member.deposit(50)["id"],
+        "deposit": deposit["id"],
+        "receipt": deposit["receipt_url"].split("/receipts/")[1],
         "withdrawal": withdrawal["id"],
         "correction": correction["id"],
         "admin": superior.admin_id,
@@ -138,6 +142,8 @@ def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
     role, claims = scene.claims[actor]
     with psycopg.connect(scene.url, row_factory=dict_row) as connection:
         connection.execute("set local lock_timeout = '250ms'")
+        # As the storage service does before it removes a file.
+        connection.execute("select set_config('storage.allow_delete_query', 'true', true)")
         connection.execute(
             "select set_config('request.jwt.claims', %s, true)",
             [json.dumps({**claims, "aud": "authenticated"})],
@@ -243,3 +249,25 @@ def test_a_visit_that_is_being_noted_is_not_waited_for(scene: Scene, owner: Owne
     lock = "select 1 from private.admin_session_activity where session_token = %(session)s for update"
     with held(scene, lock), impatient(scene, "superior") as connection:
         connection.execute("select gate.check_request()")
+
+
+def test_the_value_before_is_what_was_there_when_the_setting_changed(scene: Scene, owner: Owner) -> None:
+    change = "select public.change_setting('review.due_hours', %s::jsonb)"
+    with psycopg.connect(scene.url) as first, ThreadPoolExecutor(1) as pool:
+        first.execute("update private.settings set value = '24' where key = 'review.due_hours'")
+
+        def second() -> Any:
+            with impatient(scene, "superior") as connection:
+                connection.execute("set local lock_timeout = '20s'")
+                connection.execute(change, ["30"])
+                connection.execute("select set_config('role', 'none', true)")
+                query = (
+                    "select payload ->> 'before' as before from private.audit_log order by seq desc limit 1"
+                )
+                return connection.execute(query).fetchone()
+
+        waiting = pool.submit(second)
+        time.sleep(0.5)
+        first.commit()
+        assert waiting.result() == {"before": "24"}
+    owner.execute("update private.settings set value = '48' where key = 'review.due_hours'")

@@ -1,0 +1,166 @@
+"""Every guard of the database, read from the live catalogue, each with the SQL that takes it away.
+
+A guard keeps its name while its text changes; guards.csv says which test misses it.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+EDITS = Path(__file__).parent / "edits.toml"
+SCHEMAS = ("public", "private", "gate", "hooks", "edge", "jobs")
+CATALOGUE = Path(__file__).with_name("catalogue.sql")
+# The source is the part of a definition that is searched: of a view all of it.
+DEFINITIONS = """
+    select p.oid::regprocedure::text, pg_get_functiondef(p.oid), p.prosrc
+    from pg_proc as p inner join pg_language as l on l.oid = p.prolang and l.lanname in ('plpgsql', 'sql')
+    where p.pronamespace::regnamespace::text = any(%(schemas)s) and p.prokind = 'f'
+        and not exists (select 1 from pg_depend as d where d.objid = p.oid and d.deptype = 'e')
+    union all
+    select c.oid::regclass::text,
+        format('create or replace view %%s %%s as %%s', c.oid::regclass,
+            'with (' || array_to_string(c.reloptions, ', ') || ')', pg_get_viewdef(c.oid)),
+        pg_get_viewdef(c.oid)
+    from pg_class as c where c.relnamespace::regnamespace::text = any(%(schemas)s) and c.relkind = 'v'
+    order by 1"""
+STATEMENT = re.compile(r"\bperform (?P<function>[a-z_]+\.[a-z_]+)\(")
+LITERAL = re.compile(r"'((?:[^']|'')*)'")
+SENTENCE = re.compile(r"(?:%s|[A-Z][a-z]*) ")
+ROW_LOCK = re.compile(r" for (?:no key )?update(?: skip locked)?")
+MEMBER_LOCK = re.compile(r"private\.lock_member\(")
+ROLES = re.compile(r"array\[('[a-z_]+'(?:, )?)+\]::public\.admin_role\[\]")
+BOOKS, RULE = "private.book_violations", re.compile(r"'(I\d\d)'")
+EVERY_ROLE = "array['super_admin', 'finance_admin', 'support_admin']::public.admin_role[]"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One guard: its name, what takes it away and, where a test asks the stack, what puts it back."""
+
+    name: str
+    removal: str
+    restore: str = ""
+
+
+def read(connection: psycopg.Connection[Any]) -> list[Guard]:
+    """Every guard that the database has, in the order of their names."""
+    found = [*_objects(connection), *_in_functions(connection), *_book_rules(connection), *_edits(connection)]
+    return sorted(found, key=lambda guard: guard.name)
+
+
+def _objects(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
+    for kind, name, removal, restore in connection.execute(CATALOGUE.read_text()):
+        yield Guard(f"{kind}: {name}", removal, restore)
+
+
+def _definitions(connection: psycopg.Connection[Any]) -> dict[str, tuple[str, str]]:
+    rows = connection.execute(DEFINITIONS, {"schemas": list(SCHEMAS)})
+    return {name: (definition, source) for name, definition, source in rows}
+
+
+def _in_functions(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
+    for name, (definition, source) in _definitions(connection).items():
+        seen: dict[str, int] = {}
+        for kind, mutated in _mutations(source):
+            yield Guard(
+                f"{kind} in {name}{_number(seen, kind)}", definition.replace(source, mutated), definition
+            )
+
+
+def sentences(connection: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
+    """Each function that refuses, with each sentence that people read; what a value makes stands as %s."""
+    for name, (_, source) in _definitions(connection).items():
+        for found in STATEMENT.finditer(source):
+            if found["function"] == "private.refuse":
+                arguments, _ = _arguments(source, found.end())
+                for literal in LITERAL.findall(arguments[2]):
+                    if SENTENCE.match(literal):
+                        yield name, literal.replace("''", "'")
+
+
+def _number(seen: dict[str, int], name: str) -> str:
+    """What tells the second of one name from the first."""
+    seen[name] = seen.get(name, 0) + 1
+    return f" #{seen[name]}" if seen[name] > 1 else ""
+
+
+def _mutations(source: str) -> Iterator[tuple[str, str]]:
+    """What can be taken out of one function: its kind and the source without it."""
+    for found in STATEMENT.finditer(source):
+        arguments, end = _arguments(source, found.end())
+        if found["function"] == "private.refuse":
+            code = arguments[1].strip().strip("'")
+            yield f"refusal {code}", f"{source[: found.start()]}null{source[end:]}"
+            worded = [*arguments[:2], f"({arguments[2].strip()}) || '~'", *arguments[3:]]
+            yield f"sentence {code}", f"{source[: found.end()]}{', '.join(worded)}){source[end:]}"
+        else:
+            yield f"call {found['function']}", f"{source[: found.start()]}null{source[end:]}"
+    for found in ROW_LOCK.finditer(source):
+        yield "lock of a row", source[: found.start()] + source[found.end() :]
+    for found in MEMBER_LOCK.finditer(source):
+        arguments, end = _arguments(source, found.end())
+        unlocked = f"(select p from private.profiles as p where p.user_id = {arguments[0]})"
+        yield "lock of a member", source[: found.start()] + unlocked + source[end:]
+    for found in ROLES.finditer(source):
+        yield "role", source[: found.start()] + EVERY_ROLE + source[found.end() :]
+
+
+def _arguments(text: str, start: int) -> tuple[list[str], int]:
+    """The arguments of a call whose bracket ends before `start`, and where the call ends."""
+    depth, quoted, since, parts = 0, False, start, []
+    for at in range(start, len(text)):
+        letter = text[at]
+        if letter == "'":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif letter in "([":
+            depth += 1
+        elif letter in ")]":
+            if depth == 0:
+                return [*parts, text[since:at]], at + 1
+            depth -= 1
+        elif letter == "," and depth == 0:
+            parts.append(text[since:at])
+            since = at + 1
+    raise ValueError(f"a call without its end: {text[start : start + 40]}")
+
+
+def _book_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
+    """Each question of check_books, one left out at a time."""
+    definition, source = _definitions(connection)[BOOKS]
+    seen: dict[str, int] = {}
+    for question in _split(source.rstrip(";"), "UNION ALL"):
+        rule = RULE.search(question)
+        assert rule
+        silenced = definition.replace(question, f" SELECT * FROM ({question}) AS q WHERE false ")
+        yield Guard(f"book rule: {rule[1]}{_number(seen, rule[1])}", silenced, definition)
+
+
+def _split(text: str, word: str) -> list[str]:
+    """The text at each `word` that stands outside brackets."""
+    parts, depth, since, at = [], 0, 0, 0
+    while at < len(text):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0 and text.startswith(word, at):
+            parts.append(text[since:at])
+            at = since = at + len(word)
+        else:
+            at += 1
+    return [*parts, text[since:]]
+
+
+def _edits(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
+    """The conditions that a machine would not know to be guards, from edits.toml."""
+    definitions = _definitions(connection)
+    for edit in tomllib.loads(EDITS.read_text())["edit"]:
+        definition, source = definitions[edit["where"]]
+        if source.count(edit["old"]) != 1:
+            raise ValueError(f"{edit['where']} holds {source.count(edit['old'])} times: {edit['old']}")
+        mutated = definition.replace(source, source.replace(edit["old"], edit["new"]))
+        yield Guard(f"condition: {edit['name']}", mutated, definition)

@@ -1,0 +1,213 @@
+"""Takes one guard away and runs the test that must miss it."""
+
+import csv
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from typing import Any, TypeVar
+
+import psycopg
+
+from tests.mutations import guards as catalogue
+from tests.mutations.guards import Guard
+
+S, T = TypeVar("S"), TypeVar("T")
+
+ROOT = Path(__file__).parents[2]
+LIST = Path(__file__).parent / "guards.csv"
+COLUMNS = ("guard", "test", "reason")
+DATABASE_TESTS = "tests/db/"
+TEMPLATE = "bare"
+PARALLEL = 2
+# A test that no longer ends without its guard is red too.
+OPTIONS = "-c client_min_messages=warning -c statement_timeout=60s -c synchronous_commit=off"
+REMOVED = "## the guard is gone"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the list: a guard, the test that misses it, or why no test can."""
+
+    guard: str
+    test: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a test missed the guard, and what it said."""
+
+    missed: bool
+    output: str
+
+
+def listed() -> list[Row]:
+    """The rows of guards.csv."""
+    with LIST.open(newline="") as file:
+        return [Row(**row) for row in csv.DictReader(file)]
+
+
+def database_of(url: str, name: str) -> str:
+    """The same server's database of that name."""
+    return f"{url.rsplit('/', 1)[0]}/{name}"
+
+
+@contextmanager
+def catalogue_of(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """The migrated database without the demo, every name written with its schema."""
+    with psycopg.connect(database_of(url, TEMPLATE)) as connection:
+        connection.execute("set search_path = ''")
+        yield connection
+
+
+def guards_of(url: str) -> list[Guard]:
+    """Every guard there."""
+    with catalogue_of(url) as connection:
+        return catalogue.read(connection)
+
+
+@contextmanager
+def copies(url: str, count: int) -> Iterator[list[str]]:
+    """Copies of the migrated database without the demo, gone afterwards."""
+    names = [f"mutations_{os.getpid()}_{number}" for number in range(count)]
+    with psycopg.connect(url, autocommit=True) as connection:
+        try:
+            for name in names:
+                connection.execute(f"create database {name} template {TEMPLATE}")
+                with psycopg.connect(database_of(url, name)) as copy:
+                    # Once here instead of once in each test.
+                    copy.execute("create extension if not exists pgtap with schema extensions")
+            yield [database_of(url, name) for name in names]
+        finally:
+            for name in names:
+                connection.execute(f"drop database if exists {name} with (force)")
+
+
+def in_database(guard: Guard, test: str, database: str) -> Verdict:
+    """Run a pgTAP file without the guard, in one transaction that is rolled back at its end.
+
+    Raises:
+        RuntimeError: the guard could not be taken away.
+    """
+    script = f"begin;\n{guard.removal};\n\\echo {REMOVED}\n\\i {test}\n"
+    command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", database]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PGOPTIONS": OPTIONS},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(script)
+        process.stdin.close()
+        said, missed = [], False
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith(("not ok", "# Looks like")):
+                missed = True
+                process.terminate()
+    output = "".join(said)
+    if REMOVED not in output:
+        raise RuntimeError(f"{guard.name} could not be taken away:\n{output}")
+    return Verdict(missed or process.returncode != 0, output)
+
+
+def in_stack(guard: Guard, test: str, url: str) -> Verdict:
+    """Run a test of the running stack without the guard, and put the guard back.
+
+    Raises:
+        RuntimeError: the guard cannot be put back.
+    """
+    if not guard.restore:
+        raise RuntimeError(f"{guard.name} cannot be put back: only a pgTAP test can run without it.")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(guard.removal)  # type: ignore[call-overload]
+        try:
+            command = [sys.executable, "-m", "pytest", "-q", "-x", *test.split()]
+            done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+        finally:
+            connection.execute(guard.restore)  # type: ignore[call-overload]
+    # 1 is pytest's exit status for tests that ran and failed; 2 to 5 say that none did.
+    if done.returncode > 1:
+        raise RuntimeError(f"{test} did not run:\n{done.stdout}{done.stderr}")
+    return Verdict(done.returncode == 1, done.stdout)
+
+
+def judged(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterator[tuple[Row, str]]:
+    """Each row with a complaint, empty when its test missed the guard; pgTAP files two at a time."""
+    inside = [row for row in rows if row.test.startswith(DATABASE_TESTS)]
+    if inside:
+        with copies(url, PARALLEL) as databases:
+            red = red_already({row.test for row in inside}, databases)
+
+            def judge(row: Row, database: str) -> str:
+                if row.test in red:
+                    return "red with the guard in its place"
+                return _complaint(lambda: in_database(guards[row.guard], row.test, database))
+
+            yield from zip(inside, spread(inside, databases, judge), strict=True)
+    # The stack has one database, so these go one after the other.
+    for row in rows:
+        if row not in inside:
+            yield row, _complaint(lambda row=row: in_stack(guards[row.guard], row.test, url))
+
+
+def red_already(tests: Iterable[str], databases: Sequence[str]) -> set[str]:
+    """The pgTAP files that prove nothing, because they are red with every guard in its place."""
+    nothing, files = Guard("nothing", "select 1"), sorted(tests)
+    verdicts = spread(files, databases, lambda test, database: in_database(nothing, test, database))
+    return {test for test, verdict in zip(files, verdicts, strict=True) if verdict.missed}
+
+
+def _complaint(trial: Callable[[], Verdict]) -> str:
+    """Why a trial is no proof; empty when it is."""
+    try:
+        return "" if trial().missed else "still green"
+    except RuntimeError as error:
+        return str(error)
+
+
+def spread(items: Sequence[S], databases: Sequence[str], work: Callable[[S, str], T]) -> Iterator[T]:
+    """Do the work for each item, with one database a thread; the results in the order of the items."""
+    free: Queue[str] = Queue()
+    for database in databases:
+        free.put(database)
+
+    def one(item: S) -> T:
+        database = free.get()
+        try:
+            return work(item, database)
+        finally:
+            free.put(database)
+
+    with ThreadPoolExecutor(len(databases)) as pool:
+        yield from pool.map(one, items)
+
+
+def difference(guards: Sequence[Guard], rows: Sequence[Row]) -> list[str]:
+    """What the list says of the catalogue that is not so, a line each."""
+    known, named = {guard.name for guard in guards}, [row.guard for row in rows]
+    return [
+        *(f"not in {LIST.name}: {name}" for name in sorted(known - set(named))),
+        *(f"no longer in the database: {name}" for name in sorted(set(named) - known)),
+        *(f"twice in {LIST.name}: {name}" for name in sorted({n for n in named if named.count(n) > 1})),
+        *(f"neither a test nor a reason: {row.guard}" for row in rows if bool(row.test) == bool(row.reason)),
+    ]
+
+
+def save(rows: Sequence[Row]) -> None:
+    """Write guards.csv anew, in the order of the names."""
+    with LIST.open("w", newline="") as file:
+        writer: Any = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((row.guard, row.test, row.reason) for row in sorted(rows, key=lambda row: row.guard))

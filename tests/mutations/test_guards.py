@@ -1,0 +1,85 @@
+"""Every guard is in the list, every refusal is run and its sentence tested, and a sample of guards is missed.
+
+The whole list takes minutes: `make mutations`.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.mutations import coverage, guards, run
+from tests.mutations.run import Row
+from tests.support.stack import Stack
+
+# Money first: what one line less would cost at once.
+SAMPLE = (
+    "book rule: I07",
+    "call private.check_payable in public.decide_withdrawal(uuid,text,text,text)",
+    "call private.credit_deposit in public.decide_deposit(uuid,text,text)",
+    "condition: a later smaller deposit keeps the package",
+    "condition: pending withdrawals reserve the balance",
+    "constraint: public.bonuses amount_is_rate_of_volume",
+    "policy: public.withdrawals insert_own",
+    "refusal insufficient_available_balance in private.check_payable(public.withdrawals,private.profiles)",
+    "refusal insufficient_balance in private.withdrawal_guard()",
+    "refusal reference_used in private.credit_deposit(public.deposits)",
+    "role in public.decide_deposit(uuid,text,text)",
+    "trigger: public.transactions _100_keep",
+    "trigger: public.withdrawals _100_frozen",
+    "unique index: public.deposits deposits_reference_approved_key",
+)
+# A lock that is not free needs a second connection: tests/api/test_locks.py.
+TOLD_WHEN_LOCKED = {
+    "private.audit_lock()",
+    "private.lock_member(uuid)",
+    "private.lock_members(uuid[])",
+    "private.money_lock()",
+    "private.receipt_lock(text)",
+}
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    """The superuser's address of the stack's database."""
+    return Stack.read().values["DATABASE_ADMIN_URL"]
+
+
+def test_the_list_names_every_guard_and_nothing_else(url: str) -> None:
+    wrong = run.difference(run.guards_of(url), run.listed())
+    assert not wrong, "\n".join([*wrong, "A new guard needs a test that misses it: make mutations FIND=1"])
+
+
+def test_a_sample_of_guards_is_missed(url: str) -> None:
+    rows = [row for row in run.listed() if row.guard in SAMPLE]
+    assert {row.guard for row in rows} == set(SAMPLE)
+    known = {guard.name: guard for guard in run.guards_of(url)}
+    assert {row.guard: complaint for row, complaint in run.judged(known, rows, url) if complaint} == {}
+
+
+def test_a_guard_that_nothing_tests_survives(url: str) -> None:
+    """The trial itself: a file that has nothing to do with a guard stays green without it."""
+    name = "trigger: public.withdrawals _100_frozen"
+    known = {guard.name: guard for guard in run.guards_of(url)}
+    row = Row(name, "tests/db/0030_settings.sql", "")
+    assert [complaint for _, complaint in run.judged(known, [row], url)] == ["still green"]
+
+
+def test_every_refusal_is_run(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with run.copies(url, 1) as (database,):
+        statements = coverage.measure(database)
+    with capsys.disabled():
+        print(f"\n{coverage.report(statements)}")
+    refusals = [s for s in statements if s.source.startswith("perform private.refuse")]
+    assert len(refusals) > 100
+    assert [s for s in refusals if not s.ran and s.function not in TOLD_WHEN_LOCKED] == []
+
+
+def test_every_sentence_stands_in_a_test(url: str) -> None:
+    files = [*Path(run.ROOT / "tests/db").glob("*.sql"), *Path(run.ROOT / "tests/api").glob("*.py")]
+    tests = "\n".join(file.read_text().replace("''", "'") for file in files)
+    with run.catalogue_of(url) as connection:
+        told = list(guards.sentences(connection))
+    assert len(told) > 100
+    patterns = {sentence: re.escape(sentence).replace("%s", ".+") for _, sentence in told}
+    assert [(name, s) for name, s in told if not re.search(patterns[s], tests)] == []

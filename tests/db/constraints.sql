@@ -21,6 +21,7 @@ select act_as_owner();
 select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), b, 'server', 'login', 8, 'key', 'secret') from unnest(array['Scout', 'Ranger']) as b;
 select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
 select private.take('bucket', 'key', 1, '1 hour');
+insert into private.mail_refusals (user_id, topic) values (user_id('freya'), 'bots');
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at) values ('2020-01-01', '{}', now());
 insert into private.networks (no) select no from private.positions where user_id = user_id('freya') on conflict do nothing;
@@ -61,6 +62,10 @@ insert into actors.broken (on_table, name, change) values
 ('private.corrections', 'corrections_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.corrections', 'corrections_waiting_key', 'target_id = (select target_id from private.corrections order by ctid desc limit 1)'),
 ('private.coverage_days', 'coverage_days_figures_check', 'figures = ''[]'''),
+('private.mail_refusals', 'mail_refusals_topic_fkey', 'topic = ''none'''),
+('private.mail_refusals', 'mail_refusals_user_id_fkey', 'user_id = gen_random_uuid()'),
+('private.mail_topics', 'mail_topics_label_check', 'label = '''''),
+('private.mail_topics', 'mail_topics_topic_check', 'topic = ''No topic'''),
 ('private.network_changes', 'network_changes_no_fkey', 'no = 0'),
 ('private.networks', 'networks_no_fkey', 'no = 0'),
 ('private.team_days', 'team_days_no_fkey', 'no = 0'),

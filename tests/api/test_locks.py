@@ -217,6 +217,15 @@ def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> Non
         assert refused.value.sqlstate == "PGRST"
 
 
+def test_the_disclosure_is_published_by_one(scene: Scene) -> None:
+    with held(scene, "select pg_advisory_xact_lock(47)"), impatient(scene) as connection:
+        connection.execute("set local session_replication_role = replica")
+        connection.execute("delete from private.income_disclosures")
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute("select jobs.publish_disclosure()")
+        assert refused.value.sqlstate == WAITED_IN_VAIN
+
+
 def test_a_second_reconcile_leaves_it_to_the_first(scene: Scene) -> None:
     with held(scene, "select pg_advisory_xact_lock(44)"), impatient(scene) as connection:
         connection.execute("select nextval('private.postings')")

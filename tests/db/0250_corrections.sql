@@ -118,11 +118,11 @@ select refuses(format('select propose_correction(%L, %L, 0, %L)', 'set_package',
 select act_as_owner();
 select refuses($$ delete from private.corrections $$, 403, 'append_only', 'Rows of corrections are kept as they are.', 'a correction is never taken out');
 
--- Once its transaction is over a correction allows nothing any more
-update private.corrections set confirmed_in = '3' where confirmed_in is not null;
-select refuses($$ update private.profiles set package_value = 50 where user_id = user_id('ask') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'a package goes down in the transaction of its correction alone');
+-- What a correction voided it does not take back, and once its transaction is over it allows nothing any more
 select refuses($$ update public.withdrawals set voided_at = null where voided_at is not null $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'what is voided stays voided');
 select refuses($$ update public.deposits set voided_at = null where voided_at is not null $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a deposit too');
+update private.corrections set confirmed_in = '3' where confirmed_in is not null;
+select refuses($$ update private.profiles set package_value = 50 where user_id = user_id('ask') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'a package goes down in the transaction of its correction alone');
 
 -- What was voided stands in nobody's way: the transfer may be claimed again, the money requested again
 create temporary table again as select claims_deposit('loke', 50, (select reference_number from public.deposits where id = (select deposit from things))) as id;

@@ -1,7 +1,9 @@
 """Bytes that lie elsewhere than in a local folder: the same promises, through the object store's own wire.
 
 A real S3 server is asked too when S3_SERVER holds a command that serves FOLDER at 127.0.0.1:PORT to KEY and
-SECRET, such as `versitygw --access $KEY --secret $SECRET --port 127.0.0.1:$PORT posix $FOLDER`.
+SECRET. With the package nanio in an environment of its own:
+
+    env NANIO_ACCESS_KEY=$KEY NANIO_SECRET_KEY=$SECRET nanio serve --data-dir $FOLDER --host 127.0.0.1 --port $PORT
 """
 
 import os

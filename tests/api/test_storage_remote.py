@@ -3,7 +3,8 @@
 A real S3 server is asked too when S3_SERVER holds a command that serves FOLDER at 127.0.0.1:PORT to KEY and
 SECRET. With the package nanio in an environment of its own:
 
-    env NANIO_ACCESS_KEY=$KEY NANIO_SECRET_KEY=$SECRET nanio serve --data-dir $FOLDER --host 127.0.0.1 --port $PORT
+    env NANIO_ACCESS_KEY=$KEY NANIO_SECRET_KEY=$SECRET \\
+    nanio serve --data-dir $FOLDER --host 127.0.0.1 --port $PORT
 """
 
 import os

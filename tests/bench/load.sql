@@ -263,6 +263,15 @@ select private.keep_team_days(array(select n.no from private.networks as n where
 -- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit trail.
 insert into auth.sessions (id, user_id, created_at, updated_at, aal)
 select pg_temp.id('session', p.no), p.user_id, p.joined_at, p.joined_at, 'aal1' from people as p where p.no % 3 = 0;
+insert into private.bot_secrets (subscription_id, key_id, secret)
+select b.id, 'bench', 'sealed' from public.bot_subscriptions as b where b.status <> 'cancelled';
+insert into private.mail_refusals (user_id, topic)
+select p.user_id, t.topic from people as p cross join private.mail_topics as t where p.no % 6 = 0;
+insert into auth.refresh_tokens (instance_id, user_id, token, session_id, created_at, updated_at, revoked)
+select '00000000-0000-0000-0000-000000000000', s.user_id, md5(s.id::text), s.id, s.created_at, s.created_at, false from auth.sessions as s;
+insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
+select md5('amr' || s.id)::uuid, s.id, s.created_at, s.created_at, 'password' from auth.sessions as s;
+insert into public.lesson_progress (user_id, lesson_id) select p.user_id, 'packages' from people as p where p.no % 4 = 0;
 insert into private.outbox (template, recipient, created_at, sent_at, failed_at)
 select 'deposit_approved', p.email, m.at, case when p.no % 500 > 0 then m.at end, case when p.no % 1000 = 500 then m.at end
 from people as p

@@ -1,0 +1,144 @@
+"""No request of a screen reads a growing table from end to end, in any statement it causes.
+
+Plans are taken from auto_explain, which reports every statement as it ran, those inside functions too, on
+a network large enough that the planner has a reason to choose; with plans made for the parameters and with
+generic ones, because a connection of PostgREST comes to use both. Everything is rolled back.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.bench import network
+from tests.support.screens import CALLS, Call, Facts, Screens, web_calls
+
+SIZE = "11k"
+# As if reading a table from end to end cost what it costs at a million members. What an index saves is left
+# as it is, so a scan that is still planned has nothing to replace it.
+SETTINGS = "set seq_page_cost = 100"
+PLAN_MODES = ("force_custom_plan", "force_generic_plan")
+# Whatever is not named here counts as growing with members, a new table too.
+SMALL = {
+    "private.packages": "five",
+    "private.mail_topics": "fixed",
+    "private.settings": "fixed",
+    "private.counters": "fixed",
+    "private.reconcile_state": "one row",
+    "private.books_state": "one row",
+    "private.admin_users": "administrators",
+    "private.admin_session_activity": "administrators",
+    "private.admin_notice_reads": "administrators",
+    "public.admin_sessions": "administrators",
+    "private.corrections": "corrections by two administrators",
+    "private.coverage_days": "a row a day",
+    "private.flow_days": "a row a day",
+    "private.income_disclosures": "a row a day",
+    "private.counter_deltas": "emptied every minute",
+    "private.flow_changes": "emptied every minute",
+    "private.network_changes": "emptied every minute",
+    "storage.buckets": "fixed",
+    "private.postings": "a sequence",
+}
+EXCEPTIONS = {
+    ("rpc/list_members search kof", "private.profiles"): "a frequent text: ends with the 10,001st match",
+    ("function/admin-settings readiness", "public.deposits"): "exists: ends with the first row",
+    ("function/admin-settings readiness", "public.withdrawals"): "exists: ends with the first row",
+}
+
+
+@dataclass
+class Watched:
+    """A connection whose statements report their plans."""
+
+    screens: Screens
+    plans: list[dict[str, Any]] = field(default_factory=list)
+
+    def hear(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        """Keep a plan that auto_explain reports."""
+        _, found, plan = (diagnostic.message_primary or "").partition("plan:\n")
+        if found:
+            self.plans.append(json.loads(plan))
+
+    def scans(self, call: Call, facts: Facts) -> set[str]:
+        """Growing tables that this call's statements read from end to end."""
+        connection = self.screens.connection
+        found = set()
+        for mode in PLAN_MODES:
+            with connection.transaction(force_rollback=True):
+                connection.execute(f"set local plan_cache_mode = {mode}")  # type: ignore[arg-type]  # ours
+                self.screens.act(call.who, facts["user_id"])
+                if " edge." in call.sql:
+                    self.screens.leave()
+                self.plans.clear()
+                try:
+                    self.screens.ask(call, facts)
+                except psycopg.Error as error:
+                    # A refusal is an answer too; its statements ran.
+                    if error.sqlstate != "PGRST":
+                        raise
+            found |= {
+                f"{table} ({mode}): {query}"
+                for table, query in sequential(self.plans)
+                if (call.name, table) not in EXCEPTIONS
+            }
+        return found
+
+
+def sequential(plans: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Growing tables with a sequential scan, and the statement."""
+    for plan in plans:
+        nodes = [plan["Plan"]]
+        while nodes:
+            node = nodes.pop()
+            nodes += node.get("Plans", [])
+            table = f"{node.get('Schema')}.{node.get('Relation Name')}"
+            if node["Node Type"] == "Seq Scan" and node["Schema"] != "pg_catalog" and table not in SMALL:
+                yield table, " ".join(plan["Query Text"].split())[:300]
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Watched]:
+    """A network of its own on the stack's cluster."""
+    network.drop(f"bench_{SIZE}")
+    with psycopg.connect(network.make(SIZE), autocommit=True) as connection:
+        connection.execute("select jobs.publish_disclosure(), jobs.snapshot_coverage()")
+        watched = Watched(Screens(connection))
+        connection.execute(SETTINGS)
+        connection.execute("load 'auto_explain'")
+        connection.execute(
+            "set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; "
+            "set auto_explain.log_verbose = on; set auto_explain.log_format = json; "
+            "set auto_explain.log_level = notice"
+        )
+        connection.add_notice_handler(watched.hear)
+        yield watched
+    network.drop(f"bench_{SIZE}")
+
+
+def test_the_list_of_calls_is_complete() -> None:
+    assert web_calls() - {call.wire for call in CALLS} == set()
+
+
+def test_no_screen_reads_a_growing_table_from_end_to_end(watched: Watched) -> None:
+    found = {}
+    for no in (watched.screens.hub, watched.screens.members // 3):
+        facts = watched.screens.facts(no)
+        # A decision that was rolled back has moved the sequence that says whether to compare at all.
+        watched.screens.connection.execute("select jobs.reconcile()")
+        for call in sorted(CALLS, key=lambda call: call.wire != "function/sync-all-mlm-bonuses"):
+            if scans := watched.scans(call, facts):
+                found[call.name] = sorted(scans)
+    assert not found, json.dumps(found, indent=2)
+
+
+def test_a_missing_index_would_be_seen(watched: Watched) -> None:
+    facts = watched.screens.facts(watched.screens.hub)
+    dashboard = next(call for call in CALLS if call.wire == "rpc/get_member_dashboard")
+    with watched.screens.connection.transaction(force_rollback=True):
+        watched.screens.leave()
+        watched.screens.connection.execute("drop index public.bonuses_user_idx")
+        assert any("public.bonuses" in scan for scan in watched.scans(dashboard, facts))

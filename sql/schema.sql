@@ -2726,10 +2726,13 @@ begin
         union all
         (
             select t.created_at, t.id, 'transaction'
-            from public.transactions as t
+            from (
+                select * from public.transactions as j
+                where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
+                offset 0
+            ) as t
             where
-                t.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
-                and (t.created_at, t.id) < (p_before_at, p_before_id)
+                (t.created_at, t.id) < (p_before_at, p_before_id)
                 and t.created_at >= p_from and t.created_at < p_to
                 and (p_type is null or p_type = 'correction')
                 and (p_status is null or p_status = t.status::text)

@@ -520,7 +520,7 @@ declare
         ),
         'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
     );
-    v_wrong jsonb := '{}';
+    v_wrong jsonb := '{}'::jsonb;
 begin
     if v_shown is distinct from v_recorded then
         v_wrong := v_wrong || pg_catalog.jsonb_build_object('recorded', v_recorded);
@@ -3243,7 +3243,7 @@ begin
     -- One statement: a fold between two would count twice or not at all.
     select
         a.no, sum(a.members)::integer, sum(a.package_cents)::bigint, sum(a.referral), sum(a.pairing), sum(a.override)
-    into v_sums
+    into v_sums.no, v_sums.members, v_sums.package_cents, v_sums.referral, v_sums.pairing, v_sums.override
     from (
         select o.no, n.members, n.package_cents, n.referral, n.pairing, n.override
         from private.positions as o

@@ -26,6 +26,34 @@ alter table private.networks
 add column has_days boolean not null default false,
 add column direct_cents bigint not null default 0,
 add column direct_funded integer not null default 0;
+-- By name, since the row has more columns now.
+create or replace function private.network_sums(p_member private.profiles) returns private.networks
+language plpgsql stable set search_path = '' as $$
+declare
+    v_sums private.networks;
+begin
+    -- One statement: a fold between two would count twice or not at all.
+    select
+        a.no, sum(a.members)::integer, sum(a.package_cents)::bigint, sum(a.referral), sum(a.pairing), sum(a.override)
+    into v_sums.no, v_sums.members, v_sums.package_cents, v_sums.referral, v_sums.pairing, v_sums.override
+    from (
+        select o.no, n.members, n.package_cents, n.referral, n.pairing, n.override
+        from private.positions as o
+        inner join private.networks as n on o.no = n.no
+        where o.profile_id = (p_member).id
+        union all
+        select o.no, c.members, c.package_cents, c.referral, c.pairing, c.override
+        from private.network_changes as c
+        inner join private.positions as q on c.no = q.no
+        inner join private.profiles as p on q.profile_id = p.id
+        inner join private.positions as o on o.profile_id = (p_member).id
+        where p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
+    ) as a
+    group by a.no;
+    return v_sums;
+end
+$$;
+
 comment on column private.networks.direct_cents is 'Packages of the direct referrals alone, folded; a hub''s screens read it.';
 comment on column private.networks.direct_funded is 'How many direct referrals are funded, folded.';
 update private.networks as n set direct_cents = c.cents, direct_funded = c.funded

@@ -42,7 +42,7 @@ declare
         ),
         'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
     );
-    v_wrong jsonb := '{}';
+    v_wrong jsonb := '{}'::jsonb;
 begin
     if v_shown is distinct from v_recorded then
         v_wrong := v_wrong || pg_catalog.jsonb_build_object('recorded', v_recorded);

@@ -1,16 +1,10 @@
-"""Bytes that lie elsewhere than in a local folder: the same promises, through the object store's own wire.
-
-A real S3 server is asked too when S3_SERVER holds a command that serves FOLDER at 127.0.0.1:PORT to KEY and
-SECRET. With the package nanio in an environment of its own:
-
-    env NANIO_ACCESS_KEY=$KEY NANIO_SECRET_KEY=$SECRET \\
-    nanio serve --data-dir $FOLDER --host 127.0.0.1 --port $PORT
-"""
+"""Bytes that lie elsewhere than in a local folder: the same promises, through a real S3 server's wire too."""
 
 import os
 import secrets
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -36,18 +30,18 @@ def listening(port: int) -> bool:
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A bucket of a real server."""
-    command = os.environ.get("S3_SERVER")
-    if not command:
-        pytest.skip("S3_SERVER names no server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     folder, secret = tmp_path / "served", secrets.token_hex(20)
     (folder / "receipts").mkdir(parents=True)
-    values = {"PORT": str(port), "FOLDER": str(folder), "KEY": "test-key", "SECRET": secret}
-    server = subprocess.Popen(["sh", "-c", f"exec {command}"], env={**os.environ, **values})
+    keys = {"NANIO_ACCESS_KEY": "test-key", "NANIO_SECRET_KEY": secret}
+    command = [Path(sys.executable).with_name("nanio"), "serve", "--host", "127.0.0.1"]
+    server = subprocess.Popen(
+        [*command, "--port", str(port), "--data-dir", str(folder)], env={**os.environ, **keys}
+    )
     for name, value in {
-        "AWS_ACCESS_KEY_ID": values["KEY"],
+        "AWS_ACCESS_KEY_ID": keys["NANIO_ACCESS_KEY"],
         "AWS_SECRET_ACCESS_KEY": secret,
         "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
         "AWS_REGION": "us-east-1",

@@ -52,25 +52,29 @@ class Suites:
     def run(self) -> list[Outcome]:
         """Run all; a failing suite does not stop the others.
 
-        The checks run beside the suites that ask the database alone: no time of theirs is a test.
+        Those that ask the database alone run beside the first that asks the services: no time of theirs is a
+        test. What they print follows in one piece.
         """
         with ThreadPoolExecutor(max_workers=1) as beside:
             printed = io.StringIO()
-            checks = beside.submit(self._timed, "Checks", lambda: self._checks(printed), printed)
-            alone = [
-                self._timed("Database (pgTAP)", self._pgtap),
-                self._timed("Guards", lambda: self._pytest("tests/mutations")),
-                self._timed("Money", lambda: self._pytest("tests/money")),
-            ]
-            outcomes = [checks.result(), *alone]
+            quiet = beside.submit(self._beside, printed)
+            api = self._timed("APIs (Python)", lambda: self._pytest("tests/api"))
+            outcomes = [*quiet.result(), api]
             print(printed.getvalue(), end="", flush=True)
         return [
             *outcomes,
-            self._timed("APIs (Python)", lambda: self._pytest("tests/api")),
             self._timed("APIs (supabase-js)", self._node),
             self._timed("Stack", lambda: self._pytest("tests/stack")),
             self._timed("Faults", lambda: self._pytest("tests/faults")),
             self._timed("Browser (Playwright)", self._browser),
+        ]
+
+    def _beside(self, out: TextIO) -> list[Outcome]:
+        return [
+            self._timed("Database (pgTAP)", lambda: self._pgtap(out), out),
+            self._timed("Guards", lambda: self._pytest("tests/mutations", out), out),
+            self._timed("Money", lambda: self._pytest("tests/money", out), out),
+            self._timed("Checks", lambda: self._checks(out), out),
         ]
 
     def _timed(
@@ -88,13 +92,13 @@ class Suites:
     def _checks(self, out: TextIO) -> tuple[int, int, int]:
         return (*check.run_all(check.checks(self.settings, self.postgres, self.log), out), 0)
 
-    def _pgtap(self) -> tuple[int, int, int]:
+    def _pgtap(self, out: TextIO) -> tuple[int, int, int]:
         files = sorted((ROOT / "tests" / "db").glob("*.sql"))
         password = Keys(self.settings).values["PASSWORD_supabase_admin"]
         target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", BARE_DATABASE]
         command = ["pg_prove", *target, "-U", "supabase_admin", "--failures"]
         env = self.env | {"PGPASSWORD": password}
-        code, output = _stream([*command, *map(str, files)], ROOT, env)
+        code, output = _stream([*command, *map(str, files)], ROOT, env, out)
         total = re.search(r"Tests=(\d+)", output)
         failed = sum(int(count) for count in re.findall(r"Tests: \d+ Failed: (\d+)", output))
         if code and not failed:
@@ -105,10 +109,10 @@ class Suites:
         """Run a module of the tests that prints a report of its own; returns its exit status."""
         return _stream([str(PYTHON), "-m", name, *arguments], ROOT, self.env)[0]
 
-    def _pytest(self, folder: str) -> tuple[int, int, int]:
+    def _pytest(self, folder: str, out: TextIO | None = None) -> tuple[int, int, int]:
         report = self.reports / f"{folder.replace('/', '-')}.xml"
         command = [str(PYTHON), "-m", "pytest", "-q", folder, f"--junitxml={report}"]
-        code, _ = _stream(command, ROOT, self.env)
+        code, _ = _stream(command, ROOT, self.env, out)
         return _counts(report, code)
 
     def _node(self) -> tuple[int, int, int]:
@@ -127,7 +131,7 @@ class Suites:
         return _counts(report, code)
 
 
-def _stream(command: list[str], cwd: Path, env: dict[str, str]) -> tuple[int, str]:
+def _stream(command: list[str], cwd: Path, env: dict[str, str], out: TextIO | None = None) -> tuple[int, str]:
     """Run a command while showing what it prints; returns its exit status and the text."""
     lines = []
     with subprocess.Popen(
@@ -141,7 +145,7 @@ def _stream(command: list[str], cwd: Path, env: dict[str, str]) -> tuple[int, st
     ) as process:
         assert process.stdout
         for line in process.stdout:
-            print(line, end="", flush=True)
+            print(line, end="", file=out, flush=True)
             lines.append(line)
     return process.returncode, "".join(lines)
 

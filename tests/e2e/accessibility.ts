@@ -24,18 +24,6 @@ export async function violations(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`)
 }
 
-/** The same page twice: light, then dark, each named in what is wrong with it. */
-export async function violationsInBothThemes(page: Page): Promise<string[]> {
-  const wrong: string[] = []
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // Colours that fade into each other are no contrast yet.
-    await page.waitForTimeout(300)
-    wrong.push(...(await violations(page)).map((one) => `${colorScheme}: ${one}`))
-  }
-  return wrong
-}
-
 /** By how many pixels the page is wider than its window. */
 export async function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)

@@ -24,7 +24,12 @@ export async function violations(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`)
 }
 
-/** By how many pixels the page is wider than its window. */
+/** By how many pixels the page is wider than its window, once what follows the window's width is drawn. */
 export async function overflow(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  return page.evaluate(async () => {
+    const frame = () => new Promise((drawn) => requestAnimationFrame(drawn))
+    await frame()
+    await frame()
+    return document.documentElement.scrollWidth - document.documentElement.clientWidth
+  })
 }

@@ -114,17 +114,31 @@ export async function requestDeposit(
   return row?.id ?? ''
 }
 
-/** A page that already holds this member's session. */
-export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'password'>): Promise<Page> {
+/** A browser in which this member is signed in. */
+export async function memberBrowser(
+  browser: Browser,
+  person: Pick<Person, 'email' | 'password'>,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
   const session = await memberSession(person.email, person.password)
-  const context = await browser.newContext({ baseURL: origin, locale: 'en-GB', timezoneId: 'Europe/Berlin' })
+  const context = await browser.newContext({
+    baseURL: origin,
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    ...options,
+  })
   await context.addInitScript(
     ([key, value]) => {
       if (!localStorage.getItem(key)) localStorage.setItem(key, value)
     },
     [memberKey, JSON.stringify(session)] as const,
   )
-  return context.newPage()
+  return context
+}
+
+/** A page that already holds this member's session. */
+export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'password'>): Promise<Page> {
+  return (await memberBrowser(browser, person)).newPage()
 }
 
 /** A browser in which the demo's administrator is signed in; every page of it is a tab of the same person. */

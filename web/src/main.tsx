@@ -5,6 +5,7 @@ import { App } from './app/app'
 import { StartupFault } from './app/startup-fault'
 import './lib/arrival'
 import { readConfig } from './lib/config'
+import './lib/theme'
 
 function fault(): string | null {
   try {

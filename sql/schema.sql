@@ -2047,11 +2047,14 @@ $$;
 COMMENT ON FUNCTION private.count_up(p_name text, p_delta numeric) IS 'Adds to a kept figure.';
 
 CREATE FUNCTION private.counted() RETURNS TABLE(name text, value numeric)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
+begin
+    return query
     select c.name, c.value + coalesce((select sum(d.delta) from private.counter_deltas as d where d.name = c.name), 0)
-    from private.counters as c
+    from private.counters as c;
+end
 $$;
 
 COMMENT ON FUNCTION private.counted() IS 'The kept figures as they are now.';
@@ -2074,11 +2077,15 @@ $$;
 COMMENT ON FUNCTION private.counted_members(p_where text, p_order text, p_reversed text, p_request private.list_request, OUT ids uuid[], OUT total bigint, OUT more boolean) IS 'One page of members without a search, with the exact total. p_where comes from private.member_conditions().';
 
 CREATE FUNCTION private.counter(p_name text) RETURNS numeric
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select c.value + coalesce((select sum(d.delta) from private.counter_deltas as d where d.name = c.name), 0)
-    from private.counters as c where c.name = p_name
+begin
+    return (
+        select c.value + coalesce((select sum(d.delta) from private.counter_deltas as d where d.name = c.name), 0)
+        from private.counters as c where c.name = p_name
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.counter(p_name text) IS 'One kept figure as it is now.';
@@ -2684,9 +2691,15 @@ CREATE FUNCTION private.history(p_user_id uuid, p_type text, p_status text, p_fr
     AS $$
 begin
     return query
-    with page as materialized (
+    -- What a row says is carried along: looking each of them up again would cost as much as finding them.
+    with page (
+        created_at, id, source, amount, kind, status, source_user_id, subject_no, pair_number, rate, volume, reentry_amount,
+        reference, wallet_address, admin_notes, decided_at, payout_reference
+    ) as materialized (
         (
-            select b.created_at, b.id, 'bonus' as source
+            select
+                b.created_at, b.id, 'bonus', b.amount::numeric, b.bonus_type || ' bonus', 'completed', b.source_user_id, b.subject_no,
+                b.pair_number, b.rate, b.volume, b.reentry_amount, null::text, null::text, null::text, null::timestamptz, null::text
             from public.bonuses as b
             where
                 b.user_id = p_user_id
@@ -2699,7 +2712,9 @@ begin
         )
         union all
         (
-            select d.created_at, d.id, 'deposit'
+            select
+                d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null,
+                null, null, null, null, d.reference_number, null, d.admin_notes, d.decided_at, null
             from public.deposits as d
             where
                 d.user_id = p_user_id
@@ -2712,7 +2727,9 @@ begin
         )
         union all
         (
-            select w.created_at, w.id, 'withdrawal'
+            select
+                w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null,
+                null, null, null, null, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference
             from public.withdrawals as w
             where
                 w.user_id = p_user_id
@@ -2725,7 +2742,9 @@ begin
         )
         union all
         (
-            select t.created_at, t.id, 'transaction'
+            select
+                t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null,
+                null, null, null, null, null, null, null, null, null
             from (
                 select * from public.transactions as j
                 where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
@@ -2748,47 +2767,31 @@ begin
         pg_catalog.jsonb_build_object(
             'id', g.id,
             'user_id', p_user_id,
-            'amount', case g.source
-                when 'bonus' then private.money(b.amount)
-                when 'deposit' then private.money(d.amount)
-                when 'withdrawal' then private.money(-w.amount)
-                else private.money(t.amount)
-            end,
-            'transaction_type', case g.source
-                when 'bonus' then b.bonus_type || ' bonus'
-                when 'transaction' then 'correction'
-                else g.source
-            end,
-            'status', case g.source
-                when 'bonus' then 'completed'
-                else coalesce(d.status::text, w.status::text, t.status::text)
-            end,
+            'amount', private.money(g.amount),
+            'transaction_type', g.kind,
+            'status', g.status,
             'created_at', g.created_at,
             'source', g.source,
-            'counterparty', coalesce(s.username, private.short_address(w.wallet_address)),
-            'pair_number', b.pair_number,
-            'pair_names', (
+            'counterparty', coalesce(s.username, private.short_address(g.wallet_address)),
+            'pair_number', g.pair_number,
+            'pair_names', case when g.pair_number is not null then (
                 select pg_catalog.jsonb_agg(c.username order by o.child_no)
                 from private.positions as o
                 inner join private.profiles as c on o.profile_id = c.id
-                where o.referrer_no = b.subject_no and o.child_no in (b.pair_number * 2 - 1, b.pair_number * 2)
-            ),
-            'rate', private.percent(b.rate),
-            'volume', private.money(b.volume),
-            'reentry', private.money(b.reentry_amount),
-            'reference', d.reference_number,
-            'wallet_address', w.wallet_address,
-            'admin_notes', coalesce(d.admin_notes, w.admin_notes),
-            'decided_at', coalesce(d.decided_at, w.decided_at),
-            'payout_reference', w.payout_reference,
-            'can_cancel', coalesce(d.status, w.status) is not distinct from 'pending'
+                where o.referrer_no = g.subject_no and o.child_no in (g.pair_number * 2 - 1, g.pair_number * 2)
+            ) end,
+            'rate', private.percent(g.rate),
+            'volume', private.money(g.volume),
+            'reentry', private.money(g.reentry_amount),
+            'reference', g.reference,
+            'wallet_address', g.wallet_address,
+            'admin_notes', g.admin_notes,
+            'decided_at', g.decided_at,
+            'payout_reference', g.payout_reference,
+            'can_cancel', g.status = 'pending' and g.source in ('deposit', 'withdrawal')
         )
     from page as g
-    left join public.bonuses as b on g.source = 'bonus' and g.id = b.id
-    left join private.profiles as s on b.source_user_id = s.user_id
-    left join public.deposits as d on g.source = 'deposit' and g.id = d.id
-    left join public.withdrawals as w on g.source = 'withdrawal' and g.id = w.id
-    left join public.transactions as t on g.source = 'transaction' and g.id = t.id
+    left join private.profiles as s on g.source_user_id = s.user_id
     order by g.created_at desc, g.id desc;
 end
 $$;
@@ -3086,34 +3089,38 @@ $$;
 COMMENT ON FUNCTION private.member_conditions(p_filters jsonb, p_status text) IS 'The where clause of the list''s filters package, status and verified. Errors: invalid_filter.';
 
 CREATE FUNCTION private.member_item(p_member private.profiles) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select pg_catalog.jsonb_build_object(
-        'id', (p_member).id,
-        'user_id', (p_member).user_id,
-        'username', (p_member).username,
-        'display_name', (p_member).display_name,
-        'email', (p_member).email,
-        'referrer_id', (p_member).referrer_id,
-        'trc20_wallet_address', (p_member).trc20_wallet_address,
-        'package_value', private.money((p_member).package_value),
-        'package_approved', (p_member).package_approved,
-        'cash_in_amount', private.money((p_member).cash_in_amount),
-        'available_balance', private.money(t.available_balance),
-        'account_status', (p_member).account_status,
-        'account_verified', (p_member).account_verified,
-        'admin_notes', (p_member).admin_notes,
-        'hold_until', case when (p_member).hold_until > pg_catalog.now() then (p_member).hold_until end,
-        'created_at', (p_member).created_at
-    )
-    from private.totals as t where t.user_id = (p_member).user_id
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'id', (p_member).id,
+            'user_id', (p_member).user_id,
+            'username', (p_member).username,
+            'display_name', (p_member).display_name,
+            'email', (p_member).email,
+            'referrer_id', (p_member).referrer_id,
+            'trc20_wallet_address', (p_member).trc20_wallet_address,
+            'package_value', private.money((p_member).package_value),
+            'package_approved', (p_member).package_approved,
+            'cash_in_amount', private.money((p_member).cash_in_amount),
+            'available_balance', private.money(t.available_balance),
+            'account_status', (p_member).account_status,
+            'account_verified', (p_member).account_verified,
+            'admin_notes', (p_member).admin_notes,
+            'hold_until', case when (p_member).hold_until > pg_catalog.now() then (p_member).hold_until end,
+            'created_at', (p_member).created_at
+        )
+        from private.totals as t where t.user_id = (p_member).user_id
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.member_item(p_member private.profiles) IS 'A member as the administrators'' list shows it. Money as text.';
 
 CREATE FUNCTION private.money(p_amount numeric) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
     select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
 $$;
@@ -3291,17 +3298,21 @@ $_$;
 COMMENT ON FUNCTION private.newest_requests(p_table text, p_pending bigint) IS 'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
 
 CREATE FUNCTION private.oldest_pending(p_row jsonb) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select pg_catalog.jsonb_build_object(
-        'id', p_row -> 'id',
-        'amount', private.money((p_row ->> 'amount')::numeric),
-        'username', p.username,
-        'created_at', p_row -> 'created_at',
-        'due_at', (p_row ->> 'created_at')::timestamptz + private.due_after()
-    )
-    from private.profiles as p where p.user_id = (p_row ->> 'user_id')::uuid
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'id', p_row -> 'id',
+            'amount', private.money((p_row ->> 'amount')::numeric),
+            'username', p.username,
+            'created_at', p_row -> 'created_at',
+            'due_at', (p_row ->> 'created_at')::timestamptz + private.due_after()
+        )
+        from private.profiles as p where p.user_id = (p_row ->> 'user_id')::uuid
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.oldest_pending(p_row jsonb) IS 'The request that waits longest, with its member and when it is due.';
@@ -3481,7 +3492,7 @@ $$;
 COMMENT ON FUNCTION private.paying_pairs(p_no integer, p_rows integer) IS 'Pairs that pay this owner: the rows of the kept sums less the few that a correction set to zero.';
 
 CREATE FUNCTION private.percent(p_percent numeric) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
     select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
 $$;
@@ -4767,23 +4778,27 @@ $$;
 COMMENT ON FUNCTION private.tree_node(p_place private.positions, p_profile private.profiles) IS 'A member as a row of the team tree.';
 
 CREATE FUNCTION private.tree_path(p_root private.profiles) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    with recursive line as (
-        select (p_root).id, (p_root).username, (p_root).display_name, (p_root).referrer_id, (p_root).user_id, 0 as step
-        union all
-        select p.id, p.username, p.display_name, p.referrer_id, p.user_id, l.step + 1
+begin
+    return (
+        with recursive line as (
+            select (p_root).id, (p_root).username, (p_root).display_name, (p_root).referrer_id, (p_root).user_id, 0 as step
+            union all
+            select p.id, p.username, p.display_name, p.referrer_id, p.user_id, l.step + 1
+            from line as l
+            inner join private.profiles as p on l.referrer_id = p.id
+            -- A member's path begins at the member: nobody reads who stands above.
+            where l.user_id is distinct from auth.uid()
+        )
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object('id', l.id, 'username', l.username, 'display_name', l.display_name)
+            order by l.step desc
+        )
         from line as l
-        inner join private.profiles as p on l.referrer_id = p.id
-        -- A member's path begins at the member: nobody reads who stands above.
-        where l.user_id is distinct from auth.uid()
-    )
-    select pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object('id', l.id, 'username', l.username, 'display_name', l.display_name)
-        order by l.step desc
-    )
-    from line as l
+    );
+end
 $$;
 
 COMMENT ON FUNCTION private.tree_path(p_root private.profiles) IS 'From the caller, or for administrators from the top, down to this member.';
@@ -5959,74 +5974,72 @@ CREATE FUNCTION public.get_member_dashboard() RETURNS jsonb
     SET search_path TO ''
     AS $$
 declare
-    v_member private.profiles := private.reading_member();
-    v_totals private.totals;
-    v_place private.positions;
-    v_package private.packages;
-    v_sponsor jsonb;
-    v_funded bigint;
-    v_volume_cents bigint;
+    v_screen jsonb;
 begin
-    select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
-    select o.* into v_place from private.positions as o where o.user_id = v_member.user_id;
-    select k.* into v_package from private.packages as k where k.value = v_member.package_value;
-    select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
-    into v_sponsor
-    from private.profiles as s where s.id = v_member.referrer_id;
-    select c.funded, c.package_cents into v_funded, v_volume_cents from private.direct_team(v_place) as c;
-    return pg_catalog.jsonb_build_object(
+    -- One statement without a variable: it is planned once a connection.
+    select pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'profile', pg_catalog.jsonb_build_object(
-            'id', v_member.id,
-            'user_id', v_member.user_id,
-            'username', v_member.username,
-            'display_name', v_member.display_name,
-            'email', v_member.email,
-            'trc20_wallet_address', v_member.trc20_wallet_address,
-            'wallet_checksum_ok', case
-                when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
-            end,
-            'account_status', v_member.account_status,
-            'account_verified', v_member.account_verified,
-            'package_value', private.money(v_member.package_value),
-            'package_label', v_package.label,
-            'package_rate', private.percent(coalesce(v_package.pairing_percent, 0)),
-            'cash_in_amount', private.money(v_member.cash_in_amount),
-            'created_at', v_member.created_at,
-            'sponsor', v_sponsor
+            'id', p.id,
+            'user_id', p.user_id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.wallet_ok(p.trc20_wallet_address) end,
+            'account_status', p.account_status,
+            'account_verified', p.account_verified,
+            'package_value', private.money(p.package_value),
+            'package_label', k.label,
+            'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'created_at', p.created_at,
+            'sponsor', case when s.id is not null then
+                pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
+            end
         ),
-        'verification', private.verification_result(v_member),
-        'balance', private.balance_figures(v_totals, v_member),
+        'verification', private.verification_result(p),
+        'balance', private.balance_figures(t, p),
         'bonuses', pg_catalog.jsonb_build_object(
-            'referral', private.bonus_figures(v_totals.referral_amount, v_totals.referral_count),
-            'pairing', private.bonus_figures(v_totals.pairing_amount, v_totals.pairing_count),
-            'override', private.bonus_figures(v_totals.override_amount, v_totals.override_count),
-            'total', private.money(v_totals.bonus_amount),
-            'reentry', private.money(v_totals.reentry_amount)
+            'referral', private.bonus_figures(t.referral_amount, t.referral_count),
+            'pairing', private.bonus_figures(t.pairing_amount, t.pairing_count),
+            'override', private.bonus_figures(t.override_amount, t.override_count),
+            'total', private.money(t.bonus_amount),
+            'reentry', private.money(t.reentry_amount)
         ),
-        'roi', private.percent(private.roi(v_totals.bonus_amount, v_member.package_value)),
-        'net_profit', private.money(v_totals.bonus_amount - v_member.package_value),
+        'roi', private.percent(private.roi(t.bonus_amount, p.package_value)),
+        'net_profit', private.money(t.bonus_amount - p.package_value),
         'team', pg_catalog.jsonb_build_object(
-            'direct_referrals', v_place.children,
-            'funded_referrals', v_funded,
-            'active_pairs', v_place.children / 2,
-            'paying_pairs', private.paying_pairs(v_place.no, v_totals.pairing_count),
-            'package_rate', private.percent(coalesce(v_package.pairing_percent, 0)),
-            'total_team_volume', private.money(v_volume_cents / 100.0)
+            'direct_referrals', o.children,
+            'funded_referrals', c.funded,
+            'active_pairs', o.children / 2,
+            'paying_pairs', private.paying_pairs(o.no, t.pairing_count),
+            'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
+            'total_team_volume', private.money(c.package_cents / 100.0)
         ),
         'latest', (
             select coalesce(pg_catalog.jsonb_agg(h.item order by h.created_at desc, h.id desc), '[]')
             from private.history(
-                v_member.user_id, null, null, '-infinity', 'infinity',
-                'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
+                p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
         'unread_notifications', (
-            select count(*) from public.notifications as n
-            where n.user_id = v_member.user_id and n.read_at is null
+            select count(*) from public.notifications as n where n.user_id = p.user_id and n.read_at is null
         ),
-        'last_sync_at', (select s.ran_at from private.reconcile_state as s)
-    );
+        'last_sync_at', (select r.ran_at from private.reconcile_state as r)
+    )
+    into v_screen
+    from private.profiles as p
+    left join private.totals as t on p.user_id = t.user_id
+    left join private.positions as o on p.user_id = o.user_id
+    left join private.packages as k on p.package_value = k.value
+    left join private.profiles as s on p.referrer_id = s.id
+    cross join lateral private.direct_team(o) as c
+    where p.user_id = auth.uid();
+    if v_screen is null then
+        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+    end if;
+    return v_screen;
 end
 $$;
 

@@ -2,14 +2,15 @@
 -- than a page. What a plan could take for "all children" is asked as a range of places; what was added up over
 -- all children comes from kept figures; what was called for every amount costs less.
 
--- No search_path of their own: so they are inlined where they are used, some twenty times on a screen.
+-- No search_path of their own, and stable as to_char is: so they are inlined where they are used, some twenty times
+-- on a screen. Called immutable, which to_char is not, each use would be parsed and planned by itself.
 create or replace function private.money(p_amount numeric) returns text
-language sql immutable parallel safe as $$
+language sql stable parallel safe as $$
     select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
 $$;
 
 create or replace function private.percent(p_percent numeric) returns text
-language sql immutable parallel safe as $$
+language sql stable parallel safe as $$
     select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
 $$;
 
@@ -203,73 +204,71 @@ comment on function private.pair_items(integer, numeric, integer, integer) is 'P
 create or replace function public.get_member_dashboard() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
-    v_totals private.totals;
-    v_place private.positions;
-    v_package private.packages;
-    v_sponsor jsonb;
-    v_funded bigint;
-    v_volume_cents bigint;
+    v_screen jsonb;
 begin
-    select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
-    select o.* into v_place from private.positions as o where o.user_id = v_member.user_id;
-    select k.* into v_package from private.packages as k where k.value = v_member.package_value;
-    select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
-    into v_sponsor
-    from private.profiles as s where s.id = v_member.referrer_id;
-    select c.funded, c.package_cents into v_funded, v_volume_cents from private.direct_team(v_place) as c;
-    return pg_catalog.jsonb_build_object(
+    -- One statement without a variable: it is planned once a connection.
+    select pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'profile', pg_catalog.jsonb_build_object(
-            'id', v_member.id,
-            'user_id', v_member.user_id,
-            'username', v_member.username,
-            'display_name', v_member.display_name,
-            'email', v_member.email,
-            'trc20_wallet_address', v_member.trc20_wallet_address,
-            'wallet_checksum_ok', case
-                when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
-            end,
-            'account_status', v_member.account_status,
-            'account_verified', v_member.account_verified,
-            'package_value', private.money(v_member.package_value),
-            'package_label', v_package.label,
-            'package_rate', private.percent(coalesce(v_package.pairing_percent, 0)),
-            'cash_in_amount', private.money(v_member.cash_in_amount),
-            'created_at', v_member.created_at,
-            'sponsor', v_sponsor
+            'id', p.id,
+            'user_id', p.user_id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.wallet_ok(p.trc20_wallet_address) end,
+            'account_status', p.account_status,
+            'account_verified', p.account_verified,
+            'package_value', private.money(p.package_value),
+            'package_label', k.label,
+            'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'created_at', p.created_at,
+            'sponsor', case when s.id is not null then
+                pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
+            end
         ),
-        'verification', private.verification_result(v_member),
-        'balance', private.balance_figures(v_totals, v_member),
+        'verification', private.verification_result(p),
+        'balance', private.balance_figures(t, p),
         'bonuses', pg_catalog.jsonb_build_object(
-            'referral', private.bonus_figures(v_totals.referral_amount, v_totals.referral_count),
-            'pairing', private.bonus_figures(v_totals.pairing_amount, v_totals.pairing_count),
-            'override', private.bonus_figures(v_totals.override_amount, v_totals.override_count),
-            'total', private.money(v_totals.bonus_amount),
-            'reentry', private.money(v_totals.reentry_amount)
+            'referral', private.bonus_figures(t.referral_amount, t.referral_count),
+            'pairing', private.bonus_figures(t.pairing_amount, t.pairing_count),
+            'override', private.bonus_figures(t.override_amount, t.override_count),
+            'total', private.money(t.bonus_amount),
+            'reentry', private.money(t.reentry_amount)
         ),
-        'roi', private.percent(private.roi(v_totals.bonus_amount, v_member.package_value)),
-        'net_profit', private.money(v_totals.bonus_amount - v_member.package_value),
+        'roi', private.percent(private.roi(t.bonus_amount, p.package_value)),
+        'net_profit', private.money(t.bonus_amount - p.package_value),
         'team', pg_catalog.jsonb_build_object(
-            'direct_referrals', v_place.children,
-            'funded_referrals', v_funded,
-            'active_pairs', v_place.children / 2,
-            'paying_pairs', private.paying_pairs(v_place.no, v_totals.pairing_count),
-            'package_rate', private.percent(coalesce(v_package.pairing_percent, 0)),
-            'total_team_volume', private.money(v_volume_cents / 100.0)
+            'direct_referrals', o.children,
+            'funded_referrals', c.funded,
+            'active_pairs', o.children / 2,
+            'paying_pairs', private.paying_pairs(o.no, t.pairing_count),
+            'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
+            'total_team_volume', private.money(c.package_cents / 100.0)
         ),
         'latest', (
             select coalesce(pg_catalog.jsonb_agg(h.item order by h.created_at desc, h.id desc), '[]')
             from private.history(
-                v_member.user_id, null, null, '-infinity', 'infinity',
-                'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
+                p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
         'unread_notifications', (
-            select count(*) from public.notifications as n
-            where n.user_id = v_member.user_id and n.read_at is null
+            select count(*) from public.notifications as n where n.user_id = p.user_id and n.read_at is null
         ),
-        'last_sync_at', (select s.ran_at from private.reconcile_state as s)
-    );
+        'last_sync_at', (select r.ran_at from private.reconcile_state as r)
+    )
+    into v_screen
+    from private.profiles as p
+    left join private.totals as t on p.user_id = t.user_id
+    left join private.positions as o on p.user_id = o.user_id
+    left join private.packages as k on p.package_value = k.value
+    left join private.profiles as s on p.referrer_id = s.id
+    cross join lateral private.direct_team(o) as c
+    where p.user_id = auth.uid();
+    if v_screen is null then
+        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+    end if;
+    return v_screen;
 end
 $$;

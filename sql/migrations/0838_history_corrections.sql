@@ -18,9 +18,15 @@ language plpgsql stable set search_path = ''
 set plan_cache_mode = 'force_generic_plan' set enable_bitmapscan = 'off' set enable_seqscan = 'off' as $$
 begin
     return query
-    with page as materialized (
+    -- What a row says is carried along: looking each of them up again would cost as much as finding them.
+    with page (
+        created_at, id, source, amount, kind, status, source_user_id, subject_no, pair_number, rate, volume, reentry_amount,
+        reference, wallet_address, admin_notes, decided_at, payout_reference
+    ) as materialized (
         (
-            select b.created_at, b.id, 'bonus' as source
+            select
+                b.created_at, b.id, 'bonus', b.amount::numeric, b.bonus_type || ' bonus', 'completed', b.source_user_id, b.subject_no,
+                b.pair_number, b.rate, b.volume, b.reentry_amount, null::text, null::text, null::text, null::timestamptz, null::text
             from public.bonuses as b
             where
                 b.user_id = p_user_id
@@ -33,7 +39,9 @@ begin
         )
         union all
         (
-            select d.created_at, d.id, 'deposit'
+            select
+                d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null,
+                null, null, null, null, d.reference_number, null, d.admin_notes, d.decided_at, null
             from public.deposits as d
             where
                 d.user_id = p_user_id
@@ -46,7 +54,9 @@ begin
         )
         union all
         (
-            select w.created_at, w.id, 'withdrawal'
+            select
+                w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null,
+                null, null, null, null, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference
             from public.withdrawals as w
             where
                 w.user_id = p_user_id
@@ -59,7 +69,9 @@ begin
         )
         union all
         (
-            select t.created_at, t.id, 'transaction'
+            select
+                t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null,
+                null, null, null, null, null, null, null, null, null
             from (
                 select * from public.transactions as j
                 where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
@@ -82,47 +94,31 @@ begin
         pg_catalog.jsonb_build_object(
             'id', g.id,
             'user_id', p_user_id,
-            'amount', case g.source
-                when 'bonus' then private.money(b.amount)
-                when 'deposit' then private.money(d.amount)
-                when 'withdrawal' then private.money(-w.amount)
-                else private.money(t.amount)
-            end,
-            'transaction_type', case g.source
-                when 'bonus' then b.bonus_type || ' bonus'
-                when 'transaction' then 'correction'
-                else g.source
-            end,
-            'status', case g.source
-                when 'bonus' then 'completed'
-                else coalesce(d.status::text, w.status::text, t.status::text)
-            end,
+            'amount', private.money(g.amount),
+            'transaction_type', g.kind,
+            'status', g.status,
             'created_at', g.created_at,
             'source', g.source,
-            'counterparty', coalesce(s.username, private.short_address(w.wallet_address)),
-            'pair_number', b.pair_number,
-            'pair_names', (
+            'counterparty', coalesce(s.username, private.short_address(g.wallet_address)),
+            'pair_number', g.pair_number,
+            'pair_names', case when g.pair_number is not null then (
                 select pg_catalog.jsonb_agg(c.username order by o.child_no)
                 from private.positions as o
                 inner join private.profiles as c on o.profile_id = c.id
-                where o.referrer_no = b.subject_no and o.child_no in (b.pair_number * 2 - 1, b.pair_number * 2)
-            ),
-            'rate', private.percent(b.rate),
-            'volume', private.money(b.volume),
-            'reentry', private.money(b.reentry_amount),
-            'reference', d.reference_number,
-            'wallet_address', w.wallet_address,
-            'admin_notes', coalesce(d.admin_notes, w.admin_notes),
-            'decided_at', coalesce(d.decided_at, w.decided_at),
-            'payout_reference', w.payout_reference,
-            'can_cancel', coalesce(d.status, w.status) is not distinct from 'pending'
+                where o.referrer_no = g.subject_no and o.child_no in (g.pair_number * 2 - 1, g.pair_number * 2)
+            ) end,
+            'rate', private.percent(g.rate),
+            'volume', private.money(g.volume),
+            'reentry', private.money(g.reentry_amount),
+            'reference', g.reference,
+            'wallet_address', g.wallet_address,
+            'admin_notes', g.admin_notes,
+            'decided_at', g.decided_at,
+            'payout_reference', g.payout_reference,
+            'can_cancel', g.status = 'pending' and g.source in ('deposit', 'withdrawal')
         )
     from page as g
-    left join public.bonuses as b on g.source = 'bonus' and g.id = b.id
-    left join private.profiles as s on b.source_user_id = s.user_id
-    left join public.deposits as d on g.source = 'deposit' and g.id = d.id
-    left join public.withdrawals as w on g.source = 'withdrawal' and g.id = w.id
-    left join public.transactions as t on g.source = 'transaction' and g.id = t.id
+    left join private.profiles as s on g.source_user_id = s.user_id
     order by g.created_at desc, g.id desc;
 end
 $$;

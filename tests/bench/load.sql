@@ -257,6 +257,12 @@ from (
     select (w.created_at at time zone 'UTC')::date, 0, w.amount, 0 from public.withdrawals as w where w.status = 'approved'
 ) as f
 group by f.day;
+update private.networks as n set direct_cents = c.cents, direct_funded = c.funded
+from (
+    select o.referrer_no, sum(o.package_cents) as cents, count(*) as funded
+    from private.positions as o where o.package_cents > 0 group by o.referrer_no
+) as c
+where n.no = c.referrer_no;
 analyze private.networks, private.positions, private.profiles;
 select private.keep_team_days(array(select n.no from private.networks as n where n.members > 500), null);
 

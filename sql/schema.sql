@@ -1097,11 +1097,22 @@ CREATE FUNCTION private.audit(p_actor text, p_action text, p_object_type text, p
     AS $$
 begin
     insert into private.audit_log (seq, at, actor, action, object_type, object_id, payload, hash)
-    values (0, private.clock(), p_actor, p_action, p_object_type, p_object_id, coalesce(p_payload, '{}'), '');
+    values (
+        0, private.clock(), p_actor, p_action, p_object_type, p_object_id,
+        coalesce(p_payload, '{}') || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+            'actor_role', case
+                when pg_catalog.starts_with(p_actor, 'admin:')
+                    then (select a.role from private.admin_users as a where a.id = pg_catalog.substr(p_actor, 7)::uuid)
+            end,
+            -- What a client may choose is cut to the length that the services accept.
+            'request_id', pg_catalog.left(nullif(pg_catalog.current_setting('request.headers', true), '')::jsonb ->> 'x-request-id', 64)
+        )),
+        ''
+    );
 end
 $$;
 
-COMMENT ON FUNCTION private.audit(p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb) IS 'Writes one audit row. Call it last in a transaction: it holds the audit lock until the end.';
+COMMENT ON FUNCTION private.audit(p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb) IS 'Writes one audit row, with the role of an administrator and the number of the request. Call it last in a transaction: it holds the audit lock until the end.';
 
 CREATE TABLE private.audit_log (
     seq bigint NOT NULL,

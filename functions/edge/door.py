@@ -15,6 +15,7 @@ from fastapi import Depends, Request, Response
 from functions.core.database import Connection, Pool, transaction_as
 from functions.core.errors import Refusal
 from functions.core.failpoints import reached
+from functions.core.logging import request_id
 from functions.core.tokens import Claims, TokenRefused
 from functions.edge.admin_tokens import ROLE as ADMINISTRATOR
 from functions.edge.services import Services, services_of
@@ -38,7 +39,11 @@ class Visit:
 
     def settings(self) -> dict[str, str]:
         """The `request.*` settings that SQL functions read, as PostgREST sets them."""
-        headers = {"x-real-ip": self.address, "user-agent": self.user_agent}
+        headers = {
+            "x-real-ip": self.address,
+            "user-agent": self.user_agent,
+            "x-request-id": request_id.get(),
+        }
         return {"method": "POST", "path": self.path, "headers": orjson.dumps(headers).decode()}
 
 

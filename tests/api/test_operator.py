@@ -67,7 +67,7 @@ def test_a_new_deposit_address_is_shown_recorded_and_told_to_every_administrator
     assert change(superior, DEPOSIT_ADDRESS[:-1] + "u").status_code == 400
     assert shown() == before
     try:
-        change(superior, DEPOSIT_ADDRESS).raise_for_status()
+        changed = change(superior, DEPOSIT_ADDRESS).raise_for_status()
         assert shown() == DEPOSIT_ADDRESS
         letter = mailbox.wait_for(finance.email, "deposit address")
         assert before in letter["text"]
@@ -79,6 +79,8 @@ def test_a_new_deposit_address_is_shown_recorded_and_told_to_every_administrator
         assert recorded
         assert recorded["actor"] == f"admin:{superior.admin_id}"
         assert DEPOSIT_ADDRESS in recorded["payload"]["after"]
+        assert recorded["payload"]["actor_role"] == "super_admin"
+        assert recorded["payload"]["request_id"] == changed.headers["x-request-id"]
     finally:
         change(superior, before).raise_for_status()
 

@@ -52,6 +52,17 @@ test.describe("what administrators do beside decisions on money", () => {
     await back.getByRole("button", { name: "Reactivate" }).click();
     await expect(page.getByText("Account reactivated")).toBeVisible();
 
+    await sheet.getByRole("button", { name: "Set pending" }).click();
+    const paused = page.getByRole("dialog", {
+      name: `Set pending: ${person.username}?`,
+    });
+    await expect(
+      paused.getByText("They can still sign in, but not deposit or withdraw."),
+    ).toBeVisible();
+    await paused.getByLabel("Reason").fill("Identity is being checked");
+    await paused.getByRole("button", { name: "Set pending" }).click();
+    await expect(page.getByText("Account set to pending")).toBeVisible();
+
     await sheet.getByLabel("Notes").fill("Asked twice about the plan.");
     await sheet.getByRole("button", { name: "Save notes" }).click();
     await expect(page.getByText("Notes saved")).toBeVisible();

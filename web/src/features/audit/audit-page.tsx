@@ -14,7 +14,7 @@ import { exportCsv } from '@/lib/export-csv'
 import { useAdminRole } from '@/lib/use-admin-role'
 import { listAudit, type AuditEntry } from './api'
 import { AuditSheet } from './audit-sheet'
-import { actionWords } from './words'
+import { actionWords, requestOf, roleWords } from './words'
 
 const areas = [
   ['deposit', 'Deposits'],
@@ -52,10 +52,10 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
       cell: ({ row: { original } }) => original.actor_name ?? original.actor,
     },
     {
-      id: 'kind',
-      header: 'Kind',
-      meta: { label: 'Kind', phone: 'hidden' },
-      cell: ({ row: { original } }) => <span className="capitalize">{original.actor.split(':')[0]}</span>,
+      id: 'role',
+      header: 'Role',
+      meta: { label: 'Role', phone: 'hidden' },
+      cell: ({ row: { original } }) => roleWords(original),
     },
     {
       id: 'action',
@@ -77,6 +77,15 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
       meta: { label: 'Target', phone: 'hidden' },
       cell: ({ row: { original } }) =>
         original.object_id ? <Address value={original.object_id} short what="target" copy /> : 'None',
+    },
+    {
+      id: 'request',
+      header: 'Request id',
+      meta: { label: 'Request id', phone: 'hidden' },
+      cell: ({ row: { original } }) => {
+        const request = requestOf(original)
+        return request ? <Address value={request} short what="request id" copy /> : 'None'
+      },
     },
     {
       id: 'seq',

@@ -126,6 +126,7 @@ function statusChoices(status: AccountStatus, role: string): { to: AccountStatus
     status === 'active'
       ? [
           { to: 'suspended', label: 'Suspend' },
+          { to: 'pending', label: 'Set pending', superOnly: true },
           { to: 'disabled', label: 'Disable', superOnly: true },
         ]
       : status === 'disabled'

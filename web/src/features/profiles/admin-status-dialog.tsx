@@ -11,6 +11,13 @@ const words: Record<AccountStatus, { verb: string; busy: string; done: string }>
   disabled: { verb: 'Disable', busy: 'Disabling...', done: 'Account disabled' },
 }
 
+/** What the change means to the member at once. */
+function consequence(from: AccountStatus, to: AccountStatus): string {
+  if (to === 'suspended' || to === 'disabled') return 'They are signed out at once.'
+  if (to === 'pending') return 'They can still sign in, but not deposit or withdraw.'
+  return from === 'pending' ? 'They can deposit and withdraw again.' : 'They can sign in again at once.'
+}
+
 interface StatusDialogProps {
   member: MemberDetails
   target: AccountStatus
@@ -21,23 +28,22 @@ interface StatusDialogProps {
 export function StatusDialog({ member, target, onClose }: StatusDialogProps) {
   const update = useUpdateMember()
   const { verb, busy, done } = words[target]
-  const blocks = target === 'suspended' || target === 'disabled'
   const change = (
     <Change from={<StatusBadge status={member.account_status} />} to={<StatusBadge status={target} />} />
   )
   return (
     <ReasonDialog
-      title={`${verb} ${member.username}?`}
+      title={target === 'pending' ? `${verb}: ${member.username}?` : `${verb} ${member.username}?`}
       facts={[
         { label: 'Member', value: member.display_name ?? member.username },
         { label: 'Email', value: member.email ?? 'N/A' },
         { label: 'Account status', value: change },
       ]}
-      warning={blocks ? 'They are signed out at once.' : 'They can sign in again at once.'}
+      warning={consequence(member.account_status, target)}
       note="The member reads this"
       confirmLabel={verb}
       busyLabel={busy}
-      destructive={blocks}
+      destructive={target === 'suspended' || target === 'disabled'}
       errorFallback="The account could not be changed."
       onClose={onClose}
       onConfirm={async (reason) => {

@@ -86,6 +86,18 @@ def test_who_may_look_at_a_password(
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
+def test_the_bots_of_the_demo_open_with_the_key_of_the_stack(finance: Administrator, owner: Owner) -> None:
+    rows = owner.execute(
+        "select s.id, s.mt5_password_length as length from public.bot_subscriptions as s"
+        " inner join private.profiles as p on p.user_id = s.user_id and s.status = 'active'"
+        " where p.username in ('mara_l', 'noor_h', 'leo_marin')"
+    ).fetchall()
+    assert len(rows) == 3
+    for row in rows:
+        seen = finance.function("admin-reveal-mt5-password", {"subscriptionId": str(row["id"])})
+        assert len(seen.json()["password"]) == row["length"]
+
+
 @pytest.mark.threat("T107")
 def test_a_password_put_into_another_row_does_not_open(
     people: People, sponsor: Member, finance: Administrator, owner: Owner

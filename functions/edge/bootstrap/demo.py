@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from functions.edge import generated
-from functions.edge.bootstrap import administrators
+from functions.edge.bootstrap import administrators, demo_bots
 from functions.edge.bootstrap.accounts import Accounts
 from functions.edge.bootstrap.receipt_image import Transfer, draw
 from functions.edge.bootstrap.receipt_shelf import ReceiptShelf
@@ -48,6 +48,7 @@ def seed(database: Database, settings: BootstrapSettings) -> dict[str, str]:
             shelf.put(receipt["user_id"], receipt["name"], draw(_transfer(receipt)))
     database.execute(script("demo.sql"))
     database.execute(script("coverage.sql"))
+    demo_bots.subscribe(database)
     return {**_officials(database), **_members(database, Accounts(settings))}
 
 

@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { EmptyState } from '@/components/empty-state'
-import { Money, Percent } from '@/components/money'
+import { Money } from '@/components/money'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
 import { barName, describePeriod } from '@/lib/chart-period'
 import { coverageHistoryQuery, type CoverageDay } from './api'
+import { DayRatio } from './day-ratio'
 
 const CoverageLine = lazy(() => import('./coverage-line'))
 
@@ -21,12 +22,13 @@ function History({
   range: ChartRange
   onRange: (range: ChartRange) => void
 }) {
+  const latest = days.at(-1)
   return (
     <ChartCard
       title="Coverage by day"
-      summary={describePeriod({ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', bucket: 'day' })}
+      summary={describePeriod({ from: days[0]?.day ?? '', to: latest?.day ?? '', bucket: 'day' })}
       series={[
-        { label: 'Coverage', colour: 'var(--chart-1)', value: <Percent value={days.at(-1)?.ratio} /> },
+        { label: 'Coverage', colour: 'var(--chart-1)', value: latest ? <DayRatio day={latest} /> : null },
       ]}
       range={range}
       onRange={onRange}
@@ -34,7 +36,7 @@ function History({
         head: ['Day', 'Coverage', 'Withdrawable', 'Pending'],
         rows: days.map((day) => [
           barName(day.day, 'day'),
-          <Percent key="ratio" value={day.ratio} />,
+          <DayRatio key="ratio" day={day} />,
           <Money key="withdrawable" value={day.withdrawable} />,
           <Money key="pending" value={day.pending} />,
         ]),

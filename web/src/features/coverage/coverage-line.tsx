@@ -8,9 +8,9 @@ import {
   XAxis,
   YAxis,
 } from 'recharts'
-import { Percent } from '@/components/money'
 import { axisDay, barName } from '@/lib/chart-period'
 import type { CoverageDay } from './api'
+import { DayRatio } from './day-ratio'
 
 const tick = { fill: 'var(--muted-foreground)', fontSize: 13 }
 
@@ -44,7 +44,7 @@ export default function CoverageLine({ days }: { days: CoverageDay[] }) {
             return (
               <div className="tabular rounded-control border bg-popover p-3 text-compact shadow-popover">
                 <p className="font-semibold">{barName(row.day.day, 'day')}</p>
-                <Percent value={row.day.ratio} />
+                <DayRatio day={row.day} />
               </div>
             )
           }}

@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest'
-import { sentValue, typedValue } from './setting-value'
+import { sentValue, shownValue, typedValue } from './setting-value'
 
 test('what is there is typed as a person would', () => {
   expect(typedValue({ kind: 'list', value: ['DE', 'AT'] })).toBe('DE, AT')
   expect(typedValue({ kind: 'text', value: null })).toBe('')
   expect(typedValue({ kind: 'integer', value: 48 })).toBe('48')
   expect(typedValue({ kind: 'boolean', value: false })).toBe('false')
+})
+
+test('what is there is read as words', () => {
+  expect(shownValue({ kind: 'boolean', value: false })).toBe('No')
+  expect(shownValue({ kind: 'integer', value: 48 })).toBe('48')
+  expect(shownValue({ kind: 'text', value: null })).toBe('Not set')
 })
 
 test('what is typed is sent by its kind', () => {

@@ -7,6 +7,12 @@ export function typedValue({ kind, value }: Pick<Setting, 'kind' | 'value'>): st
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+/** A setting's value as it is read. */
+export function shownValue(setting: Pick<Setting, 'kind' | 'value'>): string {
+  if (setting.kind === 'boolean' && typeof setting.value === 'boolean') return setting.value ? 'Yes' : 'No'
+  return typedValue(setting) || 'Not set'
+}
+
 /** What was typed as the value that is sent; undefined when it cannot be one of this kind. */
 export function sentValue(kind: Setting['kind'], typed: string): unknown {
   const text = typed.trim()

@@ -3,7 +3,7 @@ import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import type { Setting } from './api'
 import { SettingDialog } from './setting-dialog'
-import { typedValue } from './setting-value'
+import { shownValue } from './setting-value'
 
 /** They change by what is done above, never by hand. */
 const derived = ['demo', 'demo.seeded', 'mail.ready']
@@ -26,9 +26,7 @@ export function SettingsList({ settings }: { settings: Setting[] }) {
               <p className="font-semibold">{setting.description}</p>
               <p className="font-mono text-compact break-words text-muted-foreground">{setting.key}</p>
             </div>
-            <p className="line-clamp-2 min-w-0 break-words max-lg:basis-full">
-              {typedValue(setting) || 'Not set'}
-            </p>
+            <p className="line-clamp-2 min-w-0 break-words max-lg:basis-full">{shownValue(setting)}</p>
             <p className="text-compact text-muted-foreground">
               {setting.updated_by_name ? (
                 <>

@@ -1258,7 +1258,7 @@ CREATE TABLE private.totals (
     available_balance public.usd GENERATED ALWAYS AS (GREATEST((0)::numeric, ((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric) - (withdrawn_amount)::numeric))) STORED,
     requestable_amount public.usd GENERATED ALWAYS AS (GREATEST((0)::numeric, (((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric) - (withdrawn_amount)::numeric) - (reserved_amount)::numeric))) STORED
 )
-WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000');
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', fillfactor='80');
 
 COMMENT ON TABLE private.totals IS 'Sums of a member''s own bonuses, approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
 
@@ -1330,23 +1330,24 @@ begin
         group by c.user_id
     ) as s
     where t.user_id = s.user_id;
-    insert into private.network_changes (no, day, referral, pairing, override)
+    insert into private.network_changes (no, day, referral, pairing, override, funded)
     select
         p.no,
         (v_now at time zone 'UTC')::date,
         coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0),
         coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0),
-        coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0)
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0),
+        0
     from (
         select n.user_id, n.bonus_type, sum(n.amount) as amount from after as n group by n.user_id, n.bonus_type
         union all
         select o.user_id, o.bonus_type, -sum(o.amount) from before as o group by o.user_id, o.bonus_type
     ) as c
     inner join private.positions as p on c.user_id = p.user_id
-    group by p.no having sum(c.amount) <> 0;
+    group by p.no having sum(c.amount) <> 0
+    union all
     -- A member is funded from the day of the referral bonus, as long as it is one.
-    insert into private.network_changes (no, day, funded)
-    select c.subject_no, c.day, sum(c.funded)
+    select c.subject_no, c.day, 0, 0, 0, sum(c.funded)
     from (
         select n.subject_no, (n.created_at at time zone 'UTC')::date as day, (n.amount > 0)::integer as funded
         from after as n where n.bonus_type = 'referral'
@@ -1355,7 +1356,10 @@ begin
         from before as o where o.bonus_type = 'referral'
     ) as c
     group by c.subject_no, c.day having sum(c.funded) <> 0;
-    perform private.count_up('bonuses', (select sum(n.amount) from after as n) - (select sum(o.amount) from before as o));
+    insert into private.counter_deltas (name, delta)
+    select 'bonuses', c.delta
+    from (select (select sum(n.amount) from after as n) - (select sum(o.amount) from before as o) as delta) as c
+    where c.delta <> 0;
     return null;
 end
 $$;
@@ -2109,13 +2113,8 @@ declare
     v_cash_in numeric := private.counter('deposits_approved');
     v_withdrawn numeric := private.counter('withdrawals_approved');
     v_pending numeric := private.counter('reserved');
-    v_short numeric;
-    v_available numeric;
+    v_available numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
 begin
-    select coalesce(sum(t.withdrawn_amount - t.bonus_amount), 0) into v_short
-    from private.totals as t
-    where t.referral_amount + t.pairing_amount + t.override_amount < t.withdrawn_amount;
-    v_available := private.counter('bonuses') - v_withdrawn + v_short;
     return pg_catalog.jsonb_build_object(
         'approved_cash_in', private.money(v_cash_in),
         'approved_withdrawals', private.money(v_withdrawn),
@@ -2945,15 +2944,21 @@ begin
     select * into v_member from private.positions as p where p.no = p_no;
     return query
     select b.id, b.bonus_type, b.subject_no, b.pair_number, null::integer, null::integer, 0::bigint, b.rate::integer, 0::bigint
-    from public.bonuses as b
+    from (
+        select r.* from public.bonuses as r where r.bonus_type = 'referral' and r.subject_no = p_no
+        union all
+        select q.* from public.bonuses as q where q.bonus_type = 'pairing' and q.subject_no = p_no
+        union all
+        select q.* from public.bonuses as q
+        where q.bonus_type = 'pairing' and q.subject_no = v_member.referrer_no and q.pair_number = v_member.pair_no
+        union all
+        select o.* from public.bonuses as o
+        where o.bonus_type = 'override' and o.subject_no = v_member.referrer_no and o.pair_number = v_member.pair_no
+    ) as b
     left join private.due_referrals as r on b.bonus_type = 'referral' and b.subject_no = r.subject_no
     left join private.pairs as q on b.bonus_type <> 'referral' and b.subject_no = q.owner_no and b.pair_number = q.pair_no
     left join private.positions as o on b.bonus_type = 'pairing' and b.subject_no = o.no and o.package_cents > 0
     where b.amount_cents > 0
-        and (
-            (b.subject_no = p_no and b.bonus_type in ('referral', 'pairing'))
-            or (b.subject_no = v_member.referrer_no and b.pair_number = v_member.pair_no)
-        )
         and case b.bonus_type
             when 'referral' then r.subject_no is null
             when 'pairing' then q.owner_no is null or o.no is null
@@ -3133,7 +3138,7 @@ COMMENT ON FUNCTION private.member_item(p_member private.profiles) IS 'A member 
 CREATE FUNCTION private.money(p_amount numeric) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
-    select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
+    select pg_catalog.round(p_amount, 2)::text
 $$;
 
 COMMENT ON FUNCTION private.money(p_amount numeric) IS 'Dollars as JSON carries them: text with two decimals, "1234.50".';
@@ -3143,7 +3148,7 @@ CREATE FUNCTION private.money_json(p_row jsonb) RETURNS jsonb
     SET search_path TO ''
     AS $$
 begin
-    return (select p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric)));
+    return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
 end
 $$;
 
@@ -3505,7 +3510,7 @@ COMMENT ON FUNCTION private.paying_pairs(p_no integer, p_rows integer) IS 'Pairs
 CREATE FUNCTION private.percent(p_percent numeric) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
-    select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
+    select pg_catalog.round(p_percent, 2)::text
 $$;
 
 COMMENT ON FUNCTION private.percent(p_percent numeric) IS 'A calculated percentage as JSON carries it: "40.00", "-13.10".';
@@ -3590,11 +3595,15 @@ begin
         paid_cents = v_paid,
         paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.paid_orders')) else p.paid_order end
     where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
-    if (new.package_value > 0) <> (old.package_value > 0) then
-        perform private.count_up('active_profiles', (new.package_value > 0)::integer - (old.package_value > 0)::integer);
-    end if;
     if new.package_value <> old.package_value then
-        perform private.count_up('package_investment', new.package_value - old.package_value);
+        insert into private.counter_deltas (name, delta)
+        select c.name, c.delta
+        from (
+            values
+            ('active_profiles', (new.package_value > 0)::integer - (old.package_value > 0)::integer),
+            ('package_investment', new.package_value - old.package_value)
+        ) as c (name, delta)
+        where c.delta <> 0;
     end if;
     return null;
 end
@@ -4454,6 +4463,20 @@ $$;
 
 COMMENT ON FUNCTION private.short_address(p_address text) IS 'First 6 and last 4 characters of a wallet address.';
 
+CREATE FUNCTION private.shortfall_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.count_up(
+        'shortfall', greatest(new.withdrawn_amount - new.bonus_amount, 0) - greatest(old.withdrawn_amount - old.bonus_amount, 0)
+    );
+    return null;
+end
+$$;
+
+COMMENT ON FUNCTION private.shortfall_changed() IS 'Counts what members withdrew beyond what they earned; only a correction can bring it about.';
+
 CREATE FUNCTION private.sign_up_error(p_status integer, p_message text) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     SET search_path TO ''
@@ -5288,16 +5311,25 @@ COMMENT ON FUNCTION private.withdrawal_voided() IS 'A voided withdrawal is no fl
 
 CREATE FUNCTION private.write_bonuses(p_due private.due_bonus[], p_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO ''
     AS $$
+declare
+    v_due private.due_bonus;
+    v_stored boolean := false;
+    v_missing boolean := false;
 begin
-    if exists (select 1 from pg_catalog.unnest(p_due) as d where d.bonus_id is not null) then
+    foreach v_due in array p_due loop
+        v_stored := v_stored or (v_due).bonus_id is not null;
+        v_missing := v_missing or (v_due).bonus_id is null;
+        exit when v_stored and v_missing;
+    end loop;
+    if v_stored then
         update public.bonuses as b set amount = d.cents * 0.01, rate = d.rate, volume = d.volume_cents * 0.01
         from pg_catalog.unnest(p_due) as d
         where b.id = d.bonus_id;
     end if;
-    if exists (select 1 from pg_catalog.unnest(p_due) as d where d.bonus_id is null) then
+    if v_missing then
         insert into public.bonuses (user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no)
         select u.user_id, s.user_id, d.bonus_type, d.cents * 0.01, p_at, d.pair_number, d.rate, d.volume_cents * 0.01, d.subject_no
         from pg_catalog.unnest(p_due) as d
@@ -7960,6 +7992,8 @@ WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.network_changes IS 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
 
+COMMENT ON COLUMN private.network_changes.no IS 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+
 COMMENT ON COLUMN private.network_changes.day IS 'The day on which the member joined, was funded or earned it, by which charts count it.';
 
 COMMENT ON COLUMN private.network_changes.funded IS 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
@@ -8388,8 +8422,6 @@ CREATE INDEX sign_in_failures_key_idx ON private.sign_in_failures USING btree (k
 
 CREATE INDEX team_day_carries_depth_idx ON private.team_day_carries USING btree (depth);
 
-CREATE INDEX totals_shortfall_idx ON private.totals USING btree (user_id) WHERE ((((referral_amount)::numeric + (pairing_amount)::numeric) + (override_amount)::numeric) < (withdrawn_amount)::numeric);
-
 CREATE UNIQUE INDEX username_reservations_key ON private.username_reservations USING btree (lower(username));
 
 CREATE INDEX admin_sessions_admin_id_idx ON public.admin_sessions USING btree (admin_id);
@@ -8403,8 +8435,6 @@ CREATE UNIQUE INDEX bonuses_pairing_key ON public.bonuses USING btree (subject_n
 CREATE UNIQUE INDEX bonuses_referral_key ON public.bonuses USING btree (subject_no) INCLUDE (amount_cents) WHERE (bonus_type = 'referral'::public.bonus_type);
 
 CREATE INDEX bonuses_source_idx ON public.bonuses USING btree (source_user_id);
-
-CREATE INDEX bonuses_subject_idx ON public.bonuses USING btree (subject_no, pair_number);
 
 CREATE INDEX bonuses_user_idx ON public.bonuses USING btree (user_id, created_at DESC, id DESC);
 
@@ -8504,6 +8534,8 @@ CREATE TRIGGER _500_network_update AFTER UPDATE OF package_cents ON private.posi
 
 CREATE TRIGGER _500_placed AFTER INSERT ON private.profiles FOR EACH ROW EXECUTE FUNCTION private.profiles_placed();
 
+CREATE TRIGGER _500_shortfall AFTER UPDATE ON private.totals FOR EACH ROW WHEN ((((old.bonus_amount)::numeric < (old.withdrawn_amount)::numeric) OR ((new.bonus_amount)::numeric < (new.withdrawn_amount)::numeric))) EXECUTE FUNCTION private.shortfall_changed();
+
 CREATE TRIGGER _500_verified AFTER UPDATE ON private.profiles FOR EACH ROW WHEN ((old.account_verified IS DISTINCT FROM new.account_verified)) EXECUTE FUNCTION private.verified_counted();
 
 CREATE TRIGGER _900_announce AFTER INSERT ON private.outbox FOR EACH STATEMENT EXECUTE FUNCTION private.outbox_announce();
@@ -8580,9 +8612,6 @@ ALTER TABLE ONLY private.mail_refusals
 
 ALTER TABLE ONLY private.mail_refusals
     ADD CONSTRAINT mail_refusals_user_id_fkey FOREIGN KEY (user_id) REFERENCES private.profiles(user_id) ON DELETE RESTRICT;
-
-ALTER TABLE ONLY private.network_changes
-    ADD CONSTRAINT network_changes_no_fkey FOREIGN KEY (no) REFERENCES private.positions(no) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY private.networks
     ADD CONSTRAINT networks_no_fkey FOREIGN KEY (no) REFERENCES private.positions(no) ON DELETE RESTRICT;
@@ -9253,6 +9282,8 @@ REVOKE ALL ON FUNCTION private.settings_guard() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.settle_carries() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.short_address(p_address text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.shortfall_changed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.sign_up_error(p_status integer, p_message text) FROM PUBLIC;
 

@@ -25,8 +25,9 @@ unix_socket_directories = ''
 max_connections = 60
 superuser_reserved_connections = 3
 password_encryption = scram-sha-256
-shared_buffers = 128MB
-effective_cache_size = 1GB
+# Taken only as far as pages are read: a small installation stays small.
+shared_buffers = {buffers}MB
+effective_cache_size = {cache}MB
 maintenance_work_mem = 64MB
 max_wal_size = 1GB
 checkpoint_completion_target = 0.9
@@ -105,7 +106,8 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool
         _require_disk(folder.parent)
         _initdb(folder, postgres, password, log)
     _require_version(folder, postgres)
-    configuration = CONFIGURATION.format(port=settings.ports["postgres"])
+    buffers, cache = _caches(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20)
+    configuration = CONFIGURATION.format(port=settings.ports["postgres"], buffers=buffers, cache=cache)
     written = [_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", HOST_RULES)]
     return any(written)
 
@@ -145,6 +147,11 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
     with (draft / "postgresql.conf").open("a") as file:
         file.write("include 'harborline.conf'\n")
     draft.rename(folder)
+
+
+def _caches(memory: int) -> tuple[int, int]:
+    """Megabytes for PostgreSQL's own pages, and what it may count on in all, of a machine that it shares."""
+    return min(max(memory // 8, 128), 2048), max(memory // 2, 512)
 
 
 def _require_disk(folder: Path) -> None:

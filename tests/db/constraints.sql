@@ -66,7 +66,6 @@ insert into actors.broken (on_table, name, change) values
 ('private.mail_refusals', 'mail_refusals_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.mail_topics', 'mail_topics_label_check', 'label = '''''),
 ('private.mail_topics', 'mail_topics_topic_check', 'topic = ''No topic'''),
-('private.network_changes', 'network_changes_no_fkey', 'no = 0'),
 ('private.networks', 'networks_no_fkey', 'no = 0'),
 ('private.team_days', 'team_days_no_fkey', 'no = 0'),
 ('private.earning_days', 'earning_days_no_fkey', 'no = 0'),

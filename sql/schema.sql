@@ -3138,7 +3138,7 @@ COMMENT ON FUNCTION private.member_item(p_member private.profiles) IS 'A member 
 CREATE FUNCTION private.money(p_amount numeric) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
-    select pg_catalog.round(p_amount, 2)::text
+    select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
 $$;
 
 COMMENT ON FUNCTION private.money(p_amount numeric) IS 'Dollars as JSON carries them: text with two decimals, "1234.50".';
@@ -3510,7 +3510,7 @@ COMMENT ON FUNCTION private.paying_pairs(p_no integer, p_rows integer) IS 'Pairs
 CREATE FUNCTION private.percent(p_percent numeric) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
-    select pg_catalog.round(p_percent, 2)::text
+    select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
 $$;
 
 COMMENT ON FUNCTION private.percent(p_percent numeric) IS 'A calculated percentage as JSON carries it: "40.00", "-13.10".';

@@ -1,5 +1,6 @@
 """Administrators' access tokens: RS256, signed with a key that signs nothing else.
 
+After a change of the key its file names the former ones that still verify, until they are retired.
 A token counts only while its `sid` row in admin_sessions lives and the administrator is active; the
 database checks that on every request. The token itself is stored nowhere.
 """
@@ -18,17 +19,21 @@ ROLE = "platform_admin"
 
 @dataclass(frozen=True)
 class AdminKey:
-    """The signing key, its id, and the issuer that the tokens name."""
+    """The signing key, its id, the issuer that the tokens name, and the ids of all keys that verify."""
 
     key: RSAKey
     key_id: str
     issuer: str
+    trusted: frozenset[str]
 
     @classmethod
     def read(cls, path: Path, origin: str) -> "AdminKey":
         """Read the private JWK; `origin` is the gateway's."""
         document = orjson.loads(path.read_bytes())
-        return cls(RSAKey.import_key(document), document["kid"], f"{origin}/functions/v1/admin-auth")
+        key_id: str = document["kid"]
+        trusted = frozenset([key_id, *document.get("former", [])])
+        issuer = f"{origin}/functions/v1/admin-auth"
+        return cls(RSAKey.import_key(document), key_id, issuer, trusted)
 
     def sign(self, admin_id: str, session_token: str, expires_at: datetime) -> str:
         """A token for one administrator's session, valid as long as the session at most."""

@@ -111,7 +111,7 @@ def caller_of(request: Request) -> Caller:
         claims = services.keys.verify(token.strip())
     except TokenRefused as refused:
         raise (EXPIRED if refused.reason == "expired" else FORGED) from refused
-    if (claims.role == ADMINISTRATOR) != (claims.key_id == services.admin_key.key_id):
+    if (claims.role == ADMINISTRATOR) != (claims.key_id in services.admin_key.trusted):
         raise FORGED
     if claims.role not in (MEMBER, ADMINISTRATOR) or claims.subject is None:
         raise NOT_SIGNED_IN

@@ -27,7 +27,7 @@ import suites
 import summary
 import throwaway
 import tools
-from keys import Keys
+from keys import ADMINISTRATORS, MEMBERS, Keys
 from migrate import Database
 from settings import ROOT
 from supervisor import Supervisor
@@ -197,19 +197,22 @@ COMMANDS: dict[str, Callable[[], int]] = {
 
 
 def change_keys(arguments: list[str]) -> int:
-    """Let a new key sign members' tokens (`new`); trust no former one any more (`retire`)."""
+    """Let a new key sign members' or administrators' tokens (`new`); trust no former one (`retire`)."""
     parser = argparse.ArgumentParser(prog="python3 supabase/stack keys")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("new", help="A new key signs from now on; the former ones go on verifying")
+    new = actions.add_parser("new", help="A new key signs from now on; the former ones go on verifying")
     retire = actions.add_parser("retire", help="Former keys verify no longer")
+    for action in (new, retire):
+        action.add_argument("--administrators", action="store_true", help="Their key instead of members'")
     retire.add_argument("--now", action="store_true", help="Also while their tokens are still in use")
     given = parser.parse_args(arguments)
+    whose = ADMINISTRATORS if given.administrators else MEMBERS
     settings = configuration.load()
     log, keys = settings.state / "logs" / "setup.log", Keys(settings)
     if given.action == "new":
-        keys.sign_with_a_new_one(log)
+        keys.sign_with_a_new_one(log, whose)
     else:
-        keys.retire_former(log, now=given.now)
+        keys.retire_former(log, whose, now=given.now)
     if Supervisor(settings).is_running():
         with step("Services"):
             Supervisor(settings).run_services(services.describe(settings, keys))
@@ -241,7 +244,7 @@ def main() -> int:
         "bootstrap", help="The first administrator or the root member of a new stack"
     )
     passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
-    key_change = commands.add_parser("keys", help="A new key for members' tokens; an end to former ones")
+    key_change = commands.add_parser("keys", help="A new key for tokens; an end to former ones")
     key_change.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     try:

@@ -7,9 +7,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from settings import ROOT, TOKEN_SECONDS, Settings
+from settings import ADMIN_SESSION_SECONDS, ROOT, TOKEN_SECONDS, Settings
 from terminal import Stop, run
 from tools import PYTHON
+
+# Whose tokens a key signs: its file, how long a token of it is good, and the option that names it.
+MEMBERS = "members"
+ADMINISTRATORS = "administrators"
+SIGNING = {MEMBERS: "auth.json", ADMINISTRATORS: "admin.json"}
+GOOD_FOR = {MEMBERS: TOKEN_SECONDS, ADMINISTRATORS: ADMIN_SESSION_SECONDS}
 
 
 class Keys:
@@ -26,23 +32,24 @@ class Keys:
         """Make what is missing."""
         self._run(log)
 
-    def sign_with_a_new_one(self, log: Path) -> None:
-        """Let a new key sign members' tokens; those of the former ones are good until they expire."""
-        self._run(log, "new")
+    def sign_with_a_new_one(self, log: Path, whose: str) -> None:
+        """Let a new key sign tokens; those of the former ones are good until they expire."""
+        self._run(log, "new", whose)
 
-    def retire_former(self, log: Path, *, now: bool) -> None:
+    def retire_former(self, log: Path, whose: str, *, now: bool) -> None:
         """Trust no former key any more.
 
         Raises:
             Stop: tokens of a former key may still be in use, and `now` does not say that they shall end.
         """
-        left = (self.folder / "auth.json").stat().st_mtime + TOKEN_SECONDS - time.time()
+        left = (self.folder / SIGNING[whose]).stat().st_mtime + GOOD_FOR[whose] - time.time()
         if left > 0 and not now:
+            option = " --administrators" if whose == ADMINISTRATORS else ""
             raise Stop(
                 f"Tokens of the former key are good for another {math.ceil(left / 60)} minutes. Run it again "
-                "then,\n  or now if that key has leaked: python3 supabase/stack keys retire --now"
+                f"then,\n  or now if that key has leaked: python3 supabase/stack keys retire{option} --now"
             )
-        self._run(log, "retire")
+        self._run(log, "retire", whose)
 
     def _run(self, log: Path, *change: str) -> None:
         algorithm = "ES256" if self._settings.reference else "RS256"

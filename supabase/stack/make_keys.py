@@ -1,7 +1,7 @@
 """Makes the keys of one stack that are missing; run by the Python environment, which has the cryptography.
 
-Usage: make_keys.py FOLDER RS256|ES256 [new|retire]. `new` lets another key sign members' tokens, and the
-former ones go on verifying; `retire` forgets the former ones.
+Usage: make_keys.py FOLDER RS256|ES256 [new|retire members|administrators]. `new` lets another key sign their
+tokens, and the former ones go on verifying; `retire` forgets the former ones.
 """
 
 import base64
@@ -32,7 +32,7 @@ def private_key(algorithm: str) -> dict[str, Any]:
 def public_part(key: dict[str, Any]) -> dict[str, Any]:
     """The same key without what signs."""
     kind = RSAKey if key["kty"] == "RSA" else ECKey
-    told = {name: value for name, value in key.items() if name != "key_ops"}
+    told = {name: value for name, value in key.items() if name not in ("key_ops", "former")}
     return {**kind.import_key(told).as_dict(private=False), "use": "sig"}
 
 
@@ -102,8 +102,11 @@ def make_missing(folder: Path, algorithm: str) -> None:
     keep(folder / "gotrue.json", lambda: [for_gotrue(auth, "sign", "verify"), for_gotrue(legacy, "verify")])
 
 
-def add_signing_key(folder: Path, algorithm: str) -> None:
-    """Let a new key sign. Of the former one the public part stays; those who verify learn of it first."""
+def add_members_key(folder: Path, algorithm: str) -> None:
+    """Let a new key sign members' tokens; those who verify learn of it first.
+
+    Of the former one the public part stays.
+    """
     new, known = private_key(algorithm), _read(folder / "gotrue.json")
     write(folder / "jwks.json", {"keys": [public_part(new), *_read(folder / "jwks.json")["keys"]]})
     former = [for_gotrue(public_part(key), "verify") for key in known if "sign" in key["key_ops"]]
@@ -112,13 +115,38 @@ def add_signing_key(folder: Path, algorithm: str) -> None:
     write(folder / "auth.json", new)
 
 
-def retire_former_keys(folder: Path) -> None:
-    """Trust only the key that signs now, the administrators' key and the shared one."""
-    names = [_read(folder / name)["kid"] for name in ("auth.json", "admin.json")]
-    names.append(_read(folder / "credentials.json")["LEGACY_KEY_ID"])
-    kept = [key for key in _read(folder / "jwks.json")["keys"] if key["kid"] in names]
-    write(folder / "jwks.json", {"keys": kept})
-    write(folder / "gotrue.json", [key for key in _read(folder / "gotrue.json") if key["kid"] in names])
+def retire_former_members_keys(folder: Path) -> None:
+    """Of members' keys trust only the one that signs now."""
+    former = {key["kid"] for key in _read(folder / "gotrue.json")}
+    former -= {_read(folder / "auth.json")["kid"], _read(folder / "credentials.json")["LEGACY_KEY_ID"]}
+    _distrust(folder, former)
+    write(folder / "gotrue.json", [key for key in _read(folder / "gotrue.json") if key["kid"] not in former])
+
+
+def add_administrators_key(folder: Path, _: str) -> None:
+    """Let a new key sign administrators' tokens. It names the former ones, which sign nobody else's."""
+    signing, keys = _read(folder / "admin.json"), _read(folder / "jwks.json")["keys"]
+    former = [signing["kid"], *signing.get("former", [])]
+    new = {**private_key("RS256"), "former": former}
+    place = next(number for number, key in enumerate(keys) if key["kid"] in former)
+    write(folder / "jwks.json", {"keys": [*keys[:place], public_part(new), *keys[place:]]})
+    write(folder / "admin.json", new)
+
+
+def retire_former_administrators_keys(folder: Path) -> None:
+    """Of administrators' keys trust only the one that signs now."""
+    signing = _read(folder / "admin.json")
+    _distrust(folder, set(signing.pop("former", [])))
+    write(folder / "admin.json", signing)
+
+
+def _distrust(folder: Path, former: set[str]) -> None:
+    keys = _read(folder / "jwks.json")["keys"]
+    write(folder / "jwks.json", {"keys": [key for key in keys if key["kid"] not in former]})
+
+
+ADD = {"members": add_members_key, "administrators": add_administrators_key}
+RETIRE = {"members": retire_former_members_keys, "administrators": retire_former_administrators_keys}
 
 
 def _read(path: Path) -> Any:
@@ -126,14 +154,15 @@ def _read(path: Path) -> Any:
 
 
 def main() -> None:
-    """Make, or do what the third argument says."""
+    """Make what is missing, or do what the third argument says to the keys of the fourth."""
     folder, algorithm, *change = Path(sys.argv[1]), *sys.argv[2:]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     make_missing(folder, algorithm)
-    if change == ["new"]:
-        add_signing_key(folder, algorithm)
-    elif change == ["retire"]:
-        retire_former_keys(folder)
+    match change:
+        case ["new", whose]:
+            ADD[whose](folder, algorithm)
+        case ["retire", whose]:
+            RETIRE[whose](folder)
 
 
 if __name__ == "__main__":

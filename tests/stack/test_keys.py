@@ -1,4 +1,4 @@
-"""The key that signs members' tokens changes: nobody is signed out, and the former one ends when told to."""
+"""The keys that sign tokens change: nobody is signed out, and the former one ends when told to."""
 
 import base64
 import json
@@ -114,3 +114,52 @@ def test_a_former_key_is_retired_when_its_last_token_has_expired(state: Path, pe
     assert 200 not in person.ask(former)
     person.refresh()
     assert person.ask(person.token) == [200] * 4
+
+
+class Officer:
+    """The demo's finance administrator on one session."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.http = httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30)
+        login = {
+            "action": "login",
+            "email": stack.values["DEMO_FINANCE_EMAIL"],
+            "password": stack.values["DEMO_FINANCE_PASSWORD"],
+        }
+        answer = self.http.post("/functions/v1/admin-auth", json=login)
+        self.token = str(answer.raise_for_status().json()["access_token"])
+
+    def ask(self) -> list[int]:
+        """The statuses of REST and functions; auth and storage know no administrators."""
+        headers = {"authorization": f"Bearer {self.token}"}
+        return [
+            self.http.post("/rest/v1/rpc/get_admin_overview", headers=headers, json={}).status_code,
+            self.http.post("/functions/v1/admin-list-deposits", headers=headers, json={}).status_code,
+        ]
+
+
+def test_the_administrators_key_changes_and_their_sessions_go_on(
+    state: Path, stack: Stack, person: Person
+) -> None:
+    before = Officer(stack)
+    assert before.ask() == [200] * 2
+
+    change_keys(state, "new", "--administrators")
+    assert before.ask() == [200] * 2, "nobody is signed out"
+    after = Officer(stack)
+    assert key_of(after.token) != key_of(before.token)
+    assert after.ask() == [200] * 2
+    change_keys(state, "new")
+    change_keys(state, "retire", "--now")
+    assert before.ask() == after.ask() == [200] * 2, "members' keys are changed by themselves"
+    assert person.published().isdisjoint({key_of(before.token), key_of(after.token)})
+
+    early = launch(state, "keys", "retire", "--administrators")
+    assert early.returncode == 1
+    assert "good for another 4" in early.stderr, "eight hours, less what has passed"
+
+    change_keys(state, "retire", "--administrators", "--now")
+    assert set(before.ask()) <= {400, 401, 403}
+    assert after.ask() == [200] * 2
+    signing = json.loads((state / "keys" / "admin.json").read_text())
+    assert (signing["kid"], "former" in signing) == (key_of(after.token), False)

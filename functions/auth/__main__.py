@@ -10,6 +10,7 @@ from functions.auth.app import make_app
 from functions.auth.migrate import SchemaTooOld, migrate
 from functions.auth.settings import AuthSettings
 from functions.core.logging import configure
+from functions.core.settings import KEEP_ALIVE_SECONDS
 
 
 def main(arguments: list[str]) -> str | None:
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> str | None:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         proxy_headers=False,
         timeout_graceful_shutdown=5,
     )

@@ -2,9 +2,11 @@
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 import bcrypt
 from argon2 import PasswordHasher
@@ -16,6 +18,10 @@ COST = 10
 _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
 _POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="bcrypt")
+# A hash takes about 60 ms: who came last is answered within a second or two even on a busy machine.
+_MOST_WAITING = 24
+_waiting = 0
+_Result = TypeVar("_Result")
 _DUMMY = bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(COST, b"2a"))
 
 
@@ -46,18 +52,30 @@ def _common() -> frozenset[str]:
     return frozenset((Path(__file__).parent / "common_passwords.txt").read_text().split())
 
 
+async def _in_turn(work: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Let a thread work, unless so many wait already that the answer would come too late.
+
+    Raises:
+        AuthError: 503; known and unknown accounts alike.
+    """
+    global _waiting
+    if _waiting >= _MOST_WAITING:
+        raise AuthError(503, "unexpected_failure", "The service is busy. Try again.")
+    _waiting += 1
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_POOL, work, *arguments)
+    finally:
+        _waiting -= 1
+
+
 async def hash_password(password: str) -> str:
     """A bcrypt hash of cost 10."""
-    loop = asyncio.get_running_loop()
-    hashed = await loop.run_in_executor(
-        _POOL, lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(COST, b"2a"))
-    )
-    return hashed.decode()
+    return (await _in_turn(bcrypt.hashpw, password.encode(), bcrypt.gensalt(COST, b"2a"))).decode()
 
 
 async def matches(password: str, hashed: str | None) -> bool:
     """Whether the password belongs to the hash; without a hash as much time passes, and the answer is no."""
-    return await asyncio.get_running_loop().run_in_executor(_POOL, _matches, password, hashed)
+    return await _in_turn(_matches, password, hashed)
 
 
 def _matches(password: str, hashed: str | None) -> bool:

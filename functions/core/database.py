@@ -11,18 +11,21 @@ from psycopg_pool import AsyncConnectionPool
 
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
+WAITING_EACH = 4
 
 
 def make_pool(database_url: str, size: int, application_name: str) -> Pool:
     """A closed pool; open it in the application's lifespan.
 
     A connection is checked before it is lent, so that a restarted PostgreSQL costs no failed request.
+    When four times as many wait as there are connections, one more is refused at once: an OperationalError.
     """
     return AsyncConnectionPool(
         database_url,
         min_size=1,
         max_size=size,
-        timeout=10,
+        max_waiting=WAITING_EACH * size,
+        timeout=5,
         open=False,
         check=AsyncConnectionPool.check_connection,
         kwargs={"row_factory": dict_row, "application_name": application_name},

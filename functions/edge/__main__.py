@@ -3,6 +3,7 @@
 import uvicorn
 
 from functions.core import logging
+from functions.core.settings import KEEP_ALIVE_SECONDS
 from functions.edge.settings import EdgeSettings
 
 
@@ -17,6 +18,7 @@ def main() -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
     )
 

@@ -5,7 +5,7 @@ import sys
 import uvicorn
 
 from functions.core import logging
-from functions.core.settings import ServiceSettings
+from functions.core.settings import KEEP_ALIVE_SECONDS, ServiceSettings
 from functions.storage.app import make_app
 from functions.storage.migrate import migrate
 from functions.storage.settings import Settings
@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> None:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
 
 

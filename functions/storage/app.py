@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
+from psycopg_pool import TooManyRequests
 from starlette.exceptions import HTTPException
 
 from functions.core.database import make_pool, transaction
@@ -131,7 +132,7 @@ def _add_error_answers(app: FastAPI) -> None:
     @app.exception_handler(psycopg.Error)
     async def database_failed(_request: Request, error: psycopg.Error) -> Answer:
         answer = of_database(error)
-        if answer.http >= 500:
+        if answer.http >= 500 and not isinstance(error, TooManyRequests):
             log.error("database error", exc_info=error)
         return Answer(answer.body(), status_code=answer.http)
 

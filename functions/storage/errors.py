@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psycopg
 from psycopg import errors as pg
-from psycopg_pool import PoolTimeout
+from psycopg_pool import PoolTimeout, TooManyRequests
 
 from functions.core.errors import refusal_of
 
@@ -131,7 +131,9 @@ def disk_full() -> StorageError:
 
 def of_database(error: psycopg.Error) -> StorageError:
     """The answer to a database error: a refusal of SQL keeps its own status, code and text."""
-    if isinstance(error, PoolTimeout | pg.QueryCanceled | pg.LockNotAvailable):
+    if isinstance(error, PoolTimeout | TooManyRequests):
+        return StorageError(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
+    if isinstance(error, pg.QueryCanceled | pg.LockNotAvailable):
         return StorageError(
             544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
         )

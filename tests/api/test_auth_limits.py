@@ -51,6 +51,16 @@ def _set_password(auth: OwnAuth, token: str, **fields: str) -> httpx.Response:
     return auth.http.put("/user", headers={**bearer(token), "x-real-ip": address}, json=fields)
 
 
+def test_sign_ins_that_would_wait_too_long_are_refused_at_once(auth: OwnAuth) -> None:
+    def sign_in(_: int) -> int:
+        return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code
+
+    with ThreadPoolExecutor(90) as crowd:
+        statuses = list(crowd.map(sign_in, range(90)))
+    assert set(statuses) == {400, 503}
+    assert sign_in(0) == 400, "and the next one is welcome"
+
+
 @pytest.mark.threat("T77")
 def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
     auth: OwnAuth, ada: dict[str, Any]

@@ -21,6 +21,7 @@ from tests.support.stack import Stack, stack_state
 ROOT = Path(__file__).resolve().parents[2]
 # The launcher is a folder that the system's Python runs, not a package.
 sys.path.append(str(ROOT / "supabase" / "stack"))
+SLOW_SECONDS = 4.0
 ANON, SERVICE = "the-anon-key", "the-service-key"
 
 
@@ -30,7 +31,9 @@ class Echo(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def answer(self) -> None:
-        """Read the body and repeat the request."""
+        """Read the body and repeat the request; a path that ends with `slow` takes a while."""
+        if self.path.endswith("slow"):
+            time.sleep(SLOW_SECONDS)
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         seen = {
             "method": self.command,
@@ -55,6 +58,12 @@ class Echo(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+class Crowded(ThreadingHTTPServer):
+    """Many may knock at once."""
+
+    request_queue_size = 128
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     templates = tmp_path_factory.mktemp("templates")
     (templates / "confirmation.html").write_text("<p>{{ .ConfirmationURL }}</p>")
 
-    upstream = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    upstream = Crowded(("127.0.0.1", 0), Echo)
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
     echo, port = f"127.0.0.1:{upstream.server_address[1]}", free_port()
     environment = {
@@ -119,7 +128,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     command = [ROOT / ".venv" / "bin" / "caddy", "run", "--config", caddyfile, "--adapter", "caddyfile"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+        limits = httpx.Limits(max_connections=None)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, limits=limits) as client:
             _wait(client)
             yield Gateway(port, client)
     finally:

@@ -2,11 +2,13 @@
 
 import json
 import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from tests.stack.conftest import ANON, SERVICE, Gateway
+from tests.stack.conftest import ANON, SERVICE, SLOW_SECONDS, Gateway
 
 KEY = {"apikey": ANON}
 CSP = "; ".join(
@@ -181,6 +183,36 @@ def test_a_service_that_is_down_is_a_plain_sentence(gateway: Gateway) -> None:
         "message": "The server is busy. Try again.",
         "error": "The server is busy. Try again.",
     }
+
+
+def test_more_than_can_be_done_is_refused_soon(gateway: Gateway) -> None:
+    def ask(_: int) -> tuple[int, str, float]:
+        answer = gateway.http.get("/rest/v1/slow", headers=KEY, timeout=20)
+        return answer.status_code, answer.headers.get("retry-after", ""), answer.elapsed.total_seconds()
+
+    with ThreadPoolExecutor(90) as crowd:
+        answers = list(crowd.map(ask, range(90)))
+    done = [answer for answer in answers if answer[0] == 200]
+    refused = [answer for answer in answers if answer[0] != 200]
+    # Who waited for a place may have got one.
+    assert 48 <= len(done) < 90
+    assert {(status, again) for status, again, _ in refused} == {(503, "1")}
+    assert max(seconds for *_, seconds in refused) < SLOW_SECONDS
+    assert gateway.http.get("/rest/v1/x", headers=KEY).status_code == 200
+
+
+@pytest.mark.threat("T126")
+def test_slow_bodies_keep_nobody_out(gateway: Gateway) -> None:
+    start = f"POST /rest/v1/x HTTP/1.1\r\nHost: x\r\napikey: {ANON}\r\nContent-Length: 1000\r\n\r\nsome"
+    slow = [socket.create_connection(("127.0.0.1", gateway.port), 5) for _ in range(80)]
+    try:
+        for connection in slow:
+            connection.sendall(start.encode())
+        time.sleep(0.5)
+        assert gateway.http.get("/rest/v1/x", headers=KEY).status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
 
 
 @pytest.mark.threat("T126")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from starlette.requests import Request
@@ -58,8 +59,52 @@ _QUERIES: dict[str, tuple[str, ...]] = {
     "GET /admin/audit": ("query", "page", "per_page"),
     "GET /admin/users": ("filter", "sort", "page", "per_page"),
 }
+# What can be asked next with what an operation answered, or was asked with.
+_SAME_USER = {"parameters": {"user_id": "$request.path.user_id"}}
+_NEW_USER = {"parameters": {"user_id": "$response.body#/id"}}
+_FACTOR = {"parameters": {"factor_id": "$response.body#/id"}}
+_LINKS: dict[str, dict[str, dict[str, Any]]] = {
+    "POST /signup": {"POST /resend": {"requestBody": {"type": "signup", "email": "$request.body#/email"}}},
+    "POST /admin/users": {
+        "GET /admin/users/{user_id}": _NEW_USER,
+        "PUT /admin/users/{user_id}": _NEW_USER,
+        "DELETE /admin/users/{user_id}": _NEW_USER,
+        "GET /admin/users/{user_id}/factors": _NEW_USER,
+        "POST /token": {
+            "parameters": {"query.grant_type": "password"},
+            "requestBody": {"email": "$request.body#/email", "password": "$request.body#/password"},
+        },
+        "POST /recover": {"requestBody": {"email": "$request.body#/email"}},
+    },
+    "PUT /admin/users/{user_id}": {"GET /admin/users/{user_id}": _SAME_USER},
+    "DELETE /admin/users/{user_id}": {"GET /admin/users/{user_id}": _SAME_USER},
+    "POST /token": {
+        "POST /token": {
+            "parameters": {"query.grant_type": "refresh_token"},
+            "requestBody": {"refresh_token": "$response.body#/refresh_token"},
+        },
+        "GET /user": {},
+        "POST /factors": {"requestBody": {"factor_type": "totp"}},
+        "POST /logout": {"parameters": {"scope": "local"}},
+    },
+    "POST /factors": {
+        "POST /factors/{factor_id}/challenge": _FACTOR,
+        "DELETE /factors/{factor_id}": _FACTOR,
+    },
+    "POST /factors/{factor_id}/challenge": {
+        "POST /factors/{factor_id}/verify": {
+            "parameters": {"factor_id": "$request.path.factor_id"},
+            "requestBody": {"challenge_id": "$response.body#/id"},
+        },
+    },
+    "POST /factors/{factor_id}/verify": {
+        "GET /user": {},
+        "DELETE /factors/{factor_id}": {"parameters": {"factor_id": "$request.path.factor_id"}},
+    },
+    "POST /logout": {"GET /user": {}},
+}
 _JSON: dict[str, Any] = {"application/json": {"schema": {}}}
-_RESPONSES = {
+_RESPONSES: dict[str, dict[str, Any]] = {
     "200": {"description": "Done.", "content": _JSON},
     "204": {"description": "Done; there is nothing to tell."},
     "303": {"description": "To the page that was asked for; its fragment tells how it went."},
@@ -94,12 +139,25 @@ def _operation(method: str, path: str) -> dict[str, Any]:
     name = f"{method} {path}"
     parameters = [_parameter(part, "path") for part in re.findall(r"\{(\w+)\}", path)]
     parameters += [_parameter(query, "query") for query in _QUERIES.get(name, ())]
-    operation: dict[str, Any] = {"parameters": parameters, "responses": _RESPONSES}
+    operation: dict[str, Any] = {"parameters": parameters, "responses": _responses(name)}
     if name in _BODIES:
         properties = {field: _FORMS[kind] for field, kind in _BODIES[name].items()}
         schema = {"type": "object", "properties": properties}
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return operation
+
+
+def _responses(name: str) -> dict[str, Any]:
+    links = {to: {"operationRef": _pointer(to), **values} for to, values in _LINKS.get(name, {}).items()}
+    responses = deepcopy(_RESPONSES)
+    if links:
+        responses["200"]["links"] = links
+    return responses
+
+
+def _pointer(name: str) -> str:
+    method, path = name.split()
+    return f"#/paths/{path.replace('/', '~1')}/{method.lower()}"
 
 
 def _parameter(name: str, place: str) -> dict[str, Any]:

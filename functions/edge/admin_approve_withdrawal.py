@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 from pydantic import StringConstraints
 
+from functions.edge import documents
 from functions.edge.door import Administrator
 from functions.edge.shapes import Decision, Reason, Shape
 
@@ -21,7 +22,10 @@ class WithdrawalDecision(Shape):
     payout_reference: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] | None = None
 
 
-@router.post("/admin-approve-withdrawal")
+@router.post(
+    "/admin-approve-withdrawal",
+    responses=documents.then(admin_approve_withdrawal={"withdrawalId": "$request.body#/withdrawalId"}),
+)
 async def admin_approve_withdrawal(caller: Administrator, decision: WithdrawalDecision) -> Response:
     """Answer `{success, withdrawal}`; refuse with 'Insufficient available balance' when it is not covered."""
     return await caller.call(

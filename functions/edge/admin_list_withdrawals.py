@@ -6,13 +6,19 @@ An empty body answers all pending rows and the newest others, together at most 5
 from fastapi import APIRouter, Response
 from psycopg.types.json import Jsonb
 
+from functions.edge import documents
 from functions.edge.door import Administrator
 from functions.edge.shapes import ListRequest
 
 router = APIRouter()
 
 
-@router.post("/admin-list-withdrawals")
+@router.post(
+    "/admin-list-withdrawals",
+    responses=documents.then(
+        admin_approve_withdrawal={"withdrawalId": "$response.body#/items/0/id", "action": "reject"},
+    ),
+)
 async def admin_list_withdrawals(caller: Administrator, request: ListRequest | None = None) -> Response:
     """Answer `{items, total, counts}`; any administrator may read."""
     filters = request.filters() if request else {}

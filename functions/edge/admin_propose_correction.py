@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from functions.edge import documents
 from functions.edge.door import Administrator
 from functions.edge.shapes import Reason, Shape
 
@@ -22,7 +23,10 @@ class Proposal(Shape):
     reason: Reason
 
 
-@router.post("/admin-propose-correction")
+@router.post(
+    "/admin-propose-correction",
+    responses=documents.then(admin_confirm_correction={"correctionId": "$response.body#/correction/id"}),
+)
 async def admin_propose_correction(caller: Administrator, proposal: Proposal) -> Response:
     """Answer `{success, correction}`; nothing has changed yet."""
     return await caller.call(

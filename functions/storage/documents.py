@@ -18,9 +18,37 @@ REFUSED: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Refused; `code` says why.", "content": {"application/json": {"schema": ERROR}}},
     "5XX": {"description": "Failed.", "content": {"application/json": {"schema": ERROR}}},
 }
+
+
+def _link(method: str, path: str, **values: Any) -> dict[str, Any]:
+    """What can be asked next about the same object; a template is spelled as FastAPI does."""
+    place = path.replace("/", "~1")
+    return {"operationRef": f"#/paths/{place}/{method}", **values}
+
+
+_SAME: dict[str, Any] = {"parameters": {"bucket": "$request.path.bucket", "path": "$request.path.path"}}
+_OBJECT = "/object/{bucket}/{path}"
+_READ = {
+    "download": _link("get", _OBJECT, **_SAME),
+    "exists": _link("head", _OBJECT, **_SAME),
+    "info": _link("get", "/object/info/{bucket}/{path}", **_SAME),
+}
+_MOVE = {
+    "bucketId": "$request.path.bucket",
+    "sourceKey": "$request.path.path",
+    "destinationKey": "{$request.path.path}-moved",
+}
+_MOVED = {"parameters": {"bucket": "$request.body#/bucketId", "path": "$request.body#/destinationKey"}}
 UPLOADED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Stored.",
+        "links": {
+            **_READ,
+            "replace": _link("put", _OBJECT, **_SAME),
+            "sign": _link("post", "/object/sign/{bucket}/{path}", **_SAME, requestBody={"expiresIn": 60}),
+            "move": _link("post", "/object/move", requestBody=_MOVE),
+            "remove": _link("delete", _OBJECT, **_SAME),
+        },
         "content": {
             "application/json": {
                 "schema": {
@@ -32,6 +60,16 @@ UPLOADED: dict[int | str, dict[str, Any]] = {
         },
     }
 }
+MOVED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Moved.",
+        "links": {
+            "download": _link("get", _OBJECT, **_MOVED),
+            "remove": _link("delete", _OBJECT, **_MOVED),
+        },
+    }
+}
+REMOVED: dict[int | str, dict[str, Any]] = {200: {"description": "Removed.", "links": _READ}}
 BYTES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The object.", "content": {"*/*": _BINARY}},
     206: {"description": "A range of the object.", "content": {"*/*": _BINARY}},

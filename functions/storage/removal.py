@@ -23,7 +23,7 @@ async def remove(request: Request, bucket: str) -> Answer:
     return Answer([shown(row) for row in rows])
 
 
-@router.delete("/object/{bucket}/{path:path}")
+@router.delete("/object/{bucket}/{path:path}", responses=documents.REMOVED)
 async def remove_one(request: Request, bucket: str, path: str) -> Answer:
     """Remove one object; missing, hidden and not removable look alike."""
     service = service_of(request)

@@ -19,7 +19,7 @@ from functions.storage.uploads import put_row
 router = APIRouter(tags=["move and copy"])
 
 
-@router.post("/object/move", openapi_extra=documents.body(schemas.MOVE))
+@router.post("/object/move", openapi_extra=documents.body(schemas.MOVE), responses=documents.MOVED)
 async def move(request: Request) -> Answer:
     """Give an object another name or bucket; who moves it owns it. Needs SELECT and UPDATE."""
     service = service_of(request)

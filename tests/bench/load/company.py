@@ -1,0 +1,105 @@
+"""A network of members in the stack's own database, and those of them who are signed in."""
+
+import asyncio
+import secrets
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bcrypt
+import httpx
+import psycopg
+from psycopg.rows import dict_row
+
+from tests.bench import network
+from tests.support.people import People
+from tests.support.stack import Stack
+
+MEMBERS = 5_000
+PASSWORD = "harbour-lantern-41"
+AT_ONCE = 8
+PREPARE = Path(__file__).with_name("company.sql")
+COSTS = {"load.cheap": 4, "load.usual": 10}
+WHO_CAN_SIGN_IN = """
+select u.email, u.encrypted_password = current_setting('load.usual') as usual
+from auth.users as u
+where u.encrypted_password in (current_setting('load.usual'), current_setting('load.cheap'))
+"""
+
+
+@dataclass
+class Actor:
+    """One signed-in member."""
+
+    email: str
+    user_id: str
+    token: str
+    refresh_token: str
+    has_bot: bool = False
+
+
+@dataclass
+class Company:
+    """Everybody who asks, and what waits to be decided."""
+
+    stack: Stack
+    actors: deque[Actor]
+    usual: list[str]
+    sponsor: str
+    administrator: str
+    waiting: deque[str] = field(default_factory=deque)
+
+    def next_actor(self) -> Actor:
+        """Each in turn, so that nobody meets the limits on receipts or pending deposits."""
+        self.actors.rotate(-1)
+        return self.actors[0]
+
+
+def found(stack: Stack) -> Company:
+    """Replace whoever is in the stack's database by the network, and sign a fifth of it in."""
+    url = stack.values["DATABASE_ADMIN_URL"]
+    with psycopg.connect(url) as connection:
+        network.load(connection, MEMBERS)
+    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as owner:
+        for name, cost in COSTS.items():
+            hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(cost, b"2a")).decode()
+            owner.execute("select set_config(%s, %s, false)", [name, hashed])
+        owner.execute(PREPARE.read_text())
+        rows = owner.execute(WHO_CAN_SIGN_IN).fetchall()
+        owner.execute("select jobs.reconcile()")
+        owner.execute("vacuum (analyze)")
+        sponsor = owner.execute("select p.profile_id from private.positions as p where p.no = 1").fetchone()
+        administrator = People(stack, owner).administrator("finance_admin")
+    assert sponsor
+    actors = asyncio.run(_sign_in(stack, [row for row in rows if not row["usual"]]))
+    usual = [row["email"] for row in rows if row["usual"]]
+    return Company(stack, deque(actors), usual, str(sponsor["profile_id"]), administrator.token)
+
+
+async def _sign_in(stack: Stack, rows: list[dict[str, Any]]) -> list[Actor]:
+    gate = asyncio.Semaphore(AT_ONCE)
+    async with httpx.AsyncClient(
+        base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30
+    ) as client:
+
+        async def one(row: dict[str, Any]) -> Actor:
+            body = {"email": row["email"], "password": PASSWORD}
+            async with gate:
+                answer = await client.post("/auth/v1/token?grant_type=password", json=body)
+            session = answer.raise_for_status().json()
+            return Actor(
+                row["email"],
+                session["user"]["id"],
+                session["access_token"],
+                session["refresh_token"],
+            )
+
+        return list(await asyncio.gather(*[one(row) for row in rows]))
+
+
+def newcomer(sponsor: str) -> dict[str, Any]:
+    """The body of a sign-up."""
+    name = f"load_{secrets.token_hex(6)}"
+    data = {"display_name": "Load Person", "username": name, "package_value": 0, "referrer_id": sponsor}
+    return {"email": f"{name}@example.com", "password": PASSWORD, "data": data}

@@ -1,0 +1,43 @@
+-- Run after network.py has filled the database: the rest of 20,000 deposits, refused long ago, and passwords.
+-- Triggers are off, so this writes what they would.
+set session_replication_role = replica;
+create temporary table more as
+select
+    p.user_id, gen_random_uuid() as id, 25 + i.no % 60 as amount, md5('more' || i.no) || md5('most' || i.no) as reference,
+    p.user_id || '/' || (1500000000000 + i.no) || '.png' as receipt, p.created_at + interval '3 days' as created_at
+from generate_series(1, 20000 - (select count(*) from public.deposits)::integer) as i (no)
+inner join private.positions as o on o.no = 1 + i.no % (select count(*) from private.positions)
+inner join private.profiles as p on o.user_id = p.user_id;
+
+insert into public.deposits (
+    id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key,
+    receipt_name
+)
+select
+    m.id, m.user_id, m.amount, m.reference, 'http://127.0.0.1/storage/v1/object/public/receipts/' || m.receipt, 'rejected', 'No such transfer',
+    m.created_at, m.created_at + interval '1 hour', a.id, 'cash_in', m.reference, m.receipt
+from more as m cross join (select d.id from private.admin_users as d limit 1) as a;
+
+insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
+select 'receipts', m.receipt, m.user_id::text, '{"mimetype": "image/png", "size": 20480}', m.created_at from more as m;
+
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+select m.user_id, m.amount, 'deposit', 'failed', m.id, m.created_at from more as m;
+drop table more;
+delete from public.bot_subscriptions;
+update private.counters as c set value = f.value
+from (
+    select 'deposits_rejected_count' as name, count(*) as value from public.deposits as d where d.status = 'rejected'
+    union all
+    select 'subscriptions_' || s.status, 0 from unnest(array['active', 'suspended', 'cancelled']) as s (status)
+) as f
+where c.name = f.name;
+
+-- A fifth of those with a package, so with a wallet, can sign in. Nearly all have a hash that costs nothing to check, so that they are signed in within
+-- seconds; every tenth of them has one of the usual cost, for the sign-ins of the load.
+update auth.users as u set
+    encrypted_password = current_setting(case when p.no % 50 = 0 then 'load.usual' else 'load.cheap' end),
+    confirmation_token = '', recovery_token = '', email_change = '', email_change_token_new = ''
+from private.positions as p
+where p.user_id = u.id and p.no % 5 = 0 and p.package_cents > 0;
+reset session_replication_role;

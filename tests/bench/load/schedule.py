@@ -1,0 +1,87 @@
+"""When requests are sent: on a fixed schedule (open loop), or each after the last answer (closed loop)."""
+
+import asyncio
+import statistics
+import time
+from dataclasses import dataclass
+
+from tests.bench.load.mix import Ask, Draw
+
+NO_ANSWER = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one request came to.
+
+    Attributes:
+        due: when it was to be sent, in seconds of the run.
+        seconds: from then to the end of the answer. Whoever is late in sending counts what the person would
+            have waited: coordinated omission is avoided.
+        late: how much of that the client took to send it.
+    """
+
+    kind: str
+    due: float
+    seconds: float
+    late: float
+    status: int
+    text: str
+
+    @property
+    def accepted(self) -> bool:
+        """Done."""
+        return 200 <= self.status < 300
+
+    @property
+    def shed(self) -> bool:
+        """Refused because there was too much to do."""
+        return self.status in (429, 503)
+
+
+async def open_loop(draw: Draw, rate: float, seconds: float) -> list[Answer]:
+    """So many requests a second, whether or not the ones before were answered."""
+    return await asyncio.gather(*await sent(draw, rate, seconds))
+
+
+async def sent(draw: Draw, rate: float, seconds: float) -> list["asyncio.Task[Answer]"]:
+    """The same, without waiting for the answers that are still to come."""
+    started = time.perf_counter()
+    asked = []
+    for number in range(int(rate * seconds)):
+        due = number / rate
+        await asyncio.sleep(max(0.0, started + due - time.perf_counter()))
+        asked.append(asyncio.create_task(_ask(*draw.next(), started, due)))
+    return asked
+
+
+async def closed_loop(draw: Draw, at_once: int, seconds: float) -> list[Answer]:
+    """So many people who ask again as soon as they were answered: what can be done at most."""
+    started = time.perf_counter()
+
+    async def person() -> list[Answer]:
+        answers = []
+        while (now := time.perf_counter() - started) < seconds:
+            answers.append(await _ask(*draw.next(), started, now))
+        return answers
+
+    everybody = await asyncio.gather(*[person() for _ in range(at_once)])
+    return [answer for answers in everybody for answer in answers]
+
+
+async def _ask(kind: str, ask: Ask, started: float, due: float) -> Answer:
+    late = time.perf_counter() - started - due
+    try:
+        reply = await ask()
+        status, text = reply.status, "" if reply.good else reply.content[:120].decode()
+    except (OSError, EOFError, TimeoutError) as error:
+        status, text = NO_ANSWER, repr(error)
+    return Answer(kind, due, time.perf_counter() - started - due, late, status, text)
+
+
+def percentile(answers: list[Answer], number: int) -> float:
+    """Milliseconds within which so many of a hundred were answered; infinite when there were none."""
+    times = [answer.seconds * 1000 for answer in answers]
+    if len(times) < 2:
+        return times[0] if times else float("inf")
+    return statistics.quantiles(times, n=100, method="inclusive")[number - 1]

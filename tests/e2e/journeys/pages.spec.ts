@@ -4,7 +4,7 @@ import { administratorPages, memberPages, visitorPages } from '../pages'
 import { administratorBrowser, memberBrowser } from '../people'
 import { need, origin } from '../stack'
 
-// Every page is opened once in each width and looked at in both themes. `npm run screens` also takes pictures.
+// Every page is opened once in each width, looked at in both themes, and its picture is taken, to be looked at.
 const themes = ['light', 'dark'] as const
 const widths = { 1440: 900, 390: 844 }
 const options = { reducedMotion: 'reduce', timezoneId: 'Europe/Berlin' } as const
@@ -61,7 +61,7 @@ for (const [who, { paths, open }] of Object.entries(people)) {
           await switchTo(page, theme)
           expect.soft(await overflow(page), `${path} in ${theme} is wider than the window`).toBe(0)
           if (wide) expect.soft(await violations(page), `${path} in ${theme}`).toEqual([])
-          if (process.env.PICTURES) await takePicture(page, path, width, theme)
+          await takePicture(page, path, width, theme)
         }
         if (!wide) {
           await page.setViewportSize({ width: 320, height: 640 })

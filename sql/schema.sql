@@ -483,6 +483,7 @@ CREATE FUNCTION jobs.check_books() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET work_mem TO '64MB'
     SET search_path TO ''
+    SET enable_indexscan TO 'off'
     AS $$
 declare
     v_state private.books_state;
@@ -1433,6 +1434,22 @@ end
 $$;
 
 COMMENT ON FUNCTION private.bonuses_posted() IS 'Journal, sums, days and counts of new bonuses.';
+
+CREATE FUNCTION private.books_slice(OUT first_no integer, OUT last_no integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_members bigint := (select count(*) from private.positions);
+    v_skip bigint := pg_catalog.floor(pg_catalog.random() * ((v_members + 9999) / 10000))::bigint * 10000;
+begin
+    select o.no into first_no from private.positions as o order by o.no offset v_skip limit 1;
+    select o.no into last_no from private.positions as o where o.no >= first_no order by o.no offset 9999 limit 1;
+    last_no := coalesce(last_no, 2147483647);
+end
+$$;
+
+COMMENT ON FUNCTION private.books_slice(OUT first_no integer, OUT last_no integer) IS 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
 
 CREATE FUNCTION private.carry_days_up(p_depth integer) RETURNS void
     LANGUAGE plpgsql
@@ -5393,6 +5410,55 @@ $$;
 
 COMMENT ON FUNCTION private.wrong_of_owner(p_no integer) IS 'The member''s own pairings that the member''s tier has changed.';
 
+CREATE FUNCTION private.wrong_team_days() RETURNS TABLE(no integer, day date)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_indexscan TO 'on'
+    AS $$
+begin
+    return query
+    with recursive teams as materialized (
+        select n.no from private.networks as n where n.has_days order by pg_catalog.random() limit 20
+    ),
+
+    below as (
+        select t.no as top_no, t.no, false as has_days from teams as t
+        union all
+        select b.top_no, c.no, coalesce(n.has_days, false)
+        from below as b
+        inner join private.positions as c on b.no = c.referrer_no
+        left join private.networks as n on c.no = n.no
+        -- A large team below has its own days, compared in its own turn.
+        where not b.has_days
+    ),
+
+    found as (
+        select b.top_no, (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
+        from below as b
+        inner join private.positions as o on b.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        where b.no <> b.top_no
+        union all
+        select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
+        from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+        where b.no <> b.top_no
+        union all
+        select b.top_no, d.day, d.members, d.funded from below as b inner join private.team_days as d on b.no = d.no where b.has_days
+        union all
+        select b.top_no, c.day, -c.members, -c.funded
+        from below as b inner join private.network_changes as c on b.no = c.no where b.no <> b.top_no
+        union all
+        select t.no, d.day, -d.members, -d.funded from teams as t inner join private.team_days as d on t.no = d.no
+    )
+    select f.top_no, f.day
+    from found as f group by f.top_no, f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
+end
+$$;
+
+COMMENT ON FUNCTION private.wrong_team_days() IS 'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
+
 CREATE FUNCTION public.cancel_email_change() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -7346,30 +7412,36 @@ CREATE TABLE private.admin_session_activity (
 
 COMMENT ON TABLE private.admin_session_activity IS 'When an administrator session began and was last used; 30 minutes idle end it.';
 
-CREATE VIEW private.pairs AS
- SELECT l.referrer_no AS owner_no,
-    l.pair_no,
-    l.no AS left_no,
-    r.no AS right_no,
-    (l.paid_cents + r.paid_cents) AS volume_cents
-   FROM (private.positions l
-     JOIN private.positions r ON (((l.referrer_no = r.referrer_no) AND (l.pair_no = r.pair_no))))
-  WHERE (l.is_left AND (NOT r.is_left) AND (l.paid_cents > 0) AND (r.paid_cents > 0));
+CREATE TABLE private.earning_days (
+    no integer NOT NULL,
+    day date NOT NULL,
+    referral numeric DEFAULT 0 NOT NULL,
+    pairing numeric DEFAULT 0 NOT NULL,
+    override numeric DEFAULT 0 NOT NULL
+);
 
-COMMENT ON VIEW private.pairs IS 'Paying pairs: both children funded. A merge join of two covering indexes.';
+COMMENT ON TABLE private.earning_days IS 'Bonus journal of a member by day and type; folded.';
 
-CREATE VIEW private.due_overrides AS
- SELECT q.owner_no AS subject_no,
-    q.pair_no,
-    o.referrer_no AS user_no,
-    q.volume_cents,
-    private.override_percent() AS rate,
-    (((q.volume_cents)::bigint * private.override_percent()) / 100) AS cents
-   FROM (private.pairs q
-     JOIN private.positions o ON ((q.owner_no = o.no)))
-  WHERE (o.referrer_no IS NOT NULL);
+CREATE TABLE private.network_changes (
+    id bigint NOT NULL,
+    no integer NOT NULL,
+    members integer DEFAULT 0 NOT NULL,
+    package_cents bigint DEFAULT 0 NOT NULL,
+    referral numeric DEFAULT 0 NOT NULL,
+    pairing numeric DEFAULT 0 NOT NULL,
+    override numeric DEFAULT 0 NOT NULL,
+    day date NOT NULL,
+    funded integer DEFAULT 0 NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
-COMMENT ON VIEW private.due_overrides IS 'Override bonuses as they should be; subject and source: the pair''s owner.';
+COMMENT ON TABLE private.network_changes IS 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
+
+COMMENT ON COLUMN private.network_changes.no IS 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+
+COMMENT ON COLUMN private.network_changes.day IS 'The day on which the member joined, was funded or earned it, by which charts count it.';
+
+COMMENT ON COLUMN private.network_changes.funded IS 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
 
 CREATE TABLE private.packages (
     value public.usd NOT NULL,
@@ -7381,32 +7453,6 @@ CREATE TABLE private.packages (
 );
 
 COMMENT ON TABLE private.packages IS 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half; whole dollars and whole percents, so that nothing is ever rounded.';
-
-CREATE VIEW private.due_pairings AS
- SELECT q.owner_no AS subject_no,
-    q.pair_no,
-    q.owner_no AS user_no,
-    q.volume_cents,
-    k.pairing_percent AS rate,
-    (((q.volume_cents)::bigint * k.pairing_percent) / 100) AS cents,
-    q.left_no,
-    q.right_no
-   FROM ((private.pairs q
-     JOIN private.positions o ON ((q.owner_no = o.no)))
-     JOIN private.packages k ON ((o.package_cents = k.value_cents)));
-
-COMMENT ON VIEW private.due_pairings IS 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
-
-CREATE VIEW private.due_referrals AS
- SELECT c.no AS subject_no,
-    c.referrer_no AS user_no,
-    c.paid_cents AS volume_cents,
-    private.referral_percent() AS rate,
-    (((c.paid_cents)::bigint * private.referral_percent()) / 100) AS cents
-   FROM private.positions c
-  WHERE ((c.referrer_no IS NOT NULL) AND (c.paid_cents > 0));
-
-COMMENT ON VIEW private.due_referrals IS 'Referral bonuses as they should be; subject and source: the child.';
 
 CREATE TABLE public.bonuses (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -7433,67 +7479,6 @@ WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000',
 
 COMMENT ON TABLE public.bonuses IS 'Current amount of every bonus. Source: the child of a referral, the child that completed the pair of a pairing, the pair''s owner of an override.';
 
-CREATE VIEW private.wrong_bonuses AS
- SELECT 'referral'::public.bonus_type AS bonus_type,
-    COALESCE(d.subject_no, b.subject_no) AS subject_no,
-    NULL::integer AS pair_number,
-    d.user_no,
-    d.subject_no AS source_no,
-    (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
-    COALESCE(d.rate, 0) AS rate,
-    COALESCE(d.cents, (0)::bigint) AS cents
-   FROM (private.due_referrals d
-     FULL JOIN ( SELECT r.subject_no,
-            r.amount_cents AS cents
-           FROM public.bonuses r
-          WHERE (r.bonus_type = 'referral'::public.bonus_type)) b ON ((d.subject_no = b.subject_no)))
-  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents)
-UNION ALL
- SELECT 'pairing'::public.bonus_type AS bonus_type,
-    COALESCE(d.subject_no, b.subject_no) AS subject_no,
-    COALESCE(d.pair_no, b.pair_number) AS pair_number,
-    d.user_no,
-        CASE
-            WHEN (d.left_no IS NOT NULL) THEN private.pair_source(d.left_no, d.right_no)
-            ELSE NULL::integer
-        END AS source_no,
-    (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
-    COALESCE(d.rate, 0) AS rate,
-    COALESCE(d.cents, (0)::bigint) AS cents
-   FROM (private.due_pairings d
-     FULL JOIN ( SELECT p.subject_no,
-            p.pair_number,
-            p.amount_cents AS cents
-           FROM public.bonuses p
-          WHERE (p.bonus_type = 'pairing'::public.bonus_type)) b ON (((d.subject_no = b.subject_no) AND (d.pair_no = b.pair_number))))
-  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents)
-UNION ALL
- SELECT 'override'::public.bonus_type AS bonus_type,
-    COALESCE(d.subject_no, b.subject_no) AS subject_no,
-    COALESCE(d.pair_no, b.pair_number) AS pair_number,
-    d.user_no,
-    d.subject_no AS source_no,
-    (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
-    COALESCE(d.rate, 0) AS rate,
-    COALESCE(d.cents, (0)::bigint) AS cents
-   FROM (private.due_overrides d
-     FULL JOIN ( SELECT o.subject_no,
-            o.pair_number,
-            o.amount_cents AS cents
-           FROM public.bonuses o
-          WHERE (o.bonus_type = 'override'::public.bonus_type)) b ON (((d.subject_no = b.subject_no) AND (d.pair_no = b.pair_number))))
-  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents);
-
-COMMENT ON VIEW private.wrong_bonuses IS 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
-
-CREATE TABLE public.admin_sessions (
-    session_token uuid DEFAULT gen_random_uuid() NOT NULL,
-    admin_id uuid NOT NULL,
-    expires_at timestamp with time zone NOT NULL
-);
-
-COMMENT ON TABLE public.admin_sessions IS 'Live administrator sessions. The token is a public name of the row; it is no credential.';
-
 CREATE TABLE public.transactions (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     user_id uuid NOT NULL,
@@ -7508,66 +7493,294 @@ WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_fac
 
 COMMENT ON TABLE public.transactions IS 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: their sum per reference is the bonus.';
 
+CREATE VIEW private.wrong_earning_days AS
+ WITH slice AS MATERIALIZED (
+         SELECT s.first_no,
+            s.last_no
+           FROM private.books_slice() s(first_no, last_no)
+        )
+ SELECT e.no,
+    e.day
+   FROM ( SELECT d.no,
+            d.day,
+            d.referral,
+            d.pairing,
+            d.override
+           FROM (slice s
+             JOIN private.earning_days d ON (((d.no >= s.first_no) AND (d.no <= s.last_no))))
+        UNION ALL
+         SELECT c.no,
+            c.day,
+            c.referral,
+            c.pairing,
+            c.override
+           FROM (slice s
+             JOIN private.network_changes c ON (((c.no >= s.first_no) AND (c.no <= s.last_no))))
+        UNION ALL
+         SELECT o.no,
+            ((t.created_at AT TIME ZONE 'UTC'::text))::date AS timezone,
+                CASE b.bonus_type
+                    WHEN 'referral'::public.bonus_type THEN (- (t.amount)::numeric)
+                    ELSE (0)::numeric
+                END AS "case",
+                CASE b.bonus_type
+                    WHEN 'pairing'::public.bonus_type THEN (- (t.amount)::numeric)
+                    ELSE (0)::numeric
+                END AS "case",
+                CASE b.bonus_type
+                    WHEN 'override'::public.bonus_type THEN (- (t.amount)::numeric)
+                    ELSE (0)::numeric
+                END AS "case"
+           FROM (((slice s
+             JOIN private.positions o ON (((o.no >= s.first_no) AND (o.no <= s.last_no))))
+             JOIN public.transactions t ON (((o.user_id = t.user_id) AND (t.transaction_type = 'bonus'::public.transaction_type))))
+             JOIN public.bonuses b ON ((t.reference_id = b.id)))) e
+  GROUP BY e.no, e.day
+ HAVING ((sum(e.referral) <> (0)::numeric) OR (sum(e.pairing) <> (0)::numeric) OR (sum(e.override) <> (0)::numeric));
+
+COMMENT ON VIEW private.wrong_earning_days IS 'Days of a slice of the members on which the kept earnings are not those of the journal.';
+
+CREATE VIEW private.wrong_networks AS
+ WITH changed AS MATERIALIZED (
+         SELECT c.no,
+            sum(c.members) AS members,
+            sum(c.package_cents) AS package_cents,
+            sum(c.funded) AS funded,
+            sum(c.referral) AS referral,
+            sum(c.pairing) AS pairing,
+            sum(c.override) AS override
+           FROM private.network_changes c
+          GROUP BY c.no
+        )
+ SELECT o.no
+   FROM ((((((private.books_slice() s(first_no, last_no)
+     JOIN private.positions o ON (((o.no >= s.first_no) AND (o.no <= s.last_no))))
+     JOIN private.totals t ON ((o.user_id = t.user_id)))
+     LEFT JOIN private.networks n ON ((o.no = n.no)))
+     LEFT JOIN changed h ON ((o.no = h.no)))
+     LEFT JOIN ( SELECT p.referrer_no,
+            sum(c.package_cents) AS package_cents,
+            sum(c.funded) AS funded
+           FROM (changed c
+             JOIN private.positions p ON ((c.no = p.no)))
+          GROUP BY p.referrer_no) d ON ((o.no = d.referrer_no)))
+     CROSS JOIN LATERAL ( SELECT COALESCE(sum(k.members), (0)::bigint) AS members,
+            COALESCE(sum(k.package_cents), (0)::numeric) AS package_cents,
+            COALESCE(sum(k.referral), (0)::numeric) AS referral,
+            COALESCE(sum(k.pairing), (0)::numeric) AS pairing,
+            COALESCE(sum(k.override), (0)::numeric) AS override,
+            COALESCE(sum(c.package_cents), (0)::bigint) AS direct_cents,
+            count(*) FILTER (WHERE (c.paid_cents > 0)) AS direct_funded
+           FROM (private.positions c
+             LEFT JOIN private.networks k ON ((c.no = k.no)))
+          WHERE (c.referrer_no = o.no)) b)
+  WHERE ((((((((COALESCE(n.members, 0) + COALESCE(h.members, (0)::bigint)) IS DISTINCT FROM (1 + b.members)) OR (((COALESCE(n.package_cents, (0)::bigint))::numeric + COALESCE(h.package_cents, (0)::numeric)) IS DISTINCT FROM ((o.package_cents)::numeric + b.package_cents))) OR ((COALESCE(n.referral, (0)::numeric) + COALESCE(h.referral, (0)::numeric)) IS DISTINCT FROM ((t.referral_amount)::numeric + b.referral))) OR ((COALESCE(n.pairing, (0)::numeric) + COALESCE(h.pairing, (0)::numeric)) IS DISTINCT FROM ((t.pairing_amount)::numeric + b.pairing))) OR ((COALESCE(n.override, (0)::numeric) + COALESCE(h.override, (0)::numeric)) IS DISTINCT FROM ((t.override_amount)::numeric + b.override))) OR (((COALESCE(n.direct_cents, (0)::bigint))::numeric + COALESCE(d.package_cents, (0)::numeric)) IS DISTINCT FROM (b.direct_cents)::numeric)) OR (((COALESCE(n.direct_funded, 0))::numeric + COALESCE(d.funded, (0)::numeric)) IS DISTINCT FROM (b.direct_funded)::numeric));
+
+COMMENT ON VIEW private.wrong_networks IS 'Members of a slice whose kept network is not themselves and the networks of their children.';
+
+CREATE TABLE public.admin_sessions (
+    session_token uuid DEFAULT gen_random_uuid() NOT NULL,
+    admin_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.admin_sessions IS 'Live administrator sessions. The token is a public name of the row; it is no credential.';
+
 CREATE VIEW private.book_violations AS
+ WITH earned AS MATERIALIZED (
+         SELECT b.user_id,
+            (sum(b.amount_cents) * 0.01) AS total,
+            (COALESCE(sum(b.amount_cents) FILTER (WHERE (b.bonus_type = 'referral'::public.bonus_type)), (0)::numeric) * 0.01) AS referral,
+            (COALESCE(sum(b.amount_cents) FILTER (WHERE (b.bonus_type = 'pairing'::public.bonus_type)), (0)::numeric) * 0.01) AS pairing,
+            (COALESCE(sum(b.amount_cents) FILTER (WHERE (b.bonus_type = 'override'::public.bonus_type)), (0)::numeric) * 0.01) AS override,
+            sum((b.reentry_amount)::numeric) AS reentry,
+            count(*) AS bonus_rows
+           FROM public.bonuses b
+          GROUP BY b.user_id
+        ), claimed AS MATERIALIZED (
+         SELECT d.user_id,
+            COALESCE(sum((d.amount)::numeric) FILTER (WHERE ((d.status = 'approved'::public.request_status) AND (d.voided_at IS NULL))), (0)::numeric) AS counted,
+            COALESCE(sum((d.amount)::numeric) FILTER (WHERE (d.status = 'approved'::public.request_status)), (0)::numeric) AS approved,
+            COALESCE(max((k.value)::numeric) FILTER (WHERE ((d.status = 'approved'::public.request_status) AND (d.voided_at IS NULL))), (0)::numeric) AS package,
+            count(*) FILTER (WHERE (d.status = 'pending'::public.request_status)) AS pending_rows,
+            count(*) FILTER (WHERE (d.status = 'approved'::public.request_status)) AS approved_rows,
+            count(*) FILTER (WHERE (d.status = 'rejected'::public.request_status)) AS rejected_rows
+           FROM (public.deposits d
+             LEFT JOIN private.packages k ON (((d.amount)::numeric = (k.value)::numeric)))
+          GROUP BY d.user_id
+        ), drawn AS MATERIALIZED (
+         SELECT w.user_id,
+            COALESCE(sum((w.amount)::numeric) FILTER (WHERE ((w.status = 'approved'::public.request_status) AND (w.voided_at IS NULL))), (0)::numeric) AS counted,
+            COALESCE(sum((w.amount)::numeric) FILTER (WHERE (w.status = 'pending'::public.request_status)), (0)::numeric) AS reserved,
+            count(*) FILTER (WHERE (w.status = 'pending'::public.request_status)) AS pending_rows,
+            count(*) FILTER (WHERE (w.status = 'approved'::public.request_status)) AS approved_rows,
+            count(*) FILTER (WHERE (w.status = 'rejected'::public.request_status)) AS rejected_rows
+           FROM public.withdrawals w
+          GROUP BY w.user_id
+        ), members AS MATERIALIZED (
+         SELECT m.user_id,
+            m.wrong_journal,
+            m.wrong_totals,
+            m.wrong_cash_in,
+            m.wrong_package
+           FROM ( SELECT p.user_id,
+                    (COALESCE(j.amount, (0)::numeric) <> (((p.cash_in_amount)::numeric + COALESCE(b.total, (0)::numeric)) - COALESCE(w.counted, (0)::numeric))) AS wrong_journal,
+                    ((((((((s.referral_amount)::numeric IS DISTINCT FROM COALESCE(b.referral, (0)::numeric)) OR ((s.pairing_amount)::numeric IS DISTINCT FROM COALESCE(b.pairing, (0)::numeric))) OR ((s.override_amount)::numeric IS DISTINCT FROM COALESCE(b.override, (0)::numeric))) OR ((s.reentry_amount)::numeric IS DISTINCT FROM COALESCE(b.reentry, (0)::numeric))) OR ((s.withdrawn_amount)::numeric IS DISTINCT FROM COALESCE(w.counted, (0)::numeric))) OR ((s.reserved_amount)::numeric IS DISTINCT FROM COALESCE(w.reserved, (0)::numeric))) OR (((s.referral_count + s.pairing_count) + s.override_count) <> COALESCE(b.bonus_rows, (0)::bigint))) AS wrong_totals,
+                    ((p.cash_in_amount)::numeric <> COALESCE(d.counted, (0)::numeric)) AS wrong_cash_in,
+                    ((p.package_value)::numeric <> COALESCE(d.package, (0)::numeric)) AS wrong_package
+                   FROM (((((private.profiles p
+                     LEFT JOIN private.totals s ON ((p.user_id = s.user_id)))
+                     LEFT JOIN ( SELECT t.user_id,
+                            sum((t.amount)::numeric) AS amount
+                           FROM public.transactions t
+                          WHERE (t.status = 'completed'::public.transaction_status)
+                          GROUP BY t.user_id) j ON ((p.user_id = j.user_id)))
+                     LEFT JOIN earned b ON ((p.user_id = b.user_id)))
+                     LEFT JOIN claimed d ON ((p.user_id = d.user_id)))
+                     LEFT JOIN drawn w ON ((p.user_id = w.user_id)))) m
+          WHERE (m.wrong_journal OR m.wrong_totals OR m.wrong_cash_in OR m.wrong_package)
+        ), bonus_entries AS MATERIALIZED (
+         SELECT b.id AS source_id,
+            j.reference_id
+           FROM (public.bonuses b
+             FULL JOIN ( SELECT t.reference_id,
+                    COALESCE(sum((t.amount)::numeric) FILTER (WHERE (t.status = 'completed'::public.transaction_status)), (0)::numeric) AS amount
+                   FROM public.transactions t
+                  WHERE (t.transaction_type = 'bonus'::public.transaction_type)
+                  GROUP BY t.reference_id) j ON ((b.id = j.reference_id)))
+          WHERE ((b.id IS NULL) OR (COALESCE(j.amount, (0)::numeric) <> (b.amount)::numeric))
+        ), deposit_entries AS MATERIALIZED (
+         SELECT d.id AS source_id,
+            t.id AS entry_id,
+            t.reference_id
+           FROM (public.deposits d
+             FULL JOIN ( SELECT j.id,
+                    j.user_id,
+                    j.amount,
+                    j.transaction_type,
+                    j.status,
+                    j.reference_id,
+                    j.created_at
+                   FROM public.transactions j
+                  WHERE (j.transaction_type = 'deposit'::public.transaction_type)) t ON ((d.id = t.reference_id)))
+          WHERE (((t.user_id IS DISTINCT FROM d.user_id) OR ((t.amount)::numeric IS DISTINCT FROM (d.amount)::numeric)) OR ((t.status)::text IS DISTINCT FROM
+                CASE d.status
+                    WHEN 'approved'::public.request_status THEN 'completed'::text
+                    WHEN 'rejected'::public.request_status THEN 'failed'::text
+                    ELSE 'pending'::text
+                END))
+        ), withdrawal_entries AS MATERIALIZED (
+         SELECT w.id AS source_id,
+            t.id AS entry_id,
+            t.reference_id
+           FROM (public.withdrawals w
+             FULL JOIN ( SELECT j.id,
+                    j.user_id,
+                    j.amount,
+                    j.transaction_type,
+                    j.status,
+                    j.reference_id,
+                    j.created_at
+                   FROM public.transactions j
+                  WHERE (j.transaction_type = 'withdrawal'::public.transaction_type)) t ON ((w.id = t.reference_id)))
+          WHERE (((t.user_id IS DISTINCT FROM w.user_id) OR ((t.amount)::numeric IS DISTINCT FROM (- (w.amount)::numeric))) OR ((t.status)::text IS DISTINCT FROM
+                CASE w.status
+                    WHEN 'approved'::public.request_status THEN 'completed'::text
+                    WHEN 'rejected'::public.request_status THEN 'failed'::text
+                    ELSE 'pending'::text
+                END))
+        ), bonus_rows AS MATERIALIZED (
+         SELECT r.id,
+            r.wrong_owner,
+            r.from_oneself,
+            r.wrong_amount,
+            r.amount
+           FROM ( SELECT b.id,
+                    ((b.user_id IS DISTINCT FROM
+                        CASE
+                            WHEN (b.bonus_type = 'pairing'::public.bonus_type) THEN s.user_id
+                            ELSE u.user_id
+                        END) OR ((b.bonus_type <> 'pairing'::public.bonus_type) AND (b.source_user_id IS DISTINCT FROM s.user_id)) OR (((b.amount)::numeric > (0)::numeric) AND (b.rate IS DISTINCT FROM (
+                        CASE b.bonus_type
+                            WHEN 'referral'::public.bonus_type THEN private.referral_percent()
+                            WHEN 'override'::public.bonus_type THEN private.override_percent()
+                            ELSE k.pairing_percent
+                        END)::numeric))) AS wrong_owner,
+                    (b.user_id = b.source_user_id) AS from_oneself,
+                    (((b.amount)::numeric < 0.01) OR ((b.amount)::numeric > (10000000)::numeric)) AS wrong_amount,
+                    b.amount
+                   FROM (((public.bonuses b
+                     LEFT JOIN private.positions s ON ((b.subject_no = s.no)))
+                     LEFT JOIN private.positions u ON ((s.referrer_no = u.no)))
+                     LEFT JOIN private.packages k ON ((s.package_cents = k.value_cents)))) r
+          WHERE (r.wrong_owner OR r.from_oneself OR r.wrong_amount)
+        ), places AS MATERIALIZED (
+         SELECT l.id,
+            l.no,
+            l.wrong_depth,
+            l.older_than_sponsor,
+            l.wrong_place
+           FROM ( SELECT p.id,
+                    o.no,
+                    (p.depth <> COALESCE((s.depth + 1), 0)) AS wrong_depth,
+                    (s.created_at >= p.created_at) AS older_than_sponsor,
+                    ((o.user_id <> p.user_id) OR (r.profile_id IS DISTINCT FROM p.referrer_id) OR ((o.package_cents)::numeric <> ((p.package_value)::numeric * (100)::numeric)) OR ((o.paid_cents)::numeric <>
+                        CASE
+                            WHEN ((p.cash_in_amount)::numeric >= (p.package_value)::numeric) THEN ((p.package_value)::numeric * (100)::numeric)
+                            ELSE (0)::numeric
+                        END) OR ((o.children IS DISTINCT FROM (COALESCE(c.children, (0)::bigint))::integer) OR (o.children IS DISTINCT FROM COALESCE(c.last, 0)))) AS wrong_place
+                   FROM ((((private.profiles p
+                     LEFT JOIN private.profiles s ON ((p.referrer_id = s.id)))
+                     LEFT JOIN private.positions o ON ((p.id = o.profile_id)))
+                     LEFT JOIN private.positions r ON ((o.referrer_no = r.no)))
+                     LEFT JOIN ( SELECT c_1.referrer_no,
+                            count(*) AS children,
+                            max(c_1.child_no) AS last
+                           FROM private.positions c_1
+                          WHERE (c_1.referrer_no IS NOT NULL)
+                          GROUP BY c_1.referrer_no) c ON ((o.no = c.referrer_no)))) l
+          WHERE (l.wrong_depth OR l.older_than_sponsor OR l.wrong_place OR (l.no IS NULL))
+        )
  SELECT 'I01'::text AS rule,
-    (b.id)::text AS object
-   FROM (public.bonuses b
-     LEFT JOIN ( SELECT t.reference_id,
-            sum((t.amount)::numeric) AS amount
-           FROM public.transactions t
-          WHERE ((t.transaction_type = 'bonus'::public.transaction_type) AND (t.status = 'completed'::public.transaction_status))
-          GROUP BY t.reference_id) j ON ((b.id = j.reference_id)))
-  WHERE (COALESCE(j.amount, (0)::numeric) <> (b.amount)::numeric)
+    (e.source_id)::text AS object
+   FROM bonus_entries e
+  WHERE (e.source_id IS NOT NULL)
 UNION ALL
  SELECT 'I02'::text AS rule,
-    (p.user_id)::text AS object
-   FROM (((private.profiles p
-     LEFT JOIN ( SELECT t.user_id,
-            sum((t.amount)::numeric) AS amount
-           FROM public.transactions t
-          WHERE (t.status = 'completed'::public.transaction_status)
-          GROUP BY t.user_id) j ON ((p.user_id = j.user_id)))
-     LEFT JOIN ( SELECT b_1.user_id,
-            sum((b_1.amount)::numeric) AS amount
-           FROM public.bonuses b_1
-          GROUP BY b_1.user_id) b ON ((p.user_id = b.user_id)))
-     LEFT JOIN ( SELECT w_1.user_id,
-            sum((w_1.amount)::numeric) AS amount
-           FROM public.withdrawals w_1
-          WHERE ((w_1.status = 'approved'::public.request_status) AND (w_1.voided_at IS NULL))
-          GROUP BY w_1.user_id) w ON ((p.user_id = w.user_id)))
-  WHERE (COALESCE(j.amount, (0)::numeric) <> (((p.cash_in_amount)::numeric + COALESCE(b.amount, (0)::numeric)) - COALESCE(w.amount, (0)::numeric)))
+    (m.user_id)::text AS object
+   FROM members m
+  WHERE m.wrong_journal
 UNION ALL
  SELECT 'I03'::text AS rule,
-    (d.id)::text AS object
-   FROM (public.deposits d
-     LEFT JOIN public.transactions t ON (((t.transaction_type = 'deposit'::public.transaction_type) AND (d.id = t.reference_id))))
-  WHERE (((t.user_id IS DISTINCT FROM d.user_id) OR ((t.amount)::numeric IS DISTINCT FROM (d.amount)::numeric)) OR ((t.status)::text IS DISTINCT FROM
-        CASE d.status
-            WHEN 'approved'::public.request_status THEN 'completed'::text
-            WHEN 'rejected'::public.request_status THEN 'failed'::text
-            ELSE 'pending'::text
-        END))
+    (e.source_id)::text AS object
+   FROM deposit_entries e
+  WHERE (e.source_id IS NOT NULL)
 UNION ALL
  SELECT 'I04'::text AS rule,
-    (w.id)::text AS object
-   FROM (public.withdrawals w
-     LEFT JOIN public.transactions t ON (((t.transaction_type = 'withdrawal'::public.transaction_type) AND (w.id = t.reference_id))))
-  WHERE (((t.user_id IS DISTINCT FROM w.user_id) OR ((t.amount)::numeric IS DISTINCT FROM (- (w.amount)::numeric))) OR ((t.status)::text IS DISTINCT FROM
-        CASE w.status
-            WHEN 'approved'::public.request_status THEN 'completed'::text
-            WHEN 'rejected'::public.request_status THEN 'failed'::text
-            ELSE 'pending'::text
-        END))
+    (e.source_id)::text AS object
+   FROM withdrawal_entries e
+  WHERE (e.source_id IS NOT NULL)
 UNION ALL
  SELECT 'I05'::text AS rule,
-    (t.id)::text AS object
-   FROM ((((public.transactions t
-     LEFT JOIN public.deposits d ON (((t.transaction_type = 'deposit'::public.transaction_type) AND (t.reference_id = d.id))))
-     LEFT JOIN public.withdrawals w ON (((t.transaction_type = 'withdrawal'::public.transaction_type) AND (t.reference_id = w.id))))
-     LEFT JOIN public.bonuses b ON (((t.transaction_type = 'bonus'::public.transaction_type) AND (t.reference_id = b.id))))
-     LEFT JOIN private.corrections c ON (((t.reference_id = c.id) AND (c.confirmed_by IS NOT NULL))))
-  WHERE (COALESCE(d.id, w.id, b.id, c.id) IS NULL)
+    (o.entry_id)::text AS object
+   FROM ( SELECT d.entry_id,
+            d.reference_id
+           FROM deposit_entries d
+          WHERE (d.source_id IS NULL)
+        UNION ALL
+         SELECT w.entry_id,
+            w.reference_id
+           FROM withdrawal_entries w
+          WHERE (w.source_id IS NULL)
+        UNION ALL
+         SELECT t.id,
+            t.reference_id
+           FROM (bonus_entries b
+             JOIN public.transactions t ON (((t.transaction_type = 'bonus'::public.transaction_type) AND (b.reference_id = t.reference_id))))
+          WHERE (b.source_id IS NULL)) o
+  WHERE (NOT (EXISTS ( SELECT 1
+           FROM private.corrections c
+          WHERE ((c.id = o.reference_id) AND (c.confirmed_by IS NOT NULL)))))
 UNION ALL
  SELECT 'I06'::text AS rule,
     (t.reference_id)::text AS object
@@ -7577,97 +7790,58 @@ UNION ALL
  HAVING (count(*) > 1)
 UNION ALL
  SELECT 'I07'::text AS rule,
-    (s.user_id)::text AS object
-   FROM ((private.totals s
-     LEFT JOIN ( SELECT b_1.user_id,
-            sum((b_1.amount)::numeric) FILTER (WHERE (b_1.bonus_type = 'referral'::public.bonus_type)) AS referral,
-            sum((b_1.amount)::numeric) FILTER (WHERE (b_1.bonus_type = 'pairing'::public.bonus_type)) AS pairing,
-            sum((b_1.amount)::numeric) FILTER (WHERE (b_1.bonus_type = 'override'::public.bonus_type)) AS override,
-            count(*) AS bonus_rows,
-            sum((b_1.reentry_amount)::numeric) AS reentry
-           FROM public.bonuses b_1
-          GROUP BY b_1.user_id) b ON ((s.user_id = b.user_id)))
-     LEFT JOIN ( SELECT w_1.user_id,
-            sum((w_1.amount)::numeric) FILTER (WHERE ((w_1.status = 'approved'::public.request_status) AND (w_1.voided_at IS NULL))) AS withdrawn,
-            sum((w_1.amount)::numeric) FILTER (WHERE (w_1.status = 'pending'::public.request_status)) AS reserved
-           FROM public.withdrawals w_1
-          GROUP BY w_1.user_id) w ON ((s.user_id = w.user_id)))
-  WHERE ((((((((s.referral_amount)::numeric IS DISTINCT FROM COALESCE(b.referral, (0)::numeric)) OR ((s.pairing_amount)::numeric IS DISTINCT FROM COALESCE(b.pairing, (0)::numeric))) OR ((s.override_amount)::numeric IS DISTINCT FROM COALESCE(b.override, (0)::numeric))) OR ((s.reentry_amount)::numeric IS DISTINCT FROM COALESCE(b.reentry, (0)::numeric))) OR ((s.withdrawn_amount)::numeric IS DISTINCT FROM COALESCE(w.withdrawn, (0)::numeric))) OR ((s.reserved_amount)::numeric IS DISTINCT FROM COALESCE(w.reserved, (0)::numeric))) OR (((s.referral_count + s.pairing_count) + s.override_count) <> COALESCE(b.bonus_rows, (0)::bigint)))
+    (m.user_id)::text AS object
+   FROM members m
+  WHERE m.wrong_totals
 UNION ALL
  SELECT 'I08'::text AS rule,
     (s.user_id)::text AS object
    FROM private.totals s
-  WHERE ((((s.bonus_amount)::numeric - (s.withdrawn_amount)::numeric) < (0)::numeric) AND (NOT (EXISTS ( SELECT 1
+  WHERE (((((s.referral_amount)::numeric + (s.pairing_amount)::numeric) + (s.override_amount)::numeric) < (s.withdrawn_amount)::numeric) AND (NOT (EXISTS ( SELECT 1
            FROM private.corrections c
           WHERE ((c.confirmed_by IS NOT NULL) AND (s.user_id = ANY (private.line_of(c.user_id))))))))
 UNION ALL
  SELECT 'I09'::text AS rule,
-    (p.user_id)::text AS object
-   FROM (private.profiles p
-     LEFT JOIN ( SELECT d_1.user_id,
-            sum((d_1.amount)::numeric) AS amount
-           FROM public.deposits d_1
-          WHERE ((d_1.status = 'approved'::public.request_status) AND (d_1.voided_at IS NULL))
-          GROUP BY d_1.user_id) d ON ((p.user_id = d.user_id)))
-  WHERE ((p.cash_in_amount)::numeric <> COALESCE(d.amount, (0)::numeric))
+    (m.user_id)::text AS object
+   FROM members m
+  WHERE m.wrong_cash_in
 UNION ALL
  SELECT 'I10'::text AS rule,
-    min((b.id)::text) AS object
+    ((((b.bonus_type || ' '::text) || b.subject_no) || ' '::text) || COALESCE((b.pair_number)::text, ''::text)) AS object
    FROM public.bonuses b
-  GROUP BY b.user_id, b.source_user_id, b.bonus_type, b.pair_number
+  GROUP BY b.bonus_type, b.subject_no, b.pair_number
  HAVING (count(*) > 1)
 UNION ALL
  SELECT 'I11'::text AS rule,
     ((((w.bonus_type || ' '::text) || w.subject_no) || ' '::text) || COALESCE((w.pair_number)::text, ''::text)) AS object
-   FROM private.wrong_bonuses w
+   FROM unnest(private.all_wrong()) w(bonus_id, bonus_type, subject_no, pair_number, user_no, source_no, volume_cents, rate, cents)
 UNION ALL
  SELECT 'I11'::text AS rule,
     (b.id)::text AS object
-   FROM ((public.bonuses b
-     JOIN private.positions s ON ((b.subject_no = s.no)))
-     LEFT JOIN private.positions u ON ((s.referrer_no = u.no)))
-  WHERE ((b.user_id IS DISTINCT FROM
-        CASE
-            WHEN (b.bonus_type = 'pairing'::public.bonus_type) THEN s.user_id
-            ELSE u.user_id
-        END) OR ((b.bonus_type <> 'pairing'::public.bonus_type) AND (b.source_user_id <> s.user_id)) OR (((b.amount)::numeric > (0)::numeric) AND (b.rate <> (
-        CASE b.bonus_type
-            WHEN 'referral'::public.bonus_type THEN private.referral_percent()
-            WHEN 'override'::public.bonus_type THEN private.override_percent()
-            ELSE ( SELECT k.pairing_percent
-               FROM private.packages k
-              WHERE (k.value_cents = s.package_cents))
-        END)::numeric)))
+   FROM bonus_rows b
+  WHERE b.wrong_owner
 UNION ALL
  SELECT 'I12'::text AS rule,
     (b.id)::text AS object
-   FROM public.bonuses b
-  WHERE (b.user_id = b.source_user_id)
+   FROM bonus_rows b
+  WHERE b.from_oneself
 UNION ALL
  SELECT 'I13'::text AS rule,
-    (p.user_id)::text AS object
-   FROM (private.profiles p
-     LEFT JOIN ( SELECT d_1.user_id,
-            max((d_1.amount)::numeric) AS amount
-           FROM (public.deposits d_1
-             JOIN private.packages k ON (((d_1.amount)::numeric = (k.value)::numeric)))
-          WHERE ((d_1.status = 'approved'::public.request_status) AND (d_1.voided_at IS NULL))
-          GROUP BY d_1.user_id) d ON ((p.user_id = d.user_id)))
-  WHERE (((p.package_value)::numeric <> COALESCE(d.amount, (0)::numeric)) AND (NOT (EXISTS ( SELECT 1
+    (m.user_id)::text AS object
+   FROM members m
+  WHERE (m.wrong_package AND (NOT (EXISTS ( SELECT 1
            FROM private.corrections c
-          WHERE ((c.user_id = p.user_id) AND (c.confirmed_by IS NOT NULL))))))
+          WHERE ((c.user_id = m.user_id) AND (c.confirmed_by IS NOT NULL))))))
 UNION ALL
  SELECT 'I14'::text AS rule,
-    (p.id)::text AS object
-   FROM (private.profiles p
-     LEFT JOIN private.profiles s ON ((p.referrer_id = s.id)))
-  WHERE (p.depth <> COALESCE((s.depth + 1), 0))
+    (l.id)::text AS object
+   FROM places l
+  WHERE l.wrong_depth
 UNION ALL
  SELECT 'I15'::text AS rule,
-    (p.id)::text AS object
-   FROM (private.profiles p
-     JOIN private.profiles s ON ((p.referrer_id = s.id)))
-  WHERE (s.created_at >= p.created_at)
+    (l.id)::text AS object
+   FROM places l
+  WHERE l.older_than_sponsor
 UNION ALL
  SELECT 'I16'::text AS rule,
     (d.id)::text AS object
@@ -7681,8 +7855,8 @@ UNION ALL
 UNION ALL
  SELECT 'I16'::text AS rule,
     (b.id)::text AS object
-   FROM public.bonuses b
-  WHERE ((((b.amount)::numeric < 0.01) OR ((b.amount)::numeric > (10000000)::numeric)) AND (NOT (((b.amount)::numeric = (0)::numeric) AND (EXISTS ( SELECT 1
+   FROM bonus_rows b
+  WHERE (b.wrong_amount AND (NOT (((b.amount)::numeric = (0)::numeric) AND (EXISTS ( SELECT 1
            FROM private.corrections c
           WHERE (c.confirmed_by IS NOT NULL))))))
 UNION ALL
@@ -7724,41 +7898,25 @@ UNION ALL
 UNION ALL
  SELECT 'I21'::text AS rule,
     'all'::text AS object
-  WHERE (( SELECT COALESCE(sum((b.amount)::numeric), (0)::numeric) AS "coalesce"
-           FROM public.bonuses b) > (0.56 * ( SELECT ((COALESCE(sum(p.paid_cents), (0)::bigint))::numeric * 0.01)
+  WHERE (( SELECT COALESCE(sum(e.total), (0)::numeric) AS "coalesce"
+           FROM earned e) > (0.56 * ( SELECT ((COALESCE(sum(p.paid_cents), (0)::bigint))::numeric * 0.01)
            FROM private.positions p)))
 UNION ALL
  SELECT 'I22'::text AS rule,
     'all'::text AS object
-  WHERE (( SELECT COALESCE(sum((w.amount)::numeric), (0)::numeric) AS "coalesce"
-           FROM public.withdrawals w
-          WHERE ((w.status = 'approved'::public.request_status) AND (w.voided_at IS NULL))) > ( SELECT COALESCE(sum((d.amount)::numeric), (0)::numeric) AS "coalesce"
-           FROM public.deposits d
-          WHERE (d.status = 'approved'::public.request_status)))
+  WHERE (( SELECT COALESCE(sum(w.counted), (0)::numeric) AS "coalesce"
+           FROM drawn w) > ( SELECT COALESCE(sum(d.approved), (0)::numeric) AS "coalesce"
+           FROM claimed d))
 UNION ALL
  SELECT 'I23'::text AS rule,
-    (o.no)::text AS object
-   FROM (((private.positions o
-     JOIN private.profiles p ON ((o.profile_id = p.id)))
-     LEFT JOIN private.positions r ON ((o.referrer_no = r.no)))
-     LEFT JOIN ( SELECT c_1.referrer_no,
-            count(*) AS children,
-            max(c_1.child_no) AS last
-           FROM private.positions c_1
-          WHERE (c_1.referrer_no IS NOT NULL)
-          GROUP BY c_1.referrer_no) c ON ((o.no = c.referrer_no)))
-  WHERE ((o.user_id <> p.user_id) OR (r.profile_id IS DISTINCT FROM p.referrer_id) OR ((o.package_cents)::numeric <> ((p.package_value)::numeric * (100)::numeric)) OR ((o.paid_cents)::numeric <>
-        CASE
-            WHEN ((p.cash_in_amount)::numeric >= (p.package_value)::numeric) THEN ((p.package_value)::numeric * (100)::numeric)
-            ELSE (0)::numeric
-        END) OR ((o.children IS DISTINCT FROM (COALESCE(c.children, (0)::bigint))::integer) OR (o.children IS DISTINCT FROM COALESCE(c.last, 0))))
+    (l.no)::text AS object
+   FROM places l
+  WHERE ((l.no IS NOT NULL) AND l.wrong_place)
 UNION ALL
  SELECT 'I23'::text AS rule,
-    (p.id)::text AS object
-   FROM private.profiles p
-  WHERE (NOT (EXISTS ( SELECT 1
-           FROM private.positions o
-          WHERE (o.profile_id = p.id))))
+    (l.id)::text AS object
+   FROM places l
+  WHERE (l.no IS NULL)
 UNION ALL
  SELECT 'I24'::text AS rule,
     min((s.id)::text) AS object
@@ -7788,67 +7946,51 @@ UNION ALL
  SELECT 'I27'::text AS rule,
     c.name AS object
    FROM (private.counted() c(name, value)
-     JOIN ( SELECT 'profiles'::text AS name,
-            (( SELECT count(*) AS count
-                   FROM private.profiles))::numeric AS value
+     JOIN ( SELECT f_1.name,
+            f_1.value
+           FROM (( SELECT count(*) AS members,
+                    count(*) FILTER (WHERE ((p_1.package_value)::numeric > (0)::numeric)) AS active,
+                    COALESCE(sum((p_1.package_value)::numeric), (0)::numeric) AS packages
+                   FROM private.profiles p_1) p
+             CROSS JOIN LATERAL ( VALUES ('profiles'::text,(p.members)::numeric), ('active_profiles'::text,p.active), ('package_investment'::text,p.packages)) f_1(name, value))
         UNION ALL
-         SELECT 'active_profiles'::text,
-            ( SELECT count(*) AS count
-                   FROM private.profiles p
-                  WHERE ((p.package_value)::numeric > (0)::numeric)) AS count
+         SELECT f_1.name,
+            COALESCE(f_1.value, (0)::numeric) AS "coalesce"
+           FROM (( SELECT sum(d_1.pending_rows) AS pending,
+                    sum(d_1.counted) AS counted,
+                    sum(d_1.approved_rows) AS approved,
+                    sum(d_1.rejected_rows) AS rejected
+                   FROM claimed d_1) d
+             CROSS JOIN LATERAL ( VALUES ('pending_deposits'::text,d.pending), ('deposits_approved'::text,d.counted), ('deposits_approved_count'::text,d.approved), ('deposits_rejected_count'::text,d.rejected)) f_1(name, value))
         UNION ALL
-         SELECT 'package_investment'::text,
-            ( SELECT COALESCE(sum((p.package_value)::numeric), (0)::numeric) AS "coalesce"
-                   FROM private.profiles p) AS "coalesce"
+         SELECT f_1.name,
+            COALESCE(f_1.value, (0)::numeric) AS "coalesce"
+           FROM (( SELECT sum(w_1.pending_rows) AS pending,
+                    sum(w_1.counted) AS counted,
+                    sum(w_1.approved_rows) AS approved,
+                    sum(w_1.rejected_rows) AS rejected
+                   FROM drawn w_1) w
+             CROSS JOIN LATERAL ( VALUES ('pending_withdrawals'::text,w.pending), ('withdrawals_approved'::text,w.counted), ('withdrawals_approved_count'::text,w.approved), ('withdrawals_rejected_count'::text,w.rejected)) f_1(name, value))
         UNION ALL
-         SELECT 'pending_deposits'::text,
-            ( SELECT count(*) AS count
-                   FROM public.deposits d
-                  WHERE (d.status = 'pending'::public.request_status)) AS count
-        UNION ALL
-         SELECT 'pending_withdrawals'::text,
-            ( SELECT count(*) AS count
-                   FROM public.withdrawals w
-                  WHERE (w.status = 'pending'::public.request_status)) AS count
-        UNION ALL
-         SELECT 'deposits_approved'::text,
-            ( SELECT COALESCE(sum((d.amount)::numeric), (0)::numeric) AS "coalesce"
-                   FROM public.deposits d
-                  WHERE ((d.status = 'approved'::public.request_status) AND (d.voided_at IS NULL))) AS "coalesce"
-        UNION ALL
-         SELECT 'withdrawals_approved'::text,
-            ( SELECT COALESCE(sum((w.amount)::numeric), (0)::numeric) AS "coalesce"
-                   FROM public.withdrawals w
-                  WHERE ((w.status = 'approved'::public.request_status) AND (w.voided_at IS NULL))) AS "coalesce"
-        UNION ALL
-         SELECT 'deposits_approved_count'::text,
-            ( SELECT count(*) AS count
-                   FROM public.deposits d
-                  WHERE (d.status = 'approved'::public.request_status)) AS count
-        UNION ALL
-         SELECT 'deposits_rejected_count'::text,
-            ( SELECT count(*) AS count
-                   FROM public.deposits d
-                  WHERE (d.status = 'rejected'::public.request_status)) AS count
-        UNION ALL
-         SELECT 'withdrawals_approved_count'::text,
-            ( SELECT count(*) AS count
-                   FROM public.withdrawals w
-                  WHERE (w.status = 'approved'::public.request_status)) AS count
-        UNION ALL
-         SELECT 'withdrawals_rejected_count'::text,
-            ( SELECT count(*) AS count
-                   FROM public.withdrawals w
-                  WHERE (w.status = 'rejected'::public.request_status)) AS count
-        UNION ALL
-         SELECT 'bonuses'::text,
-            ( SELECT COALESCE(sum((b.amount)::numeric), (0)::numeric) AS "coalesce"
-                   FROM public.bonuses b) AS "coalesce"
-        UNION ALL
-         SELECT 'bonus_rows'::text,
-            ( SELECT count(*) AS count
-                   FROM public.bonuses) AS count) f ON ((c.name = f.name)))
-  WHERE (c.value <> f.value);
+         SELECT f_1.name,
+            COALESCE(f_1.value, (0)::numeric) AS "coalesce"
+           FROM (( SELECT sum(e_1.total) AS total,
+                    sum(e_1.bonus_rows) AS bonus_rows
+                   FROM earned e_1) e
+             CROSS JOIN LATERAL ( VALUES ('bonuses'::text,e.total), ('bonus_rows'::text,e.bonus_rows)) f_1(name, value))) f ON ((c.name = f.name)))
+  WHERE (c.value <> f.value)
+UNION ALL
+ SELECT 'I28'::text AS rule,
+    ((d.no || ' '::text) || d.day) AS object
+   FROM private.wrong_earning_days d
+UNION ALL
+ SELECT 'I29'::text AS rule,
+    (n.no)::text AS object
+   FROM private.wrong_networks n
+UNION ALL
+ SELECT 'I30'::text AS rule,
+    ((d.no || ' '::text) || d.day) AS object
+   FROM private.wrong_team_days() d(no, day);
 
 COMMENT ON VIEW private.book_violations IS 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
 
@@ -7908,15 +8050,56 @@ CREATE TABLE private.coverage_days (
 
 COMMENT ON TABLE private.coverage_days IS 'private.coverage() of each day, in UTC.';
 
-CREATE TABLE private.earning_days (
-    no integer NOT NULL,
-    day date NOT NULL,
-    referral numeric DEFAULT 0 NOT NULL,
-    pairing numeric DEFAULT 0 NOT NULL,
-    override numeric DEFAULT 0 NOT NULL
-);
+CREATE VIEW private.pairs AS
+ SELECT l.referrer_no AS owner_no,
+    l.pair_no,
+    l.no AS left_no,
+    r.no AS right_no,
+    (l.paid_cents + r.paid_cents) AS volume_cents
+   FROM (private.positions l
+     JOIN private.positions r ON (((l.referrer_no = r.referrer_no) AND (l.pair_no = r.pair_no))))
+  WHERE (l.is_left AND (NOT r.is_left) AND (l.paid_cents > 0) AND (r.paid_cents > 0));
 
-COMMENT ON TABLE private.earning_days IS 'Bonus journal of a member by day and type; folded.';
+COMMENT ON VIEW private.pairs IS 'Paying pairs: both children funded. A merge join of two covering indexes.';
+
+CREATE VIEW private.due_overrides AS
+ SELECT q.owner_no AS subject_no,
+    q.pair_no,
+    o.referrer_no AS user_no,
+    q.volume_cents,
+    private.override_percent() AS rate,
+    (((q.volume_cents)::bigint * private.override_percent()) / 100) AS cents
+   FROM (private.pairs q
+     JOIN private.positions o ON ((q.owner_no = o.no)))
+  WHERE (o.referrer_no IS NOT NULL);
+
+COMMENT ON VIEW private.due_overrides IS 'Override bonuses as they should be; subject and source: the pair''s owner.';
+
+CREATE VIEW private.due_pairings AS
+ SELECT q.owner_no AS subject_no,
+    q.pair_no,
+    q.owner_no AS user_no,
+    q.volume_cents,
+    k.pairing_percent AS rate,
+    (((q.volume_cents)::bigint * k.pairing_percent) / 100) AS cents,
+    q.left_no,
+    q.right_no
+   FROM ((private.pairs q
+     JOIN private.positions o ON ((q.owner_no = o.no)))
+     JOIN private.packages k ON ((o.package_cents = k.value_cents)));
+
+COMMENT ON VIEW private.due_pairings IS 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
+
+CREATE VIEW private.due_referrals AS
+ SELECT c.no AS subject_no,
+    c.referrer_no AS user_no,
+    c.paid_cents AS volume_cents,
+    private.referral_percent() AS rate,
+    (((c.paid_cents)::bigint * private.referral_percent()) / 100) AS cents
+   FROM private.positions c
+  WHERE ((c.referrer_no IS NOT NULL) AND (c.paid_cents > 0));
+
+COMMENT ON VIEW private.due_referrals IS 'Referral bonuses as they should be; subject and source: the child.';
 
 CREATE TABLE private.flow_changes (
     id bigint NOT NULL,
@@ -7976,27 +8159,6 @@ CREATE UNLOGGED TABLE private.network_carries (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 COMMENT ON TABLE private.network_carries IS 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
-
-CREATE TABLE private.network_changes (
-    id bigint NOT NULL,
-    no integer NOT NULL,
-    members integer DEFAULT 0 NOT NULL,
-    package_cents bigint DEFAULT 0 NOT NULL,
-    referral numeric DEFAULT 0 NOT NULL,
-    pairing numeric DEFAULT 0 NOT NULL,
-    override numeric DEFAULT 0 NOT NULL,
-    day date NOT NULL,
-    funded integer DEFAULT 0 NOT NULL
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
-
-COMMENT ON TABLE private.network_changes IS 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
-
-COMMENT ON COLUMN private.network_changes.no IS 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
-
-COMMENT ON COLUMN private.network_changes.day IS 'The day on which the member joined, was funded or earned it, by which charts count it.';
-
-COMMENT ON COLUMN private.network_changes.funded IS 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
 
 ALTER TABLE private.network_changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME private.network_changes_id_seq
@@ -8129,6 +8291,59 @@ CREATE TABLE private.username_reservations (
 );
 
 COMMENT ON TABLE private.username_reservations IS 'Names of sign-ups that are not confirmed yet, for 24 hours.';
+
+CREATE VIEW private.wrong_bonuses AS
+ SELECT 'referral'::public.bonus_type AS bonus_type,
+    COALESCE(d.subject_no, b.subject_no) AS subject_no,
+    NULL::integer AS pair_number,
+    d.user_no,
+    d.subject_no AS source_no,
+    (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
+    COALESCE(d.rate, 0) AS rate,
+    COALESCE(d.cents, (0)::bigint) AS cents
+   FROM (private.due_referrals d
+     FULL JOIN ( SELECT r.subject_no,
+            r.amount_cents AS cents
+           FROM public.bonuses r
+          WHERE (r.bonus_type = 'referral'::public.bonus_type)) b ON ((d.subject_no = b.subject_no)))
+  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents)
+UNION ALL
+ SELECT 'pairing'::public.bonus_type AS bonus_type,
+    COALESCE(d.subject_no, b.subject_no) AS subject_no,
+    COALESCE(d.pair_no, b.pair_number) AS pair_number,
+    d.user_no,
+        CASE
+            WHEN (d.left_no IS NOT NULL) THEN private.pair_source(d.left_no, d.right_no)
+            ELSE NULL::integer
+        END AS source_no,
+    (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
+    COALESCE(d.rate, 0) AS rate,
+    COALESCE(d.cents, (0)::bigint) AS cents
+   FROM (private.due_pairings d
+     FULL JOIN ( SELECT p.subject_no,
+            p.pair_number,
+            p.amount_cents AS cents
+           FROM public.bonuses p
+          WHERE (p.bonus_type = 'pairing'::public.bonus_type)) b ON (((d.subject_no = b.subject_no) AND (d.pair_no = b.pair_number))))
+  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents)
+UNION ALL
+ SELECT 'override'::public.bonus_type AS bonus_type,
+    COALESCE(d.subject_no, b.subject_no) AS subject_no,
+    COALESCE(d.pair_no, b.pair_number) AS pair_number,
+    d.user_no,
+    d.subject_no AS source_no,
+    (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
+    COALESCE(d.rate, 0) AS rate,
+    COALESCE(d.cents, (0)::bigint) AS cents
+   FROM (private.due_overrides d
+     FULL JOIN ( SELECT o.subject_no,
+            o.pair_number,
+            o.amount_cents AS cents
+           FROM public.bonuses o
+          WHERE (o.bonus_type = 'override'::public.bonus_type)) b ON (((d.subject_no = b.subject_no) AND (d.pair_no = b.pair_number))))
+  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents);
+
+COMMENT ON VIEW private.wrong_bonuses IS 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
 
 CREATE TABLE public.lesson_progress (
     user_id uuid NOT NULL,
@@ -8782,7 +8997,7 @@ CREATE POLICY select_all ON public.withdrawals FOR SELECT TO platform_admin USIN
 
 CREATE POLICY select_own ON public.admin_sessions FOR SELECT TO platform_admin USING (((admin_id = ( SELECT auth.uid() AS uid)) AND ((session_token)::text = (( SELECT auth.jwt() AS jwt) ->> 'sid'::text))));
 
-CREATE POLICY select_own ON public.bonuses FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (source_user_id = ( SELECT auth.uid() AS uid))));
+CREATE POLICY select_own ON public.bonuses FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR ((source_user_id >= ( SELECT auth.uid() AS uid)) AND (source_user_id <= ( SELECT auth.uid() AS uid)))));
 
 CREATE POLICY select_own ON public.bot_subscriptions FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
@@ -8984,6 +9199,8 @@ REVOKE ALL ON FUNCTION private.bonuses_changed() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.bonuses_frozen() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.bonuses_posted() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.books_slice(OUT first_no integer, OUT last_no integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.carry_days_up(p_depth integer) FROM PUBLIC;
 
@@ -9363,6 +9580,8 @@ REVOKE ALL ON FUNCTION private.wrong_of_child(p_no integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.wrong_of_owner(p_no integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.wrong_team_days() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION public.cancel_email_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cancel_email_change() TO authenticated;
 
@@ -9552,11 +9771,11 @@ GRANT SELECT ON TABLE public.bonuses TO authenticated;
 GRANT SELECT ON TABLE public.bonuses TO platform_admin;
 GRANT SELECT ON TABLE public.bonuses TO service_role;
 
-GRANT SELECT,DELETE ON TABLE public.admin_sessions TO platform_admin;
-
 GRANT SELECT ON TABLE public.transactions TO authenticated;
 GRANT SELECT ON TABLE public.transactions TO platform_admin;
 GRANT SELECT ON TABLE public.transactions TO service_role;
+
+GRANT SELECT,DELETE ON TABLE public.admin_sessions TO platform_admin;
 
 GRANT SELECT,DELETE ON TABLE public.lesson_progress TO authenticated;
 

@@ -80,10 +80,24 @@ select plant('I24', without_index('public.bot_subscriptions_running_key', $$ ins
 select plant('I25', $$ update public.admin_sessions set expires_at = now() + interval '9 hours' where admin_id = user_id('sam') $$, 'a session beyond its limit');
 select plant('I26', $$ update private.audit_log set actor = 'system' where action = 'withdrawal.approved' $$, 'an edited audit row');
 select plant('I27', $$ update private.counters set value = value + 1 where name = 'profiles' $$, 'a kept figure that is none');
+-- Kept days and sums, with changes that no fold has seen yet and a team large enough to have days of its own.
+select jobs.fold_networks();
+select private.keep_team_days(array[position_no('ymir'), position_no('freya')], 2);
+select pays('embla', 1000);
+select is(broken(), null, 'kept days and sums are good before a fold and after it');
+select plant('I28', $$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'earnings on a day that the journal does not have');
+select plant('I28', $$ update private.earning_days set day = day - 1 where no = position_no('freya') $$, 'earnings on another day');
+select plant('I28', $$ delete from private.network_changes where no = position_no('freya') $$, 'a change that is never folded');
+select plant('I29', $$ update private.networks set members = members + 1 where no = position_no('freya') $$, 'a network with a member too many');
+select plant('I29', $$ update private.networks set override = override + 0.01 where no = position_no('ymir') $$, 'a network''s bonuses');
+select plant('I29', $$ update private.networks set direct_cents = 0 where no = position_no('freya') $$, 'packages of direct referrals that were lost');
+select plant('I29', $$ update private.networks set direct_funded = direct_funded + 1 where no = position_no('freya') $$, 'a funded referral too many');
+select plant('I30', $$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$, 'a team that grew more than it did');
+select plant('I30', $$ update private.team_days set day = day - 1 where no = position_no('ymir') $$, 'a team that grew on another day');
 select is(broken(), null, 'and nothing of it is left');
 
 -- Every rule that is asked has a corruption above
 select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(pg_get_viewdef('private.book_violations'), '''(I[0-9]{2})''', 'g') as m) as asked
-    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27') $$, 'no rule without a test');
+    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30') $$, 'no rule without a test');
 select * from finish();
 rollback;

@@ -32,5 +32,9 @@ select is(
 ) from private.profiles as p where p.user_id = user_id('freya');
 select is(private.member_item(p) ->> 'available_balance', private.money(t.available_balance), 'a row of the list has the balance')
 from private.profiles as p inner join private.totals as t on p.user_id = t.user_id where p.user_id = user_id('freya');
+
+select set_config('request.jwt.claims', json_build_object('sub', gen_random_uuid(), 'role', 'authenticated')::text, true);
+set local role authenticated;
+select refuses('select public.get_member_dashboard()', 404, 'profile_not_found', 'Failed to load profile data', 'an account without a member has no dashboard');
 select * from finish();
 rollback;

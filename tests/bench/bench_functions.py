@@ -14,6 +14,7 @@ from itertools import count
 
 import httpx
 import psycopg
+import pyotp
 from psycopg.rows import dict_row
 
 from tests.bench.measure import milliseconds
@@ -61,10 +62,37 @@ class Functions:
             ("admin-export", {"list": "deposits"}),
         ):
             measure(name, partial(superior.function, name, body))
+        self._writing(superior)
         self._sign_in(superior)
         self._bots()
         self._members()
         self._money()
+
+    def _writing(self, superior: Administrator) -> None:
+        accounts = count()
+
+        def create() -> httpx.Response:
+            email = f"bench-{time.time_ns()}-{next(accounts)}@example.com"
+            body = {"action": "create", "email": email, "full_name": "Bench", "role": "support_admin"}
+            return superior.function("admin-accounts", body)
+
+        made = create().raise_for_status().json()["administrator"]["id"]
+        measure("admin-accounts, create", create, samples=5)
+        names = count()
+        measure(
+            "admin-accounts, update",
+            lambda: superior.function(
+                "admin-accounts", {"action": "update", "admin_id": made, "full_name": f"Bench {next(names)}"}
+            ),
+            samples=10,
+        )
+        limits = (limit for _ in count() for limit in (6, 5))
+        change = {"action": "change", "key": "deposit.pending_limit"}
+        measure(
+            "admin-settings, change",
+            lambda: superior.function("admin-settings", {**change, "value": next(limits)}),
+            samples=9,
+        )
 
     def _sign_in(self, administrator: Administrator) -> None:
         body = {"action": "login", "email": administrator.email, "password": PASSWORD}
@@ -99,6 +127,24 @@ class Functions:
     def _members(self) -> None:
         notes = {"profileId": self._member.profile_id, "admin_notes": "bench", "reason": "bench"}
         measure("admin-update-member", lambda: self._super.function("admin-update-member", notes))
+        guarded = iter([self._with_a_factor() for _ in range(5)])
+
+        def remove() -> httpx.Response:
+            body = {"profileId": next(guarded).profile_id, "reason": "bench"}
+            return self._super.function("admin-remove-factors", body)
+
+        measure("admin-remove-factors", remove, samples=4)
+
+    def _with_a_factor(self) -> Member:
+        """A member whose second factor is verified."""
+        member = self._people.member(self._sponsor)
+        body = {"factor_type": "totp", "friendly_name": "phone"}
+        factor = member.http.post("/auth/v1/factors", json=body).raise_for_status().json()
+        path = f"/auth/v1/factors/{factor['id']}"
+        challenge = member.http.post(f"{path}/challenge", json={}).raise_for_status().json()
+        proof = {"challenge_id": challenge["id"], "code": pyotp.TOTP(factor["totp"]["secret"]).now()}
+        member.http.post(f"{path}/verify", json=proof).raise_for_status()
+        return member
 
     def _money(self) -> None:
         deposits = self._waiting_deposits(SAMPLES + 1)

@@ -1,4 +1,4 @@
-"""No request of a screen reads a growing table from end to end, in any statement it causes.
+"""No request of a screen reads a growing table from end to end, or walks an index, in any statement it causes.
 
 Plans are taken from auto_explain, which reports every statement as it ran, those inside functions too, on
 a network large enough that the planner has a reason to choose; with plans made for the parameters and with
@@ -6,6 +6,7 @@ generic ones, because a connection of PostgREST comes to use both. Everything is
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +49,34 @@ EXCEPTIONS = {
     ("function/admin-settings readiness", "public.deposits"): "exists: ends with the first row",
     ("function/admin-settings readiness", "public.withdrawals"): "exists: ends with the first row",
 }
+# Rows that one call may read of one growing table of 11,000 members, whatever the way.
+ROWS = 1000
+BY_NUMBER = "a page by its number skips the rows before it"
+COUNTED = "the total of a filter is counted"
+FREQUENT = "a frequent text: collects up to 10,001 matches"
+READS_MORE = {
+    "function/admin-audit": COUNTED,
+    "function/admin-get-transactions everything": "an export",
+    "function/admin-get-transactions page last": BY_NUMBER,
+    "function/admin-get-transactions page middle": BY_NUMBER,
+    "function/admin-get-transactions search kof": FREQUENT,
+    "function/admin-get-transactions type bonus page few": BY_NUMBER,
+    "function/admin-list-deposits everything": "an export",
+    "function/admin-list-deposits page middle": BY_NUMBER,
+    "function/admin-list-deposits search kof": FREQUENT,
+    "function/admin-list-deposits sort amount.desc page middle": BY_NUMBER,
+    "function/admin-list-deposits status approved page middle": BY_NUMBER,
+    "function/admin-list-withdrawals sort username.asc": "members in order until the page is full",
+    "rpc/list_members package 50 page few": COUNTED,
+    "rpc/list_members page middle": BY_NUMBER,
+    "rpc/list_members search kof": FREQUENT,
+    "rpc/list_members sort package_value.desc page middle": BY_NUMBER,
+    "rpc/list_members sort username.asc page middle": BY_NUMBER,
+    "rpc/list_members verified false": COUNTED,
+    "rpc/list_subscriptions search kof": FREQUENT,
+    "rpc/search_team frequent": "collects up to 2,001 matches, or walks a team of up to 50,000",
+    "rpc/search_team two letters": "walks a team of up to 50,000",
+}
 
 
 @dataclass
@@ -85,6 +114,12 @@ class Watched:
                 for table, query in sequential(self.plans)
                 if (call.name, table) not in EXCEPTIONS
             }
+            if call.name not in READS_MORE:
+                found |= {
+                    f"{count:,} rows of {table} ({mode})"
+                    for table, count in rows_read(self.plans).items()
+                    if count > ROWS
+                }
         return found
 
 
@@ -100,6 +135,21 @@ def sequential(plans: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
                 yield table, " ".join(plan["Query Text"].split())[:300]
 
 
+def rows_read(plans: list[dict[str, Any]]) -> Counter[str]:
+    """How many rows of each growing table the statements looked at, those that no filter let pass too."""
+    found: Counter[str] = Counter()
+    for plan in plans:
+        nodes = [plan["Plan"]]
+        while nodes:
+            node = nodes.pop()
+            nodes += node.get("Plans", [])
+            table = f"{node.get('Schema')}.{node.get('Relation Name')}"
+            if "Relation Name" in node and node["Schema"] != "pg_catalog" and table not in SMALL:
+                removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+                found[table] += (node["Actual Rows"] + removed) * node["Actual Loops"]
+    return found
+
+
 @pytest.fixture(scope="module")
 def watched() -> Iterator[Watched]:
     """A network of its own on the stack's cluster."""
@@ -111,6 +161,7 @@ def watched() -> Iterator[Watched]:
         connection.execute("load 'auto_explain'")
         connection.execute(
             "set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; "
+            "set auto_explain.log_analyze = on; set auto_explain.log_timing = off; "
             "set auto_explain.log_verbose = on; set auto_explain.log_format = json; "
             "set auto_explain.log_level = notice"
         )
@@ -142,3 +193,12 @@ def test_a_missing_index_would_be_seen(watched: Watched) -> None:
         watched.screens.leave()
         watched.screens.connection.execute("drop index public.bonuses_user_idx")
         assert any("public.bonuses" in scan for scan in watched.scans(dashboard, facts))
+
+
+def test_an_index_that_is_walked_would_be_seen(watched: Watched) -> None:
+    facts = watched.screens.facts(watched.screens.members // 3)
+    history = next(call for call in CALLS if call.name == "rpc/get_transaction_history")
+    with watched.screens.connection.transaction(force_rollback=True):
+        watched.screens.leave()
+        watched.screens.connection.execute("drop index public.deposits_user_idx")
+        assert any("rows of public.deposits" in scan for scan in watched.scans(history, facts))

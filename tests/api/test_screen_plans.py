@@ -1,4 +1,4 @@
-"""No request of a screen reads a growing table from end to end, or walks an index, in any statement it causes.
+"""No statement that a screen causes reads a growing table from end to end, or walks an index of one.
 
 Plans are taken from auto_explain, which reports every statement as it ran, those inside functions too, on
 a network large enough that the planner has a reason to choose; with plans made for the parameters and with

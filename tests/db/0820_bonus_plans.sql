@@ -78,6 +78,12 @@ insert into private.counter_deltas (name, delta)
 select 'bonuses', -sum(amount) from lost
 union all
 select 'bonus_rows', -count(*) from lost;
+insert into private.network_changes (no, day, pairing, override)
+select
+    o.no, (x.created_at at time zone 'UTC')::date, -sum(case x.bonus_type when 'pairing' then x.amount else 0 end),
+    -sum(case x.bonus_type when 'override' then x.amount else 0 end)
+from lost as x inner join private.positions as o on x.user_id = o.user_id
+group by o.no, (x.created_at at time zone 'UTC')::date;
 delete from public.bonuses where id in (select id from lost);
 set local session_replication_role = origin;
 select is(private.reconcile(), 2, 'the pair''s two bonuses are missing');

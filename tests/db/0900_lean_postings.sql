@@ -12,6 +12,10 @@ select is((select value from private.counted() where name = 'shortfall'), 2::num
 update private.totals set referral_amount = referral_amount + 30 where user_id = (select user_id from someone);
 select is((select value from private.counted() where name = 'shortfall'), 0::numeric, 'and never less than nothing');
 
+select is((select count(*) from private.book_violations where rule = 'I27'), 0::bigint, 'the books agree with what is counted');
+update private.counters set value = value + 1 where name = 'shortfall';
+select is((select string_agg(object, ' ') from private.book_violations where rule = 'I27'), 'shortfall', 'and tell when they do not');
+
 select is(
     pg_stat_get_xact_tuples_hot_updated('private.totals'::regclass), pg_stat_get_xact_tuples_updated('private.totals'::regclass),
     'sums change in place: no index holds what changes in them'

@@ -29,7 +29,7 @@ def test_the_books_agree_at_every_moment_of_a_race(stage: Stage) -> None:
         psycopg.connect(stage.url, autocommit=True) as worker,
         ThreadPoolExecutor(1) as pool,
     ):
-        race = pool.submit(rounds.play, stage, sessions, 5)
+        race = pool.submit(rounds.play, stage, sessions, 20)
         while not race.done():
             seen += worker.execute("select rule, object from private.check_books()").fetchall()
             worker.execute("select jobs.fold_counters()")

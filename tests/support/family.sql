@@ -282,6 +282,10 @@ begin
     insert into private.corrections (id, kind, target_id, user_id, value, reason, proposed_by, proposed_at)
     select stage.copied(c.id, n), c.kind, stage.copied(c.target_id, n), stage.copied(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at
     from generate_series(v_first, v_last) as n, private.corrections as c where c.user_id in (select m.user_id from stage.members as m);
+    -- Nobody folds here: all that charts and networks count is still noted.
+    insert into private.network_changes (no, day, members, package_cents, referral, pairing, override, funded)
+    select c.no - v_low + 1 + v_no + (n - v_first) * 16, c.day, c.members, c.package_cents, c.referral, c.pairing, c.override, c.funded
+    from generate_series(v_first, v_last) as n, private.network_changes as c where c.no in (select m.no from stage.members as m);
     insert into private.counter_deltas (name, delta)
     select c.key, c.value::numeric * p_count from stage.original as s, jsonb_each_text(s.counted) as c;
     perform set_config('session_replication_role', 'origin', true);

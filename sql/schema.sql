@@ -7977,7 +7977,12 @@ UNION ALL
            FROM (( SELECT sum(e_1.total) AS total,
                     sum(e_1.bonus_rows) AS bonus_rows
                    FROM earned e_1) e
-             CROSS JOIN LATERAL ( VALUES ('bonuses'::text,e.total), ('bonus_rows'::text,e.bonus_rows)) f_1(name, value))) f ON ((c.name = f.name)))
+             CROSS JOIN LATERAL ( VALUES ('bonuses'::text,e.total), ('bonus_rows'::text,e.bonus_rows)) f_1(name, value))
+        UNION ALL
+         SELECT 'shortfall'::text,
+            COALESCE(sum(((s.withdrawn_amount)::numeric - (s.bonus_amount)::numeric)), (0)::numeric) AS "coalesce"
+           FROM private.totals s
+          WHERE ((s.bonus_amount)::numeric < (s.withdrawn_amount)::numeric)) f ON ((c.name = f.name)))
   WHERE (c.value <> f.value)
 UNION ALL
  SELECT 'I28'::text AS rule,

@@ -33,9 +33,15 @@ def make_pool(database_url: str, size: int, application_name: str) -> Pool:
 
 
 @asynccontextmanager
-async def transaction(pool: Pool) -> AsyncIterator[Connection]:
-    """A transaction as the service's own database role; it commits before the block is left."""
+async def transaction(pool: Pool, request: Mapping[str, str] | None = None) -> AsyncIterator[Connection]:
+    """A transaction as the service's own database role; it commits before the block is left.
+
+    `request` sets `request.<name>` for it, for example
+    `{"method": "POST", "path": "/rpc/x", "headers": "{...}"}`, as PostgREST sets them.
+    """
     async with pool.connection() as connection, connection.transaction():
+        if request:
+            await _set_locally(connection, _named(request))
         yield connection
 
 
@@ -45,13 +51,20 @@ async def transaction_as(
 ) -> AsyncIterator[Connection]:
     """A transaction as a database role with the caller's verified claims, so that row-level security holds.
 
-    Everything is local to the transaction. `request` adds `request.<name>` settings, for example
-    `{"method": "POST", "path": "/rpc/x", "headers": "{...}"}`, as PostgREST sets them.
+    Everything is local to the transaction; `request` as for `transaction`.
     """
-    values = {"request.jwt.claims": orjson.dumps(dict(claims)).decode()}
-    values.update({f"request.{name}": value for name, value in (request or {}).items()})
-    pairs = [item for pair in values.items() for item in pair]
-    select = ", ".join(["set_config('role', %s, true)"] + ["set_config(%s, %s, true)"] * len(values))
+    bearer = orjson.dumps(dict(claims)).decode()
+    values = {"role": role, "request.jwt.claims": bearer, **_named(request or {})}
     async with pool.connection() as connection, connection.transaction():
-        await connection.execute(f"select {select}", [role, *pairs])
+        await _set_locally(connection, values)
         yield connection
+
+
+def _named(request: Mapping[str, str]) -> dict[str, str]:
+    return {f"request.{name}": value for name, value in request.items()}
+
+
+async def _set_locally(connection: Connection, values: Mapping[str, str]) -> None:
+    """Set several settings for the transaction with one statement."""
+    pairs = [item for pair in values.items() for item in pair]
+    await connection.execute(f"select {', '.join(['set_config(%s, %s, true)'] * len(values))}", pairs)

@@ -98,7 +98,7 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
     if not await passwords.matches(stored, login.password) or admin is None:
         await _slow_down(login.email, services)
         raise FAILED
-    async with transaction(services.pool) as connection:
+    async with transaction(services.pool, visit.settings()) as connection:
         if admin["totp_confirmed_at"]:
             if not login.totp:
                 raise two_step.CODE_ASKED

@@ -224,6 +224,7 @@ def postgrest(settings: Settings, keys: Keys) -> dict[str, str]:
         "PGRST_JWT_AUD": "authenticated",
         "PGRST_OPENAPI_MODE": "disabled",
         "PGRST_SERVER_HOST": "127.0.0.1",
+        "PGRST_SERVER_TRACE_HEADER": "X-Request-Id",
         "PGRST_SERVER_PORT": str(settings.ports["postgrest"]),
         "PGRST_ADMIN_SERVER_PORT": str(settings.ports["postgrest_admin"]),
         "PGRST_LOG_LEVEL": "error",

@@ -39,6 +39,17 @@ def test_login_answers_what_the_panel_needs(people: People, visitor: Caller) -> 
     assert "totp_secret" not in answer.text
 
 
+def test_a_sign_in_is_on_record_with_the_number_of_its_request(people: People, visitor: Caller) -> None:
+    answer = login(visitor, people.account("finance_admin")).raise_for_status()
+    recorded = people.owner.execute(
+        "select payload from private.audit_log where action = 'admin.signed_in' and object_id = %s"
+        " order by seq desc limit 1",
+        [answer.json()["admin"]["id"]],
+    ).fetchone()
+    assert recorded
+    assert recorded["payload"]["request_id"] == answer.headers["x-request-id"]
+
+
 @pytest.mark.threat("T61")
 def test_the_session_token_is_no_credential(finance: Administrator) -> None:
     assert not works(Caller(finance.stack, finance.session_token))

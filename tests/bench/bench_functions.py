@@ -57,11 +57,12 @@ class Functions:
         for name, body in (
             ("admin-accounts", {"action": "list"}),
             ("admin-settings", {"action": "list"}),
+            ("admin-settings, readiness", {"action": "readiness"}),
             ("admin-jobs", {"action": "list"}),
             ("admin-audit", {"page": 1, "pageSize": 25}),
             ("admin-export", {"list": "deposits"}),
         ):
-            measure(name, partial(superior.function, name, body))
+            measure(name, partial(superior.function, name.split(",")[0], body))
         self._writing(superior)
         self._sign_in(superior)
         self._bots()
@@ -85,6 +86,11 @@ class Functions:
                 "admin-accounts", {"action": "update", "admin_id": made, "full_name": f"Bench {next(names)}"}
             ),
             samples=10,
+        )
+        measure(
+            "admin-accounts, reset_password",
+            lambda: superior.function("admin-accounts", {"action": "reset_password", "admin_id": made}),
+            samples=5,
         )
         limits = (limit for _ in count() for limit in (6, 5))
         change = {"action": "change", "key": "deposit.pending_limit"}

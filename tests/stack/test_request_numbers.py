@@ -1,0 +1,71 @@
+"""One number follows a request: through the gateway's log, the service's log, and back in the answer."""
+
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from tests.stack.conftest import ANON, Gateway
+from tests.support.stack import Stack
+
+PATHS = {
+    "auth": "/auth/v1/user",
+    "storage": "/storage/v1/bucket",
+    "edge": "/functions/v1/admin-audit",
+}
+WAIT_SECONDS = 5
+
+
+@pytest.fixture
+def door(stack: Stack) -> Iterator[httpx.Client]:
+    """The gateway of the running stack, with the public key."""
+    with httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=20) as client:
+        yield client
+
+
+def logged(state: Path, name: str, number: str) -> dict[str, Any]:
+    """The line of a log with this number."""
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        for line in (state / "logs" / f"{name}.log").read_text(errors="replace").splitlines():
+            if number in line:
+                return dict(json.loads(line))
+        time.sleep(0.1)
+    raise AssertionError(f"{number} is not in the log of {name}")
+
+
+def test_the_gateway_numbers_what_has_no_number(gateway: Gateway) -> None:
+    for path in ("/rest/v1/x", "/auth/v1/user", "/functions/v1/x"):
+        numbers = {
+            gateway.http.get(path, headers={"apikey": ANON}).json()["headers"]["x-request-id"]
+            for _ in range(3)
+        }
+        assert len({UUID(number) for number in numbers}) == 3, path
+
+
+@pytest.mark.parametrize("number", ["x" * 65, "two words", '"}{"forged": 1}', "<script>"])
+def test_what_is_no_number_is_replaced(gateway: Gateway, number: str) -> None:
+    headers = {"apikey": ANON, "x-request-id": number}
+    UUID(gateway.http.get("/rest/v1/x", headers=headers).json()["headers"]["x-request-id"])
+
+
+@pytest.mark.parametrize(
+    "service", [pytest.param("auth", marks=pytest.mark.embedded_only("logs of its own")), "storage", "edge"]
+)
+def test_a_request_has_one_number_in_every_log(door: httpx.Client, state: Path, service: str) -> None:
+    own = f"own.{secrets.token_hex(8)}"
+    assert door.get(PATHS[service], headers={"x-request-id": own}).headers["x-request-id"] == own
+    for number in (own, door.get(PATHS[service]).headers["x-request-id"]):
+        assert logged(state, "gateway", number)["request_id"] == number
+        assert logged(state, service, number)["request_id"] == number
+
+
+def test_an_answer_of_the_tables_has_its_number_too(door: httpx.Client, state: Path) -> None:
+    number = door.get("/rest/v1/deposits").headers["x-request-id"]
+    assert logged(state, "gateway", number)["status"] == 401

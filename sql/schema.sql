@@ -1023,6 +1023,7 @@ COMMENT ON FUNCTION private.ago(p_at timestamp with time zone, p_now timestamp w
 CREATE FUNCTION private.all_wrong() RETURNS private.due_bonus[]
     LANGUAGE plpgsql STABLE
     SET enable_nestloop TO 'off'
+    SET join_collapse_limit TO '1'
     SET search_path TO ''
     AS $$
 begin
@@ -3363,7 +3364,7 @@ $$;
 COMMENT ON FUNCTION private.outbox_announce() IS 'Wakes the worker; delivered at commit.';
 
 CREATE FUNCTION private.override_percent() RETURNS integer
-    LANGUAGE plpgsql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO ''
     AS $$
 begin
@@ -4026,7 +4027,7 @@ $$;
 COMMENT ON FUNCTION private.reconcile_once() IS 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
 
 CREATE FUNCTION private.reentry_percent() RETURNS integer
-    LANGUAGE plpgsql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO ''
     AS $$
 begin
@@ -4054,7 +4055,7 @@ $$;
 COMMENT ON FUNCTION private.reference_key(p_reference text) IS 'A reference without its spelling; empty when it holds no letter and no digit.';
 
 CREATE FUNCTION private.referral_percent() RETURNS integer
-    LANGUAGE plpgsql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO ''
     AS $$
 begin
@@ -8604,11 +8605,11 @@ CREATE INDEX outbox_failed_idx ON private.outbox USING btree (failed_at DESC) WH
 
 CREATE INDEX outbox_sent_idx ON private.outbox USING btree (sent_at) WHERE (sent_at IS NOT NULL);
 
-CREATE INDEX positions_left_idx ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE is_left;
+CREATE UNIQUE INDEX positions_left_key ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE is_left;
 
 CREATE INDEX positions_owner_idx ON private.positions USING btree (no) INCLUDE (referrer_no, package_cents, paid_cents);
 
-CREATE INDEX positions_right_idx ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE (NOT is_left);
+CREATE UNIQUE INDEX positions_right_key ON private.positions USING btree (referrer_no, pair_no) INCLUDE (no, paid_cents) WHERE (NOT is_left);
 
 CREATE INDEX positions_roots_idx ON private.positions USING btree (no) WHERE (referrer_no IS NULL);
 

@@ -117,9 +117,10 @@ def run_coverage() -> int:
 
 
 def run_bench() -> int:
-    """What is promised about time and memory, measured on a throw-away stack."""
+    """What is promised about time and memory, on a throw-away stack; AUTH_BIN: a rival of its auth."""
+    rival = os.environ.pop("AUTH_BIN", "")
     with throwaway.stack(SETUP_LOG) as (settings, postgres):
-        kept, missed = bench.run(settings, postgres, SETUP_LOG)
+        kept, missed = bench.run(settings, postgres, rival, SETUP_LOG)
     print(f"\n{kept} passed, {missed} failed")
     return 1 if missed else 0
 

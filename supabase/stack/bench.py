@@ -17,8 +17,8 @@ IDLE_MEGABYTES = 700
 SETTLING_SECONDS = 20
 
 
-def run(settings: Settings, postgres: Path, log: Path) -> tuple[int, int]:
-    """Measure everything; returns how many goals were kept and missed."""
+def run(settings: Settings, postgres: Path, rival: str, log: Path) -> tuple[int, int]:
+    """Measure everything, beside a real GoTrue if `rival` names one; returns goals kept and missed."""
     records = settings.state / "records"
     records.touch()
     env = {
@@ -27,6 +27,7 @@ def run(settings: Settings, postgres: Path, log: Path) -> tuple[int, int]:
         "PYTHONPATH": f"{ROOT}:{benchmark_packages(log)}",
         "PATH": f"{postgres}:{os.environ['PATH']}",
         "BENCH_RECORDS": str(records),
+        "AUTH_BIN": rival,
     }
     verdicts = [
         _record(records, "warm start until healthy", _start(settings, postgres, log), "s", WARM_SECONDS),

@@ -151,7 +151,7 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
 
 def _caches(memory: int) -> tuple[int, int]:
     """Megabytes for PostgreSQL's own pages, and what it may count on in all, of a machine that it shares."""
-    return min(max(memory // 8, 128), 2048), max(memory // 2, 512)
+    return min(max(memory // 4, 128), 8192), max(memory // 2, 512)
 
 
 def _require_disk(folder: Path) -> None:

@@ -66,7 +66,7 @@ class Settings:
 
     Attributes:
         state: folder with everything this stack generates.
-        demo: the demo network is seeded; cannot be switched off later (decision 37 of the product).
+        demo: the demo network is seeded; only the way to real money in the panel ends it.
         profile: `product`, or `reference`: an ES256 key and no rate limits, for recorded vectors and tests.
         ports: chosen free once, so that links and sign-ins survive a restart.
         options: settings given in the environment of `make up`; see KEPT_OPTIONS.

@@ -176,7 +176,7 @@ def main() -> int:
     """Measure in turns and report."""
     stack = Stack.read()
     services = [OwnAuth(stack, output=subprocess.DEVNULL)]
-    if binary := os.environ.get("AUTH_BIN") or stack.values.get("AUTH_BIN"):
+    if binary := os.environ.get("AUTH_BIN"):
         services.append(OwnAuth(stack, binary, output=subprocess.DEVNULL))
     try:
         people = []

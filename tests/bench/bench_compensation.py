@@ -88,6 +88,7 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
     """P1: everybody computes every bonus."""
     # As in private.all_wrong().
     connection.execute("set enable_nestloop = off")
+    connection.execute("set join_collapse_limit = 1")
     sums = {row[0]: (row[1], row[2]) for row in connection.execute(SQL)}
     members: list[rivals.Member] = connection.execute(
         "select o.no, o.referrer_no, o.child_no, o.paid_cents from private.positions as o order by o.no"
@@ -102,6 +103,7 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
     )
     times = {"SQL": best_of(ROUNDS, lambda: connection.execute(SQL).fetchall())}
     connection.execute("reset enable_nestloop")
+    connection.execute("reset join_collapse_limit")
     times["numpy"] = best_of(ROUNDS, lambda: rivals.numpy(columns))
     times["DuckDB"] = best_of(ROUNDS, duck)
     times["Python"] = best_of(1, lambda: rivals.python(members))

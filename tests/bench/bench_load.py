@@ -107,7 +107,7 @@ async def large_uploads(mix: Mix, company: Company, storage: int) -> None:
     """Ten files of 5 MB at once."""
     content = large_png(LARGE - 60_000)
     watch.forget_peak(storage)
-    answers = await asyncio.gather(*[mix.upload(company.next_actor(), content) for _ in range(10)])
+    answers = await asyncio.gather(*[mix.upload(company.next_depositor(), content) for _ in range(10)])
     refused = sum(not answer.good for answer in answers)
     record(GOAL, "10 uploads of 5 MB at once, refused", refused, "", "none", not refused)
     _at_most("storage's memory during them", watch.memory(storage, "VmHWM"), "MB", STORAGE_MEGABYTES)

@@ -8,7 +8,7 @@ set timezone = 'UTC';
 truncate
     auth.users, storage.objects, private.profiles, private.audit_log, private.outbox, private.counter_deltas,
     private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures, private.flow_days,
-    private.flow_changes, private.coverage_days, private.income_disclosures
+    private.flow_changes, private.network_changes, private.coverage_days, private.income_disclosures
 restart identity cascade;
 create temporary table members (
     no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,

@@ -1,7 +1,7 @@
 -- All bonuses are computed and compared from indexes alone.
 begin;
 \ir ../support/actors.sql
-select plan(5);
+select plan(6);
 select family();
 select pays('freya', 500); select pays('ask', 1000); select pays('embla', 100);
 create function pg_temp.nodes(p_query text) returns setof text language plpgsql as $$
@@ -29,6 +29,10 @@ select is_empty(
 select isnt_empty(
     $$ select n from pg_temp.nodes('select * from private.due_pairings') as n where n ~ 'Index Only Scan using positions_owner_idx' $$,
     'the owner of a pair comes from the index'
+);
+select is_empty(
+    $$ select n from pg_temp.nodes('select * from private.pairs') as n where n ~ 'Materialize' $$,
+    'the two sides of the pairs are merged without keeping rows'
 );
 select is(private.referral_percent(), 5, 'five per cent of a referral');
 select is(private.override_percent(), 1, 'one per cent of a pair');

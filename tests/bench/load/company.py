@@ -49,11 +49,20 @@ class Company:
     sponsor: str
     administrator: str
     waiting: deque[str] = field(default_factory=deque)
+    depositors: deque[Actor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.depositors = deque(self.actors)
 
     def next_actor(self) -> Actor:
-        """Each in turn, so that nobody meets the limits on receipts or pending deposits."""
+        """Each in turn."""
         self.actors.rotate(-1)
         return self.actors[0]
+
+    def next_depositor(self) -> Actor:
+        """In a turn of their own, so that nobody meets the limits on receipts or pending deposits."""
+        self.depositors.rotate(-1)
+        return self.depositors[0]
 
 
 def found(stack: Stack) -> Company:

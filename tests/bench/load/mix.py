@@ -79,7 +79,7 @@ class Mix:
 
     async def _deposit(self) -> Reply:
         """Two requests, timed as one: the receipt, and the row that names it."""
-        actor = self._company.next_actor()
+        actor = self._company.next_depositor()
         # No file is stored twice: the end of each is its own.
         content = self._image + bytes(RECEIPT_BYTES) + secrets.token_bytes(16)
         reply = await self.upload(actor, content)

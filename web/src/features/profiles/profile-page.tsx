@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { Link } from 'react-router'
 import { CopyButton } from '@/components/copy-button'
 import { PageBody } from '@/components/page-body'
@@ -80,7 +80,15 @@ function Facts({ member }: { member: Member }) {
         <Row name="Full name">{profile.display_name ?? 'Not set'}</Row>
         <Row name="Referral id">
           <span className="flex items-center justify-between gap-2">
-            <span className="font-mono text-compact break-all">{profile.id}</span>
+            <span className="font-mono text-compact">
+              {profile.id.split(/(?<=-)/).map((group, place) => (
+                // A line may end after a hyphen, not inside a group.
+                <Fragment key={place}>
+                  {group}
+                  <wbr />
+                </Fragment>
+              ))}
+            </span>
             <CopyButton text={profile.id} what="referral id" variant="ghost" size="icon-compact" />
           </span>
         </Row>

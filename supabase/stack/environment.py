@@ -134,8 +134,8 @@ def _mail_texts(settings: Settings) -> dict[str, str]:
 
 
 def _limits(settings: Settings) -> dict[str, str]:
-    """None in the reference profile: without the header GoTrue counts no addresses."""
-    if settings.reference:
+    """None but in the product profile: without the header GoTrue counts no addresses."""
+    if settings.unlimited:
         return {
             "GOTRUE_SMTP_MAX_FREQUENCY": "1s",
             "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000000",

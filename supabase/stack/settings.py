@@ -39,6 +39,7 @@ DATABASE_ROLES = (
 PREFERRED_GATEWAY_PORT = 8000
 TOKEN_SECONDS = 3600
 ADMIN_SESSION_SECONDS = 8 * 3600
+PROFILES = ("product", "reference", "benchmark")
 MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
 # Who reads and writes an s3:// address of STORAGE_URL.
 STORAGE_ACCESS = (
@@ -67,7 +68,8 @@ class Settings:
     Attributes:
         state: folder with everything this stack generates.
         demo: the demo network is seeded; only the way to real money in the panel ends it.
-        profile: `product`, or `reference`: an ES256 key and no rate limits, for recorded vectors and tests.
+        profile: `product`; `benchmark`, without rate limits; `reference`, with an ES256 key too, for recorded
+            vectors and tests.
         ports: chosen free once, so that links and sign-ins survive a restart.
         options: settings given in the environment of `make up`; see KEPT_OPTIONS.
         cluster: PostgreSQL's data directory, which its unprivileged user must be able to reach.
@@ -93,6 +95,11 @@ class Settings:
     def reference(self) -> bool:
         """Whether this stack answers recorded vectors."""
         return self.profile == "reference"
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether nobody is refused for asking too often."""
+        return self.profile != "product"
 
     @property
     def own_mail(self) -> bool:
@@ -166,8 +173,8 @@ def _take_environment(settings: Settings, first: bool) -> None:
     demo, profile = os.environ.get("DEMO"), os.environ.get("STACK_PROFILE")
     if demo not in (None, "0", "1"):
         raise Stop("DEMO is 1 (seed the demo network) or 0.")
-    if profile not in (None, "product", "reference"):
-        raise Stop("STACK_PROFILE is product or reference.")
+    if profile not in (None, *PROFILES):
+        raise Stop(f"STACK_PROFILE is one of {', '.join(PROFILES)}.")
     wanted = settings.demo if demo is None else demo == "1"
     if not first and wanted != settings.demo:
         raise Stop(
@@ -177,8 +184,8 @@ def _take_environment(settings: Settings, first: bool) -> None:
     if not first and profile not in (None, settings.profile):
         raise Stop(f"{settings.state} keeps its profile, {settings.profile}. Use a new STATE folder.")
     settings.demo, settings.profile = wanted, profile or settings.profile
-    if settings.reference and not settings.demo:
-        raise Stop("STACK_PROFILE=reference switches rate limits off and is only for DEMO=1.")
+    if settings.unlimited and not settings.demo:
+        raise Stop(f"STACK_PROFILE={settings.profile} switches rate limits off and is only for DEMO=1.")
     for name in KEPT_OPTIONS:
         if value := os.environ.get(name):
             settings.options[name] = value

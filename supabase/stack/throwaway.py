@@ -26,8 +26,8 @@ def _set_aside(database: Database) -> None:
 
 
 @contextmanager
-def stack(log: Path) -> Iterator[tuple[Settings, Path]]:
-    """A healthy reference stack with the demo; yields its settings and the folder of PostgreSQL's programs.
+def stack(log: Path, profile: str = "reference") -> Iterator[tuple[Settings, Path]]:
+    """A healthy stack with the demo; yields its settings and the folder of PostgreSQL's programs.
 
     It is removed when the block is left, also after a failure or an interruption.
     """
@@ -35,7 +35,7 @@ def stack(log: Path) -> Iterator[tuple[Settings, Path]]:
     postgres = tools.install(log, for_tests=True)
     state = ROOT / f"{PREFIX}{os.getpid()}-{secrets.token_hex(2)}"
     kept = {name: os.environ.get(name) for name in ("STATE", "DEMO", "STACK_PROFILE")}
-    os.environ |= {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": "reference"}
+    os.environ |= {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": profile}
     try:
         settings = configuration.load_or_create()
     finally:

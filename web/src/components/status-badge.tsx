@@ -39,7 +39,7 @@ export function Badge({ tone = 'outline', icon, className, children }: BadgeProp
   return (
     <span
       className={cn(
-        'inline-flex min-h-6 items-center gap-1 rounded-badge px-2 text-caption font-medium',
+        'inline-flex min-h-6 items-center gap-1 rounded-badge px-2 text-caption font-medium whitespace-nowrap',
         tones[tone].className,
         className,
       )}

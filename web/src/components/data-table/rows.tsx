@@ -99,7 +99,8 @@ interface GridProps<T> {
 export function Grid<T>({ view, table, caption, density, rowNote, selectedId }: GridProps<T>) {
   return (
     <div className="overflow-x-auto border-t border-input bg-card">
-      <table className="w-full border-separate border-spacing-0">
+      {/* A column is at least as wide as its longest word: elsewhere a word may break anywhere. */}
+      <table className="w-full border-separate border-spacing-0 wrap-break-word">
         <caption className="sr-only">{caption}</caption>
         <thead>
           {view.getHeaderGroups().map((group) => (

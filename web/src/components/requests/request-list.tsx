@@ -7,6 +7,7 @@ import { EmptyState } from '@/components/empty-state'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
 import type { Fact } from '@/components/review-dialog'
+import { exportCsv } from '@/lib/export-csv'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
 import { DecisionDialog, RequestFlags } from './decision-dialog'
 import type { DecisionAction, MoneyRequest, RequestActs, RequestPage } from './request'
@@ -35,7 +36,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
   const { open, start, close, markDecided, focusNext } = useDecisions<Row>(rows ?? [])
   const [detailsId, setDetailsId] = useState<string | null>(null)
   const shown = rows?.find((row) => row.id === detailsId)
-  const nouns = `${noun}s`
+  const nouns = `${noun}s` as const
   const texts = requestTexts[noun]
 
   const acts = useMemo<RequestActs<Row>>(
@@ -75,6 +76,8 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         emptyFilteredTitle={texts.none}
         rowNote={(row) => (row.flags.length > 0 ? <RequestFlags flags={row.flags} /> : null)}
         selectedId={open?.row.id ?? detailsId}
+        // Who may not decide about money may not take the list away either.
+        onExport={forbidden === null ? (progress) => exportCsv(nouns, table.state, progress) : undefined}
       />
       {shown ? details(shown, acts, () => setDetailsId(null)) : null}
       {open ? (

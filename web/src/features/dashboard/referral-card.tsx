@@ -1,6 +1,7 @@
 import { Download, QrCode as QrIcon } from 'lucide-react'
 import { useState } from 'react'
 import { CopyButton } from '@/components/copy-button'
+import { MemberId } from '@/components/member-id'
 import { downloadQrCode, QrCode } from '@/components/qr-code'
 import { RiskLine } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
@@ -35,9 +36,9 @@ export function ReferralCard({
       <div className="mt-3 flex gap-2">
         <output
           aria-label="Your referral id"
-          className="flex min-h-11 min-w-0 grow items-center rounded-control border border-input bg-muted px-3 font-mono text-[12px] leading-4 break-all select-all md:text-compact"
+          className="flex min-h-11 min-w-0 grow items-center rounded-control border border-input bg-muted px-3 text-[12px] leading-4 select-all md:text-compact"
         >
-          {profile.id}
+          <MemberId value={profile.id} />
         </output>
         <CopyButton
           text={link}

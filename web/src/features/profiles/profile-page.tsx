@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { Link } from 'react-router'
 import { CopyButton } from '@/components/copy-button'
+import { MemberId } from '@/components/member-id'
 import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
@@ -80,14 +81,8 @@ function Facts({ member }: { member: Member }) {
         <Row name="Full name">{profile.display_name ?? 'Not set'}</Row>
         <Row name="Referral id">
           <span className="flex items-center justify-between gap-2">
-            <span className="font-mono text-compact">
-              {profile.id.split(/(?<=-)/).map((group, place) => (
-                // A line may end after a hyphen, not inside a group.
-                <Fragment key={place}>
-                  {group}
-                  <wbr />
-                </Fragment>
-              ))}
+            <span className="text-compact">
+              <MemberId value={profile.id} />
             </span>
             <CopyButton text={profile.id} what="referral id" variant="ghost" size="icon-compact" />
           </span>

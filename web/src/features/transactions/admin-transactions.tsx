@@ -15,6 +15,7 @@ import { Timestamp } from '@/components/timestamp'
 import { zoneName } from '@/lib/dates'
 import { exportCsv } from '@/lib/export-csv'
 import { isNegative } from '@/lib/money'
+import { useMoneyForbidden } from '@/lib/use-admin-role'
 import { listTransactions, type AdminTransaction, type TransactionCards } from './admin-api'
 
 const filters: TableFilter[] = [
@@ -113,6 +114,7 @@ function Cards({ cards }: { cards: TransactionCards }) {
 export function AdminTransactions() {
   const table = useTableState({ sort: 'created_at.desc', filters: { type: 'all', status: 'all' } })
   const query = useAdminList('transactions', table, listTransactions, 'Failed to load transactions')
+  const forbidden = useMoneyForbidden()
   return (
     <>
       <PageHead
@@ -143,7 +145,9 @@ export function AdminTransactions() {
           />
         }
         emptyFilteredTitle="No transactions found"
-        onExport={(progress) => exportCsv('transactions', table.state, progress)}
+        onExport={
+          forbidden === null ? (progress) => exportCsv('transactions', table.state, progress) : undefined
+        }
       />
     </>
   )

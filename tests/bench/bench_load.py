@@ -89,6 +89,8 @@ async def overload(mix: Mix, capacity: float, ordinary_ms: float) -> None:
     record(GOAL, f"{what}, done", len(accepted) / OVERLOAD, "requests/s")
     record(GOAL, f"{what}, neither done nor 429 or 503, of {len(answers):,}", wrong, "", "none", not wrong)
     _at_most(f"{what}, p95 of what was done", percentile(accepted, 95), "ms", ACCEPTED_MS)
+    late = max(answer.late for answer in answers)
+    record(GOAL, "  latest that the client began to send one", late * 1000, "ms")
     normal = max(2 * ordinary_ms, MOST[99])
     slow = [answer.due for answer in after if not answer.accepted or answer.seconds * 1000 > normal]
     # Single slow ones are normal: the first second from which on 95 of 100 are as quick as before.
@@ -171,6 +173,9 @@ def main() -> int:
     stack, state = Stack.read(), stack_state()
     if not state.name.startswith(".stack-test-") and "REPLACE_MEMBERS" not in os.environ:
         sys.exit(f"{Path(state).name} is no throw-away stack. REPLACE_MEMBERS=1 loses all its members.")
+    # It stands for many machines: among busy services on the same cores it would send late what it measures.
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
     started = time.monotonic()
     company = found(stack)
     print(f"  {len(company.actors)} of 5,000 members signed in after {time.monotonic() - started:.0f} s")

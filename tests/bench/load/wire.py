@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,11 @@ from urllib.parse import urlsplit
 import orjson
 
 PATIENCE_SECONDS = 60
+# Less than the gateway keeps a connection that nobody uses: it may be closing what has waited longer.
+IDLE_SECONDS = 60
+
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Wire:
 
     def __init__(self, url: str) -> None:
         self._host, self._port = urlsplit(url).hostname, urlsplit(url).port
-        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._free: list[tuple[Connection, float]] = []
 
     async def json(self, method: str, path: str, headers: dict[str, str], body: Any = None) -> Reply:
         """A request with a JSON body, or none."""
@@ -64,7 +70,7 @@ class Wire:
             f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\n{lines}content-length: {len(content)}\r\n\r\n"
         )
         async with asyncio.timeout(PATIENCE_SECONDS):
-            receive, send = self._free.pop() if self._free else await self._open()
+            receive, send = self._kept() or await self._open()
             try:
                 send.write(head.encode() + content)
                 reply, more = await _read(receive)
@@ -72,17 +78,23 @@ class Wire:
                 send.close()
                 raise
         if more:
-            self._free.append((receive, send))
+            self._free.append(((receive, send), time.monotonic()))
         else:
             send.close()
         return reply
 
-    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    def _kept(self) -> Connection | None:
+        """The connection that was used last; when even that has waited too long, all have."""
+        if self._free and time.monotonic() - self._free[-1][1] > IDLE_SECONDS:
+            self.close()
+        return self._free.pop()[0] if self._free else None
+
+    async def _open(self) -> Connection:
         return await asyncio.open_connection(self._host, self._port, limit=2**20)
 
     def close(self) -> None:
         """Hang up."""
-        for _, send in self._free:
+        for (_, send), _ in self._free:
             send.close()
         self._free.clear()
 

@@ -59,7 +59,8 @@ def _rounded(value: float) -> str:
 def write(records: Path) -> None:
     """Write RESULTS.md from the lines of one run, ordered by goal."""
     rows = [json.loads(line) for line in records.read_text().splitlines()]
-    rows.sort(key=lambda row: (row[0][0], int(row[0][1:])))
+    # P2 before P10, and what has no number after what has one.
+    rows.sort(key=lambda row: (row[0][0], not row[0][1:].isdigit(), row[0][1:].zfill(3)))
     missed = sum(row[5] == "MISSED" for row in rows)
     kept = sum(row[5] == "kept" for row in rows)
     text = [

@@ -39,7 +39,7 @@ export function Badge({ tone = 'outline', icon, className, children }: BadgeProp
   return (
     <span
       className={cn(
-        'inline-flex min-h-6 items-center gap-1 rounded-badge px-2 text-caption font-medium whitespace-nowrap',
+        'inline-flex min-h-6 items-center gap-1 rounded-badge px-2 text-caption font-medium',
         tones[tone].className,
         className,
       )}
@@ -55,7 +55,11 @@ function word(status: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** The status of a row. What the table above does not know is an outline badge with its own word. */
+/** The status of a row, on one line. What the table above does not know is an outline badge with its own word. */
 export function StatusBadge({ status, label }: { status: string; label?: string }) {
-  return <Badge tone={known[status.toLowerCase()] ?? 'outline'}>{label ?? word(status)}</Badge>
+  return (
+    <Badge tone={known[status.toLowerCase()] ?? 'outline'} className="whitespace-nowrap">
+      {label ?? word(status)}
+    </Badge>
+  )
 }

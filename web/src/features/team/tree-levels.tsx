@@ -1,6 +1,6 @@
 import { ChevronRight } from 'lucide-react'
 import { Money } from '@/components/money'
-import { Badge } from '@/components/status-badge'
+import { StatusBadge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
 import { cn } from '@/lib/cn'
 import type { TreeChild } from './api'
@@ -77,7 +77,7 @@ function Person({ row, onEnter, onOpen }: PersonProps) {
           {row.place}. {nameOf(node)}, <Money value={node.package_value} />
         </span>
       </button>
-      {node.funded ? <Badge tone="positive">Funded</Badge> : <Badge>Not funded</Badge>}
+      <StatusBadge status={node.funded ? 'funded' : 'not funded'} />
       {node.direct_referrals > 0 ? (
         <Button
           variant="ghost"

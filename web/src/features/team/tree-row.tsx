@@ -1,7 +1,7 @@
 import { ChevronDown, ChevronRight, Clock } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Money } from '@/components/money'
-import { Badge } from '@/components/status-badge'
+import { StatusBadge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
 import { cn } from '@/lib/cn'
 import { formatDay } from '@/lib/dates'
@@ -124,13 +124,7 @@ function Cells({ row, spot, self, onFocus, onToggle, onOpen }: RowProps & { row:
     child?.position,
     child ? <Pair key="pair" row={row} /> : null,
     <Money key="package" value={node.package_value} />,
-    node.funded ? (
-      <Badge key="funded" tone="positive">
-        Funded
-      </Badge>
-    ) : (
-      <Badge key="funded">Not funded</Badge>
-    ),
+    <StatusBadge key="funded" status={node.funded ? 'funded' : 'not funded'} />,
     node.direct_referrals.toLocaleString('en-US'),
     formatDay(new Date(node.created_at)),
   ]

@@ -60,6 +60,7 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
         Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
         Check("squawk", _tool("squawk", f"--exclude={','.join(SQUAWK_OFF)}", *_migrations())),
         Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
+        Check("test scripts", _command(*PRETTIER, *_scripts(), cwd=ROOT, fix="the same with --write")),
         Check("generated files", lambda: _drift(generator.files())),
         Check(
             "supabase db lint",
@@ -81,6 +82,7 @@ SQUAWK_OFF = (
     "ban-create-domain-with-constraint",
 )
 LINT = (f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error")
+PRETTIER = ("web/node_modules/.bin/prettier", "--config=web/.prettierrc.json", "--check")
 ADVISORS = ("--type=all", "--level=warn", "--fail-on=error")
 
 
@@ -107,6 +109,11 @@ def _complaint(check: Check) -> str:
 
 def _migrations() -> list[str]:
     return [str(path.relative_to(ROOT)) for path in sorted((ROOT / "sql" / "migrations").glob("*.sql"))]
+
+
+def _scripts() -> list[str]:
+    folders = ("api/js/*.js", "bench/*.mjs", "e2e/*.ts", "e2e/journeys/*.ts")
+    return [str(path.relative_to(ROOT)) for glob in folders for path in sorted(ROOT.glob(f"tests/{glob}"))]
 
 
 def _tool(name: str, *arguments: str, fix: str = "") -> Callable[[], str]:

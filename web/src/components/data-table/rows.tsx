@@ -57,6 +57,7 @@ function HeaderCell<T>({
         'sticky top-0 z-10 h-10 border-b border-input bg-card px-[7px] text-left text-caption font-medium text-muted-foreground',
         meta?.align === 'right' && 'text-right',
         first && 'left-0 z-20 pl-3',
+        meta?.phone === 'actions' && 'right-0 z-20',
       )}
     >
       {meta?.sort ? (
@@ -79,6 +80,7 @@ function BodyCell<T>({ cell, first, noted }: { cell: Cell<T, unknown>; first: bo
         !noted && 'border-b',
         meta?.align === 'right' && 'tabular text-right',
         first && 'sticky left-0 bg-inherit pl-3 font-semibold',
+        meta?.phone === 'actions' && 'sticky right-0 bg-inherit',
       )}
     >
       {flexRender(cell.column.columnDef.cell, cell.getContext())}
@@ -95,7 +97,7 @@ interface GridProps<T> {
   selectedId?: string | null
 }
 
-/** Rows as a table: the header stays in sight, the first column too when the box scrolls sideways. */
+/** Rows as a table: the header stays in sight, and who and the actions do when the box scrolls sideways. */
 export function Grid<T>({ view, table, caption, density, rowNote, selectedId }: GridProps<T>) {
   return (
     <div className="overflow-x-auto border-t border-input bg-card">

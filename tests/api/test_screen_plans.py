@@ -57,7 +57,6 @@ FREQUENT = "a frequent text: collects up to 10,001 matches"
 READS_MORE = {
     "function/admin-audit": COUNTED,
     "function/admin-get-transactions everything": "an export",
-    "function/admin-get-transactions page last": BY_NUMBER,
     "function/admin-get-transactions page middle": BY_NUMBER,
     "function/admin-get-transactions search kof": FREQUENT,
     "function/admin-get-transactions type bonus page few": BY_NUMBER,

@@ -5,6 +5,7 @@ A call is named as the web app names it: `rpc/NAME`, `table/NAME` or `function/N
 """
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,16 @@ WEB = Path(__file__).parents[2] / "web" / "src"
 ADMINISTRATOR = "00000000-0000-4000-8000-0000000000ad"
 WALLET = "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"
 Filters = dict[str, str]
-# Page numbers are names of facts.
+# A page is named by where it stands in the whole list.
+PAGES = {"first": 0.0, "few": 0.1, "middle": 0.5, "last": 1.0}
+PAGE_ROWS = 25
+LISTED: dict[str, LiteralString] = {
+    "rpc/list_members": "select count(*) from private.profiles",
+    "rpc/list_subscriptions": "select count(*) from public.bot_subscriptions",
+    "function/admin-list-deposits": "select count(*) from public.deposits",
+    "function/admin-list-withdrawals": "select count(*) from public.withdrawals",
+    "function/admin-get-transactions": "select count(*) from public.transactions",
+}
 LISTS: tuple[Filters, ...] = (
     {"page": "first"},
     {"page": "middle"},
@@ -300,6 +310,7 @@ class Screens:
         self.connection = connection
         self.members = self._one("select count(*) from private.profiles")
         self.hub = self._one("select no from private.positions order by children desc limit 1")
+        self._listed = {wire: self._one(count) for wire, count in LISTED.items()}
         self._session = self._sign_in()
 
     def _one(self, query: LiteralString, parameters: Any = None) -> Any:
@@ -321,7 +332,7 @@ class Screens:
         )
 
     def facts(self, no: int) -> Facts:
-        """What a call about this member needs to know; pages are counted for lists of all members."""
+        """What a call about this member needs to know."""
         row = self.connection.execute(
             """
             select
@@ -358,10 +369,6 @@ class Screens:
                 "select id from public.bot_subscriptions where status = 'active' limit 1"
             ),
             "admin_id": ADMINISTRATOR,
-            "first": 1,
-            "few": max(1, self.members // 250),
-            "middle": max(1, self.members // 50),
-            "last": max(1, self.members // 25),
         }
 
     def act(self, who: Who, user_id: object) -> None:
@@ -380,8 +387,11 @@ class Screens:
         """The superuser again."""
         self.connection.execute("reset role")
 
+    def _page(self, wire: str, name: str) -> int:
+        return max(1, math.ceil(PAGES[name] * self._listed[wire] / PAGE_ROWS))
+
     def ask(self, call: Call, facts: Facts) -> list[Any]:
         """Make one call and answer its rows."""
-        filters = {k: facts[v] if k == "page" else v for k, v in (call.filters or {}).items()}
+        filters = {k: self._page(call.wire, v) if k == "page" else v for k, v in (call.filters or {}).items()}
         answer = self.connection.execute(call.sql, facts | {"filters": json.dumps(filters)})
         return answer.fetchall() if answer.description else []

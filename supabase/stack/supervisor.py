@@ -1,5 +1,6 @@
 """supervisord: keeps a stack's processes running, restarts what dies, rotates the logs."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -16,6 +17,8 @@ from settings import ROOT, Settings
 from terminal import Stop
 from tools import PYTHON, VENV
 
+# Nine times the weight of a backend.
+SESSION_NICE = -10
 SUPERVISOR = """\
 [supervisord]
 pidfile = {run}/supervisord.pid
@@ -120,6 +123,7 @@ class Supervisor:
             if result.returncode:
                 raise Stop(f"supervisord did not start: {result.stderr.strip()}")
             self._wait_for_answer()
+            self._weigh_session()
             return True
         added, changed, removed = self.rpc.supervisor.reloadConfig()[0]
         for group in (*changed, *removed):
@@ -128,6 +132,17 @@ class Supervisor:
         for group in (*changed, *added):
             self.rpc.supervisor.addProcessGroup(group)
         return False
+
+    def _weigh_session(self) -> None:
+        """Give all services together more of the processors than one backend of PostgreSQL has.
+
+        Linux may share them among sessions, and each backend is a session of its own: under load the gateway
+        would hardly run and could not even send anybody away. Only root may weigh a session; elsewhere, and
+        where there is no such sharing, everything stays as it is.
+        """
+        group = Path("/proc") / str(self.rpc.supervisor.getPID()) / "autogroup"
+        with contextlib.suppress(OSError):
+            group.write_text(str(SESSION_NICE))
 
     def _wait_for_answer(self) -> None:
         deadline = time.monotonic() + 15

@@ -3,6 +3,8 @@
 import asyncio
 import secrets
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,7 @@ class Actor:
     token: str
     refresh_token: str
     has_bot: bool = False
+    waits: bool = False
 
 
 @dataclass
@@ -58,6 +61,18 @@ class Company:
         """Each in turn."""
         self.actors.rotate(-1)
         return self.actors[0]
+
+    @contextmanager
+    def next_in_order(self) -> Iterator[Actor]:
+        """The next who does not wait for such an answer: nobody sends a second one before the first came."""
+        actor = self.next_actor()
+        while actor.waits:
+            actor = self.next_actor()
+        actor.waits = True
+        try:
+            yield actor
+        finally:
+            actor.waits = False
 
     def next_depositor(self) -> Actor:
         """In a turn of their own, so that nobody meets the limits on receipts or pending deposits."""

@@ -111,12 +111,12 @@ class Mix:
         return await self._post("/auth/v1/token?grant_type=password", body)
 
     async def _refresh(self) -> Reply:
-        actor = self._company.next_actor()
-        body = {"refresh_token": actor.refresh_token}
-        reply = await self._post("/auth/v1/token?grant_type=refresh_token", body)
-        if reply.good:
-            session = reply.json()
-            actor.token, actor.refresh_token = session["access_token"], session["refresh_token"]
+        with self._company.next_in_order() as actor:
+            body = {"refresh_token": actor.refresh_token}
+            reply = await self._post("/auth/v1/token?grant_type=refresh_token", body)
+            if reply.good:
+                session = reply.json()
+                actor.token, actor.refresh_token = session["access_token"], session["refresh_token"]
         return reply
 
     async def _sign_up(self) -> Reply:
@@ -126,13 +126,13 @@ class Mix:
         return await self._post("/functions/v1/sync-all-mlm-bonuses", {}, self._company.next_actor().token)
 
     async def _bot(self) -> Reply:
-        actor = self._company.next_actor()
-        actor.has_bot = not actor.has_bot
         account = {"mt5_server": "Demo-1", "mt5_login": "12345", "mt5_password": "secret-enough"}
-        body = {"bot_name": "Scout", "action": "subscribe" if actor.has_bot else "unsubscribe", **account}
-        reply = await self._post("/functions/v1/bot-subscription", body, actor.token)
-        if not reply.good:
-            actor.has_bot = not actor.has_bot
+        with self._company.next_in_order() as actor:
+            action = "unsubscribe" if actor.has_bot else "subscribe"
+            body = {"bot_name": "Scout", "action": action, **account}
+            reply = await self._post("/functions/v1/bot-subscription", body, actor.token)
+            if reply.good:
+                actor.has_bot = not actor.has_bot
         return reply
 
     async def _profile(self) -> Reply:

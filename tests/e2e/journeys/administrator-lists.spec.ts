@@ -79,6 +79,25 @@ test.describe('what administrators do beside decisions on money', () => {
     )
   })
 
+  test('what is opened while a search waits for the next key stays open', async () => {
+    const slowly = await page.context().newCDPSession(page)
+    await page.goto('/admin/users')
+    const first = page.getByRole('button', { name: /^Details of / }).first()
+    const sheet = page.getByRole('dialog')
+    await first.waitFor()
+    await slowly.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+    for (const wait of [200, 240, 280]) {
+      await page.getByRole('searchbox').fill(`a${wait}`)
+      await page.waitForTimeout(wait)
+      await first.evaluate((button: HTMLElement) => button.click())
+      await expect(page).toHaveURL(/q=a\d+/)
+      await page.waitForTimeout(400)
+      await expect(sheet).toBeVisible()
+      await page.goto('/admin/users')
+      await first.waitFor()
+    }
+  })
+
   test('a search without a match says so and can be cleared', async () => {
     await page.goto('/admin/users?q=nobody_is_called_this')
     await expect(page.getByText('No users found')).toBeVisible()

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { useSearchParams } from 'react-router'
+import { useAddress } from '@/lib/use-address'
 
 export const pageSizes = [25, 50, 100] as const
 
@@ -74,7 +74,7 @@ export interface TableController {
 
 /** A table whose page, search, sort and filters live in the address. */
 export function useTableState(defaults: TableDefaults): TableController {
-  const [params, setParams] = useSearchParams()
+  const [params, setParams] = useAddress()
   const key = params.toString()
   // `defaults` is written inline by callers; its content decides, not its identity.
   const wanted = JSON.stringify(defaults)
@@ -82,7 +82,7 @@ export function useTableState(defaults: TableDefaults): TableController {
     const given = JSON.parse(wanted) as TableDefaults
     const state = readTableState(new URLSearchParams(key), given)
     const change: TableController['change'] = (next, { replace = false } = {}) =>
-      setParams((present) => writeTableState(present, given, next), { replace, preventScrollReset: true })
+      setParams((present) => writeTableState(present, given, next), { replace })
     const all = Object.fromEntries(Object.keys(given.filters ?? {}).map((name) => [name, 'all']))
     return {
       state,

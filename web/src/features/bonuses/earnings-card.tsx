@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import { useSearchParams } from 'react-router'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Money } from '@/components/money'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
 import { barName, describePeriod } from '@/lib/chart-period'
 import { add, compare } from '@/lib/money'
+import { put, useAddress } from '@/lib/use-address'
 import { earningsQuery, type Earnings } from './api'
 
 const EarningsBars = lazy(() => import('./earnings-bars'))
@@ -16,20 +16,10 @@ const chartHeight = 'h-60'
 
 /** The range stands in the address, so that a link opens the same chart. */
 function useRange(): [ChartRange, (range: ChartRange) => void] {
-  const [parameters, setParameters] = useSearchParams()
+  const [parameters, setParameters] = useAddress()
   const given = parameters.get('range')
   const range = ranges.find((known) => known === given) ?? '90d'
-  return [
-    range,
-    (next) =>
-      setParameters(
-        (before) => {
-          before.set('range', next)
-          return before
-        },
-        { preventScrollReset: true, replace: true },
-      ),
-  ]
+  return [range, (next) => setParameters((present) => put(present, 'range', next), { replace: true })]
 }
 
 /** What kind of bonus pays, and when: stacked bars, or the same numbers as a table. */

@@ -1,5 +1,4 @@
 import { useMemo } from 'react'
-import { useSearchParams } from 'react-router'
 import { DataTable } from '@/components/data-table/data-table'
 import { useTableState } from '@/components/data-table/table-state'
 import type { TableFilter } from '@/components/data-table/types'
@@ -10,6 +9,7 @@ import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
 import { Money } from '@/components/money'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
+import { put, useAddress } from '@/lib/use-address'
 import { listMembers, type MemberCards } from './admin-api'
 import { memberColumns } from './admin-columns'
 import { MemberSheet } from './admin-member-sheet'
@@ -76,31 +76,16 @@ export function AdminMembers() {
     filters: { package: 'all', status: 'all', verified: 'all' },
   })
   const query = useAdminList('members', table, listMembers, 'Failed to load users')
-  const [parameters, setParameters] = useSearchParams()
+  const [parameters, setParameters] = useAddress()
   const shown = parameters.get('user')
 
   const columns = useMemo(
-    () =>
-      memberColumns((member) =>
-        setParameters(
-          (present) => {
-            present.set('user', member.id)
-            return present
-          },
-          { preventScrollReset: true },
-        ),
-      ),
+    () => memberColumns((member) => setParameters((present) => put(present, 'user', member.id))),
     [setParameters],
   )
 
   function close() {
-    setParameters(
-      (present) => {
-        present.delete('user')
-        return present
-      },
-      { preventScrollReset: true },
-    )
+    setParameters((present) => put(present, 'user', null))
   }
 
   return (

@@ -1,6 +1,5 @@
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
-import { useSearchParams } from 'react-router'
 import { CopyButton } from '@/components/copy-button'
 import { EmptyState } from '@/components/empty-state'
 import { Region } from '@/components/region'
@@ -8,6 +7,7 @@ import { RiskLine } from '@/components/risk-line'
 import { Skeleton } from '@/components/ui/skeleton'
 import { referralLink } from '@/lib/referral-link'
 import { toasts } from '@/lib/toast-queue'
+import { put, useAddress } from '@/lib/use-address'
 import { useMedia } from '@/lib/use-media'
 import type { PathStep, TreeNode } from './api'
 import { fullNameOf, nameOf } from './names'
@@ -21,19 +21,8 @@ import { useTree } from './use-tree'
 
 /** The root of the shown tree stands in the address; without one it is the member. */
 function useRoot(): [string | null, (id: string | null) => void] {
-  const [parameters, setParameters] = useSearchParams()
-  return [
-    parameters.get('root'),
-    (id) =>
-      setParameters(
-        (before) => {
-          if (id === null) before.delete('root')
-          else before.set('root', id)
-          return before
-        },
-        { preventScrollReset: true },
-      ),
-  ]
+  const [parameters, setParameters] = useAddress()
+  return [parameters.get('root'), (id) => setParameters((present) => put(present, 'root', id))]
 }
 
 /** Everyone below the member, branch by branch, with the brackets that make pairs visible. */

@@ -1,4 +1,4 @@
-import { useSearchParams } from 'react-router'
+import { put, useAddress } from '@/lib/use-address'
 import type { HistoryFilters } from './api'
 
 export const types = [
@@ -27,7 +27,7 @@ function oneOf(options: { value: string }[], given: string | null): string {
 
 /** The filters, the open row and how to change them; all of it stands in the address. */
 export function useHistoryFilters() {
-  const [parameters, setParameters] = useSearchParams()
+  const [parameters, setParameters] = useAddress()
   const from = parameters.get('from') ?? ''
   const to = parameters.get('to') ?? ''
   const filters: HistoryFilters = {
@@ -37,22 +37,15 @@ export function useHistoryFilters() {
     to: day.test(to) ? to : '',
   }
 
-  function put(key: keyof HistoryFilters | 'item', value: string) {
-    setParameters(
-      (before) => {
-        if (value === '') before.delete(key)
-        else before.set(key, value)
-        return before
-      },
-      { preventScrollReset: true },
-    )
+  function set(key: keyof HistoryFilters | 'item', value: string) {
+    setParameters((present) => put(present, key, value || null))
   }
 
   return {
     filters,
     filtered: Object.values(filters).some((value) => value !== ''),
     item: parameters.get('item'),
-    set: put,
-    clear: () => setParameters({}, { preventScrollReset: true }),
+    set,
+    clear: () => setParameters(() => new URLSearchParams()),
   }
 }

@@ -17,8 +17,9 @@ from functions.auth.errors import AuthError, invalid
 COST = 10
 _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
-_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="bcrypt")
-_turns = asyncio.Semaphore(2)
+_THREADS = 2
+_POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
+_turns = asyncio.Semaphore(_THREADS)
 # A hash takes 60 ms, many times that on a busy machine: who would be answered too late is sent away instead.
 _PATIENCE_SECONDS = 1
 _Result = TypeVar("_Result")

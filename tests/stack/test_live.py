@@ -14,6 +14,7 @@ from settings import Settings
 from tests.support.stack import Stack
 
 MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000}
+CAP_SYS_NICE = 1 << 23
 GATEWAY_SECONDS = 15
 FUNCTIONS_SECONDS = 12
 
@@ -170,3 +171,16 @@ def test_logs_hold_no_secret(state: Path, stack: Stack) -> None:
         text = file.read_text(errors="replace")
         for secret in secrets:
             assert secret not in text, file.name
+
+
+def test_the_services_weigh_more_than_a_backend(
+    state: Path, admin: psycopg.Connection[tuple[str, ...]]
+) -> None:
+    services = Path("/proc") / (state / "run" / "supervisord.pid").read_text().strip() / "autogroup"
+    rights = re.search(r"^CapEff:\s*(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert rights
+    if not int(rights[1], 16) & CAP_SYS_NICE or not services.exists():
+        pytest.skip("only root may weigh a session, and only where Linux shares processors among sessions")
+    backend = Path(f"/proc/{admin.info.backend_pid}/autogroup").read_text()
+    assert backend.endswith("nice 0\n"), "each backend is a session of its own"
+    assert services.read_text().endswith("nice -10\n")

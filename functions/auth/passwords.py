@@ -17,11 +17,10 @@ from functions.auth.errors import AuthError, invalid
 COST = 10
 _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
-_THREADS = 2
-_POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
-_turns = asyncio.Semaphore(_THREADS)
-# A hash takes 60 ms, many times that on a busy machine: who would be answered too late is sent away instead.
-_PATIENCE_SECONDS = 1
+_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="bcrypt")
+# A hash takes about 60 ms: who came last is answered within a second or two even on a busy machine.
+_MOST_WAITING = 16
+_waiting = 0
 _Result = TypeVar("_Result")
 _DUMMY = bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(COST, b"2a"))
 
@@ -54,20 +53,19 @@ def _common() -> frozenset[str]:
 
 
 async def _in_turn(work: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Let a thread work once it is free, unless that takes so long that the answer would come too late.
+    """Let a thread work, unless so many wait already that the answer would come too late.
 
     Raises:
         AuthError: 503; known and unknown accounts alike.
     """
-    try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            await _turns.acquire()
-    except TimeoutError:
-        raise AuthError(503, "unexpected_failure", "The service is busy. Try again.") from None
+    global _waiting
+    if _waiting >= _MOST_WAITING:
+        raise AuthError(503, "unexpected_failure", "The service is busy. Try again.")
+    _waiting += 1
     try:
         return await asyncio.get_running_loop().run_in_executor(_POOL, work, *arguments)
     finally:
-        _turns.release()
+        _waiting -= 1
 
 
 async def hash_password(password: str) -> str:

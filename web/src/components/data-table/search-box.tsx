@@ -24,14 +24,20 @@ export function SearchBox({ label, value, onSearch }: SearchBoxProps) {
   const field = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
+  const [asked, setAsked] = useState(value)
   if (seen !== value) {
     setSeen(value)
-    setText(value)
+    setAsked(value)
+    // What this box asked for itself does not take back the keys pressed meanwhile.
+    if (value !== asked) setText(value)
   }
 
   useEffect(() => {
     if (text === value) return
-    const timer = setTimeout(() => onSearch(text), 300)
+    const timer = setTimeout(() => {
+      setAsked(text)
+      onSearch(text)
+    }, 300)
     return () => clearTimeout(timer)
   }, [text, value, onSearch])
 

@@ -14,7 +14,7 @@ class ServiceSettings(BaseSettings):
     Attributes:
         host, port: where the service listens; loopback unless a container says otherwise.
         database_url: libpq URL of the service's own database role.
-        database_pool_size: connections kept open at most (the budget of all services is in tests/faults).
+        database_pool_size: connections kept open at most (the budget of all services is kept by tests/stack).
         log_level: a level name of the standard library.
         metrics_port: where Prometheus reads the process's figures; unset for nowhere.
     """

@@ -149,6 +149,8 @@ def run_backup() -> int:
     log = settings.state / "logs" / "setup.log"
     target = backup.make(settings, tools.install(log, for_tests=False), log)
     print(f"\n  Backup: {target}\n  Key:    {settings.state / 'keys' / backup.KEY_NAME}  (keep it elsewhere)")
+    if elsewhere := backup.store(settings):
+        print(f"  The receipts are not in it: back up {elsewhere} too.")
     return 0
 
 
@@ -158,8 +160,13 @@ def run_restore() -> int:
     state = configuration.state_folder()
     with tools.one_at_a_time():
         tools.python_environment(SETUP_LOG)
-    backup.restore(state, source, key, SETUP_LOG)
+    elsewhere = backup.restore(state, source, key, SETUP_LOG)
     print(f"\n  Start it with: STATE={state} make up")
+    if elsewhere:
+        print(
+            f"  Its receipts lay in {elsewhere}. Add STORAGE_URL={elsewhere} only when no other stack uses\n"
+            "  that place: what has no row in a stack's own database is removed from its store after a day."
+        )
     return 0
 
 

@@ -36,20 +36,30 @@ def make(settings: Settings, postgres: Path, log: Path) -> Path:
         draft = Path(name)
         with step("Database"):
             _copy_cluster(settings, postgres, draft / "cluster", log)
-        with step("Receipts, keys and settings"):
+        with step("Keys and settings" if store(settings) else "Receipts, keys and settings"):
             archive = draft / "all.tar"
             with tarfile.open(archive, "w") as tar:
                 tar.add(draft / "cluster", "cluster")
                 for part in ("objects", "keys", "settings.json"):
                     if (settings.state / part).exists():
                         tar.add(settings.state / part, part, filter=_without_backup_key)
+            shutil.rmtree(draft / "cluster")
         with step("Sealing"):
-            run([PYTHON, SEALER, "seal", _key(settings), archive, target], log)
+            # Beside it first: what stands among the backups is whole.
+            run([PYTHON, SEALER, "seal", _key(settings), archive, draft / "sealed"], log)
+            (draft / "sealed").replace(target)
     return target
 
 
-def restore(state: Path, source: Path, key: Path, log: Path) -> None:
+def store(settings: Settings) -> str:
+    """Where the receipts lie when it is not the state folder; then no backup has them."""
+    return settings.options.get("STORAGE_URL", "")
+
+
+def restore(state: Path, source: Path, key: Path, log: Path) -> str:
     """Lay a backup into a new state folder; `make up` then starts it.
+
+    Returns where its receipts lay when that was not the state folder, else nothing.
 
     Raises:
         Stop: the folder is not empty, or the key does not open the file.
@@ -67,9 +77,12 @@ def restore(state: Path, source: Path, key: Path, log: Path) -> None:
             run(["tar", "--extract", "--file", archive, "--directory", state], log)
     finally:
         archive.unlink(missing_ok=True)
-    _settle(configuration.read(state))
+    settings = configuration.read(state)
+    elsewhere = store(settings)
+    _settle(settings)
     shutil.copyfile(key, state / "keys" / KEY_NAME)
     (state / "keys" / KEY_NAME).chmod(0o600)
+    return elsewhere
 
 
 def _key(settings: Settings) -> Path:
@@ -89,8 +102,14 @@ def _copy_cluster(settings: Settings, postgres: Path, target: Path, log: Path) -
 
 
 def _settle(settings: Settings) -> None:
-    """Put the cluster where PostgreSQL's user can reach it; keep the ports unless another has them now."""
+    """Put the cluster where PostgreSQL's user can reach it; keep the ports unless another has them now.
+
+    The copy is a stack of its own, beside the one it was made of: it has another name, hence another place
+    for its cluster, and does not tidy up where the other's receipts lie unless it is told to use them.
+    """
     laid, settings.cluster = settings.state / "cluster", ""
+    settings.identity = configuration.new_identity()
+    settings.options.pop("STORAGE_URL", None)
     if not all(configuration.is_free(port) for port in settings.ports.values()):
         settings.ports = {}
     place, user = cluster.place(settings), cluster.system_user()

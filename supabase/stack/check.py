@@ -62,10 +62,7 @@ def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
         Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
         Check("test scripts", _command(*PRETTIER, *_scripts(), cwd=ROOT, fix="the same with --write")),
         Check("generated files", lambda: _drift(generator.files())),
-        Check(
-            "supabase db lint",
-            _cli("db", "lint", f"--schema={','.join(PRODUCT_SCHEMAS)}", "--fail-on=error", url=owner),
-        ),
+        Check("supabase db lint", _cli("db", "lint", *LINT, url=owner)),
         Check("supabase db advisors", _cli("db", "advisors", *ADVISORS, url=owner)),
         Check("plpgsql_check", lambda: _plpgsql(database)),
     ]

@@ -6,7 +6,6 @@ tokens, and the former ones go on verifying; `retire` forgets the former ones.
 
 import base64
 import json
-import os
 import secrets
 import sys
 import time
@@ -17,7 +16,7 @@ from typing import Any
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeyParameters, OctKey, RSAKey
 
-from settings import DATABASE_ROLES
+from settings import DATABASE_ROLES, write_private
 
 TEN_YEARS = 10 * 365 * 24 * 3600
 
@@ -57,12 +56,8 @@ def credentials() -> dict[str, str]:
 
 
 def write(path: Path, document: Any) -> None:
-    """Replace a file that only its owner reads, at once."""
-    draft = path.with_suffix(".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(document, file, indent=2)
-    draft.replace(path)
+    """Replace a key file."""
+    write_private(path, json.dumps(document, indent=2))
 
 
 def keep(path: Path, make: Callable[[], Any]) -> Any:

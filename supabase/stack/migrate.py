@@ -6,7 +6,7 @@ from pathlib import Path
 
 import environment
 from keys import Keys
-from settings import ROOT, Settings
+from settings import ROOT, Settings, write_private
 from terminal import run, step
 from tools import PYTHON, SUPABASE
 
@@ -49,9 +49,7 @@ class Database:
             command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", "demo"]
             answer = run(command, self.log, cwd=ROOT, env=env, confidential=True)
         # KEY=value lines with the demo's sign-ins; the seed is not run again once they are kept.
-        path = self.settings.state / "keys" / "demo.env"
-        path.touch(mode=0o600)
-        path.write_text(answer)
+        write_private(self.settings.state / "keys" / "demo.env", answer)
 
     def push(self, project: Path = ROOT) -> None:
         """A project's migrations, the product's, by the stock Supabase CLI as role postgres."""

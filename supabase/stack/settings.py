@@ -61,6 +61,20 @@ KEPT_OPTIONS = (
 )
 
 
+def new_identity() -> str:
+    """What tells one stack of a machine from another."""
+    return secrets.token_hex(4)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner reads: whole, or on a full disk not at all."""
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    draft.replace(path)
+
+
 @dataclass
 class Settings:
     """Choices of one stack.
@@ -78,7 +92,7 @@ class Settings:
     state: Path
     demo: bool = True
     profile: str = "product"
-    identity: str = field(default_factory=lambda: secrets.token_hex(4))
+    identity: str = field(default_factory=new_identity)
     ports: dict[str, int] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     cluster: str = ""
@@ -120,8 +134,7 @@ class Settings:
         """Keep the choices in the state folder."""
         values = asdict(self)
         del values["state"]
-        (self.state / "settings.json").write_text(json.dumps(values, indent=2) + "\n")
-        os.chmod(self.state / "settings.json", 0o600)
+        write_private(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
 
 
 def state_folder() -> Path:

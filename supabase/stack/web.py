@@ -14,7 +14,7 @@ IGNORED = {"node_modules", "dist", ".vite", "coverage"}
 
 
 def build(log: Path) -> None:
-    """`npm ci` and `npm run build`, unless web/dist is what the sources make."""
+    """The packages and `npm run build`, unless web/dist is what the sources make."""
     with one_at_a_time():
         node_packages(WEB, "Web app: packages", log)
         stamp, digest = WEB / "node_modules" / ".build-digest", _digest()

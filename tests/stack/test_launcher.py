@@ -15,6 +15,7 @@ import httpx
 import psycopg
 import pytest
 
+import backup
 import settings as configuration
 from tests.support.stack import Stack, env_of
 
@@ -159,6 +160,26 @@ def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, fresh: P
         assert session.status_code == 200
     finally:
         launch(fresh, "down")
+
+
+def test_a_restored_stack_takes_no_place_of_the_one_it_was_made_of(tmp_path: Path) -> None:
+    places = []
+    # PostgreSQL's user cannot enter pytest's folder: both clusters are laid elsewhere.
+    for name in ("first", "second"):
+        state = tmp_path / name
+        (state / "cluster").mkdir(parents=True)
+        (state / "cluster" / "PG_VERSION").write_text(name)
+        options = {"STORAGE_URL": "s3://receipts"}
+        restored = configuration.Settings(state=state, identity="abcd1234", options=options)
+        backup._settle(restored)
+        places.append(Path(restored.cluster))
+        assert backup.store(configuration.read(state)) == ""
+    try:
+        assert [(place / "PG_VERSION").read_text() for place in places] == ["first", "second"]
+        assert places[0] != places[1]
+    finally:
+        for place in places:
+            shutil.rmtree(place)
 
 
 def figures(url: str) -> list[tuple[str, int]]:

@@ -276,7 +276,10 @@ def test_the_value_before_is_what_was_there_when_the_setting_changed(scene: Scen
                 return connection.execute(query).fetchone()
 
         waiting = pool.submit(second)
-        time.sleep(0.5)
+        behind = "select 1 from pg_stat_activity where %s = any (pg_blocking_pids(pid))"
+        while not owner.execute(behind, [first.info.backend_pid]).fetchone():
+            assert not waiting.done(), "nobody waited"
+            time.sleep(0.01)
         first.commit()
         assert waiting.result() == {"before": "24"}
     owner.execute("update private.settings set value = '48' where key = 'review.due_hours'")

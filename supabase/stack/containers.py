@@ -1,5 +1,6 @@
 """What docker-compose.yml needs from outside: keys that containers can read, and one env file."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -41,6 +42,9 @@ def values(settings: Settings, keys: Keys, mounted: Path) -> dict[str, str]:
         "GATEWAY_SITE": domain or "http://:8000",
         "GATEWAY_PUBLISH": "443:443" if domain else f"{host}:{port}:8000",
         "KEYS_FOLDER": str(mounted),
+        "KEYS_DIGEST": hashlib.sha256(
+            b"".join((mounted / name).read_bytes() for name in MOUNTED)
+        ).hexdigest(),
         "GOTRUE_JWT_KEYS": keys.gotrue,
         **{name: keys.values[name] for name in shared},
         **passwords,

@@ -7,6 +7,7 @@ from pathlib import Path
 import environment
 from keys import Keys
 from settings import DATABASE_ROLES, Settings
+from terminal import Stop
 
 MOUNTED = ("jwks.json", "admin.json", "secrets.json")
 
@@ -15,7 +16,12 @@ def prepare(settings: Settings, keys: Keys) -> Path:
     """Write the folder `containers` of the state folder; returns the env file in it.
 
     The folder is closed to others on this machine; what is mounted from it is open to the containers' users.
+
+    Raises:
+        Stop: nobody would send the mails.
     """
+    if settings.own_mail and not settings.demo:
+        raise Stop("With DEMO=0 containers need a mail server of your own: name it in SMTP_HOST.")
     folder = settings.state / "containers"
     mounted = folder / "keys"
     mounted.mkdir(parents=True, exist_ok=True)
@@ -28,6 +34,14 @@ def prepare(settings: Settings, keys: Keys) -> Path:
     path.touch(mode=0o600)
     path.write_text("".join(f"{name}='{value}'\n" for name, value in values(settings, keys, mounted).items()))
     return path
+
+
+def commands(settings: Settings, env_file: Path) -> list[str]:
+    """What starts the containers, and what makes the first people in them, once."""
+    compose = f"docker compose --env-file {env_file}"
+    mail = "--profile mail " if settings.own_mail else ""
+    first = "demo" if settings.demo else "first-administrator --email ... --name ..."
+    return [f"{compose} {mail}up --build --detach --wait", f"{compose} run --rm seed {first}"]
 
 
 def values(settings: Settings, keys: Keys, mounted: Path) -> dict[str, str]:

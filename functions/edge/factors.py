@@ -8,9 +8,9 @@ UNREACHABLE = Refusal(503, "try_again", "The sign-in service does not answer. Tr
 class Factors:
     """The stock client with the service key, for this one thing."""
 
-    def __init__(self, origin: str, service_key: str) -> None:
-        self._origin = origin
-        self._service_key = service_key
+    def __init__(self, auth_url: str, service_key: str) -> None:
+        self._url = auth_url
+        self._headers = {"authorization": f"Bearer {service_key}", "apikey": service_key}
 
     async def remove_all(self, user_id: str) -> None:
         """Remove every factor of a user.
@@ -19,12 +19,14 @@ class Factors:
             Refusal: 503 when the auth service does not answer.
         """
         # Imported here: the client is large, and this is needed a few times a year.
-        from supabase import AuthError, acreate_client
+        from supabase import ASupabaseAuthClient, AuthError
 
-        client = await acreate_client(self._origin, self._service_key)
+        client = ASupabaseAuthClient(url=self._url, headers=self._headers)
         try:
-            factors = await client.auth.admin.mfa.list_factors({"user_id": user_id})
+            factors = await client.admin.mfa.list_factors({"user_id": user_id})
             for factor in factors:
-                await client.auth.admin.mfa.delete_factor({"user_id": user_id, "id": factor.id})
+                await client.admin.mfa.delete_factor({"user_id": user_id, "id": factor.id})
         except AuthError as error:
             raise UNREACHABLE from error
+        finally:
+            await client.close()

@@ -44,7 +44,7 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
         admin_key=AdminKey.read(settings.admin_key_path, settings.supabase_url),
         sealer=Sealer.read(settings.secrets_key_path),
         receipts=ReceiptSigner(storage, settings.supabase_service_role_key, settings.supabase_url),
-        factors=Factors(settings.supabase_url, settings.supabase_service_role_key),
+        factors=Factors(settings.auth_internal_url, settings.supabase_service_role_key),
     )
     try:
         with published(settings, pool):

@@ -13,11 +13,12 @@ class EdgeSettings(TokenSettings):
         secrets_key_path: the key file that seals MT5 and two-step secrets (see sealing.py).
         supabase_url: the gateway's origin, as a browser reaches it.
         supabase_service_role_key: only for signing receipts, bootstrap and removing a member's factors.
-        storage_internal_url: the storage service itself, without the gateway's prefix.
+        auth_internal_url, storage_internal_url: the services themselves, without the gateway's prefix.
     """
 
     admin_key_path: Path
     secrets_key_path: Path
     supabase_url: str
     supabase_service_role_key: str
+    auth_internal_url: str
     storage_internal_url: str

@@ -178,12 +178,9 @@ def run_containers() -> int:
         tools.python_environment(log)
     keys = Keys(settings)
     keys.make(log)
-    path = containers.prepare(settings, keys)
-    compose = f"docker compose --env-file {path}"
-    print(f"  {compose} {'--profile demo ' if settings.demo else ''}up --build --detach --wait")
+    for command in containers.commands(settings, containers.prepare(settings, keys)):
+        print(f"  {command}")
     print(f"  Web app: {settings.origin}")
-    if settings.demo:
-        print(f"  Demo sign-ins: {compose} logs demo")
     return 0
 
 

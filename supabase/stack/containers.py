@@ -1,11 +1,13 @@
 """What docker-compose.yml needs from outside: keys that containers can read, and one env file."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
 import environment
 from keys import Keys
 from settings import DATABASE_ROLES, Settings
+from terminal import Stop
 
 MOUNTED = ("jwks.json", "admin.json", "secrets.json")
 
@@ -14,7 +16,12 @@ def prepare(settings: Settings, keys: Keys) -> Path:
     """Write the folder `containers` of the state folder; returns the env file in it.
 
     The folder is closed to others on this machine; what is mounted from it is open to the containers' users.
+
+    Raises:
+        Stop: nobody would send the mails.
     """
+    if settings.own_mail and not settings.demo:
+        raise Stop("With DEMO=0 containers need a mail server of your own: name it in SMTP_HOST.")
     folder = settings.state / "containers"
     mounted = folder / "keys"
     mounted.mkdir(parents=True, exist_ok=True)
@@ -29,6 +36,14 @@ def prepare(settings: Settings, keys: Keys) -> Path:
     return path
 
 
+def commands(settings: Settings, env_file: Path) -> list[str]:
+    """What starts the containers, and what makes the first people in them, once."""
+    compose = f"docker compose --env-file {env_file}"
+    mail = "--profile mail " if settings.own_mail else ""
+    first = "demo" if settings.demo else "first-administrator --email ... --name ..."
+    return [f"{compose} {mail}up --build --detach --wait", f"{compose} run --rm seed {first}"]
+
+
 def values(settings: Settings, keys: Keys, mounted: Path) -> dict[str, str]:
     """Every variable that docker-compose.yml names."""
     mail, domain = environment.mail(settings), settings.options.get("SITE_DOMAIN")
@@ -41,6 +56,9 @@ def values(settings: Settings, keys: Keys, mounted: Path) -> dict[str, str]:
         "GATEWAY_SITE": domain or "http://:8000",
         "GATEWAY_PUBLISH": "443:443" if domain else f"{host}:{port}:8000",
         "KEYS_FOLDER": str(mounted),
+        "KEYS_DIGEST": hashlib.sha256(
+            b"".join((mounted / name).read_bytes() for name in MOUNTED)
+        ).hexdigest(),
         "GOTRUE_JWT_KEYS": keys.gotrue,
         **{name: keys.values[name] for name in shared},
         **passwords,

@@ -182,6 +182,7 @@ def edge(settings: Settings, keys: Keys) -> dict[str, str]:
         "SUPABASE_URL": settings.origin,
         "SUPABASE_ANON_KEY": keys.values["SUPABASE_ANON_KEY"],
         "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
+        "AUTH_INTERNAL_URL": f"http://{settings.address('auth')}",
         "STORAGE_INTERNAL_URL": f"http://{settings.address('storage')}",
     }
 

@@ -15,7 +15,8 @@ def bootstrap(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]
     environment = {
         **os.environ,
         "DATABASE_URL": stack.database_url,
-        "SUPABASE_URL": stack.url,
+        "AUTH_INTERNAL_URL": f"{stack.url}/auth/v1",
+        "STORAGE_INTERNAL_URL": f"{stack.url}/storage/v1",
         "SUPABASE_SERVICE_ROLE_KEY": stack.service_key,
     }
     command = [sys.executable, "-m", "functions.edge.bootstrap", *arguments]

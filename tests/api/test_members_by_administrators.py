@@ -1,11 +1,14 @@
 """What administrators change about members: status, notes, lost second devices; and corrections."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pyotp
 import pytest
 
+from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Administrator, Member, People
+from tests.support.stack import Stack
 
 
 @pytest.mark.threat("T35")
@@ -45,13 +48,8 @@ def test_notes_are_for_administrators_only(member: Member, support: Administrato
     assert member.rows("profiles", f"user_id=eq.{member.user_id}").json()[0]["admin_notes"] is None
 
 
-def test_a_lost_second_device(
-    people: People,
-    member: Member,
-    superior: Administrator,
-    support: Administrator,
-    counted: Callable[[str], int],
-) -> None:
+def add_factor(member: Member) -> None:
+    """Let a member have a verified second device."""
     factor = member.http.post(
         "/auth/v1/factors", json={"factor_type": "totp", "friendly_name": "phone"}
     ).json()
@@ -59,6 +57,16 @@ def test_a_lost_second_device(
     code = pyotp.TOTP(factor["totp"]["secret"]).now()
     proof = {"challenge_id": challenge["id"], "code": code}
     member.http.post(f"/auth/v1/factors/{factor['id']}/verify", json=proof).raise_for_status()
+
+
+def test_a_lost_second_device(
+    people: People,
+    member: Member,
+    superior: Administrator,
+    support: Administrator,
+    counted: Callable[[str], int],
+) -> None:
+    add_factor(member)
     without = people.sign_in_blocked(member)
     refused = without.function("sync-all-mlm-bonuses")
     assert (refused.status_code, refused.json()["code"]) == (403, "aal2_required")
@@ -70,6 +78,22 @@ def test_a_lost_second_device(
     assert without.rows("deposits").status_code == 401, "every sign-in ended"
     assert people.sign_in(member.email, PASSWORD).rows("deposits").status_code == 200
     assert counted(f"private.profiles where user_id = '{member.user_id}' and hold_reason = 'factor'") == 1
+
+
+def test_factors_are_removed_without_the_public_address(
+    stack: Stack, people: People, member: Member, counted: Callable[[str], int], tmp_path: Path
+) -> None:
+    """In a container nobody answers there."""
+    add_factor(member)
+    edge = OwnEdge(stack, tmp_path)
+    with edge.running():
+        login = {"action": "login", "email": people.account("super_admin"), "password": PASSWORD}
+        token = edge.call("admin-auth", login).raise_for_status().json()["access_token"]
+        body = {"profileId": member.profile_id, "reason": "Passport and voice checked"}
+        removed = edge.call("admin-remove-factors", body, token)
+    edge.http.close()
+    assert (removed.status_code, removed.json()) == (200, {"success": True})
+    assert counted(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
 
 
 @pytest.mark.threat("T56")

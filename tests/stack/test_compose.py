@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic_settings import BaseSettings
 
 import containers
 import environment
+import make_keys
+from functions.edge.bootstrap.demo_bots import SealingSettings
+from functions.edge.bootstrap.settings import BootstrapSettings
 from keys import Keys
-from settings import DATABASE_ROLES, SERVICES_WITH_PORTS, Settings
+from settings import SERVICES_WITH_PORTS, Settings
+from terminal import Stop
+from tests.support.stack import env_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
@@ -23,6 +29,10 @@ PLACED = re.compile(
     r"HOST$|PORT$|URL$|URI$|BIND$|SITE$|ADDRESS$|ROOT$|PATH$|SECRET$|KEYS?$|_ISSUER$|ALLOW_LIST$|TEMPLATES_|PASS$|USER$"
     r"|ADMIN_EMAIL$|MAIL_FROM$"
 )
+# Of what PostgreSQL's official image brings, which is contrib and nothing else, the extensions in use.
+CONTRIB = {"pg_trgm"}
+# Where a service listens if its environment does not say so.
+LISTENS = {"database": "5432", "gateway": "8001", "postgrest": "3000"}
 
 
 @pytest.fixture
@@ -30,12 +40,14 @@ def native(tmp_path: Path) -> tuple[Settings, Keys]:
     """A native stack's settings, without starting it."""
     settings = Settings(state=tmp_path, ports=dict.fromkeys(SERVICES_WITH_PORTS, 8000))
     keys = Keys(settings)
-    names = ("JWT_SECRET", "SIGNING_SECRET", "SUPABASE_ANON_KEY", "SUPABASE_SERVICE_ROLE_KEY")
-    keys.__dict__["values"] = {name: "secret" for name in names} | {
-        f"PASSWORD_{role}": "secret" for role in DATABASE_ROLES
-    }
-    keys.__dict__["gotrue"] = "[]"
+    keys.folder.mkdir()
+    make_keys.make_missing(keys.folder, "ES256")
     return settings, keys
+
+
+def env_file(settings: Settings, keys: Keys) -> dict[str, str]:
+    """What the containers are given now."""
+    return env_of(containers.prepare(settings, keys))
 
 
 def test_every_image_is_pinned() -> None:
@@ -52,10 +64,8 @@ def test_every_image_is_pinned() -> None:
                     assert (ROOT / path).exists(), path
 
 
-def test_every_variable_is_given_and_none_is_silently_empty(
-    native: tuple[Settings, Keys], tmp_path: Path
-) -> None:
-    given = containers.values(*native, tmp_path)
+def test_every_variable_is_given_and_none_is_silently_empty(native: tuple[Settings, Keys]) -> None:
+    given = env_file(*native)
     used = set(re.findall(r"(?<!\$)\$\{(\w+)", TEXT))
     assert used <= set(given)
     for reference in re.findall(r"(?<!\$)\$\{[^}]*\}", TEXT):
@@ -116,3 +126,93 @@ def test_the_database_starts_with_the_native_safety_settings() -> None:
     ):
         assert f"-c{setting}" in command
     assert "--data-checksums" in SERVICES["database"]["environment"]["POSTGRES_INITDB_ARGS"]
+
+
+def test_the_image_of_postgresql_has_every_extension_that_must_be_there() -> None:
+    folders = ("supabase/bootstrap", "sql/migrations", "functions/storage/migrations")
+    demanded = set()
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.sql")):
+        text = re.sub(r"--.*", "", path.read_text())
+        for name in re.findall(r"create extension (?:if not exists )?(\w+)", text):
+            if f"from pg_available_extensions where name = '{name}'" not in text:
+                demanded.add(name)
+    assert demanded == CONTRIB
+
+
+@pytest.mark.parametrize("change", ["members", "administrators", "secrets"])
+def test_other_keys_make_the_containers_anew_that_read_them(
+    native: tuple[Settings, Keys], change: str
+) -> None:
+    settings, keys = native
+    digests = [env_file(settings, keys)["KEYS_DIGEST"]]
+    assert env_file(settings, keys)["KEYS_DIGEST"] == digests[0], "for the same keys nothing is made anew"
+    if change == "secrets":
+        keys.secrets.write_text(keys.secrets.read_text() + "\n")
+        digests.append(env_file(settings, keys)["KEYS_DIGEST"])
+    else:
+        make_keys.ADD[change](keys.folder, "ES256")
+        digests.append(env_file(settings, keys)["KEYS_DIGEST"])
+        make_keys.RETIRE[change](keys.folder)
+        digests.append(env_file(settings, keys)["KEYS_DIGEST"])
+    assert len(set(digests)) == len(digests)
+
+
+def test_who_reads_keys_is_configured_with_their_digest() -> None:
+    readers = {name for name, service in SERVICES.items() if ":/keys:ro" in str(service.get("volumes"))}
+    assert readers == {"storage", "postgrest", "edge", "seed"}
+    for name in readers:
+        assert "${KEYS_DIGEST:" in SERVICES[name]["labels"]["harborline.keys"]
+
+
+def test_up_starts_nothing_that_ends_unawaited(native: tuple[Settings, Keys]) -> None:
+    settings, _ = native
+    awaited = {
+        target
+        for service in SERVICES.values()
+        for target, how in service.get("depends_on", {}).items()
+        if how["condition"] == "service_completed_successfully"
+    }
+    ending = {name for name, service in SERVICES.items() if service["restart"] == "no"}
+    start, first = containers.commands(settings, Path("env"))
+    assert set(re.findall(r"--profile (\S+)", start)) == {"mail"}
+    for name in ending - awaited:
+        assert SERVICES[name]["profiles"] == [name], f"{name} is started by its name alone"
+        assert f" run --rm {name} demo" in first
+
+
+def test_mails_go_to_the_catcher_of_the_demo_or_to_the_operators_server(
+    native: tuple[Settings, Keys],
+) -> None:
+    settings, keys = native
+    assert env_file(settings, keys)["SMTP_HOST"] == "mail"
+    assert SERVICES["mail"]["profiles"] == ["mail"]
+    settings.demo = False
+    with pytest.raises(Stop, match="name it in SMTP_HOST"):
+        containers.prepare(settings, keys)
+    settings.options["SMTP_HOST"] = "mail.example.org"
+    assert env_file(settings, keys)["SMTP_HOST"] == "mail.example.org"
+    start, first = containers.commands(settings, Path("env"))
+    assert "--profile" not in start
+    assert " run --rm seed first-administrator " in first
+
+
+def test_services_ask_each_other_where_they_listen() -> None:
+    asked = set()
+    for name, service in SERVICES.items():
+        own = service.get("environment", {})
+        for host, port in re.findall(r"(?:^|[/@ ])([a-z]+):(\d+)(?=/| |$)", " ".join(map(str, own.values()))):
+            assert port == LISTENS.get(host) or port == SERVICES[host]["environment"]["PORT"], (
+                f"{name}: {host}:{port}"
+            )
+            asked.add((name, host))
+    # With a domain the gateway's site answers to that name alone, so nobody inside may ask there.
+    assert {("edge", "auth"), ("edge", "storage"), ("seed", "auth"), ("seed", "storage")} <= asked
+    assert SERVICES["gateway"]["environment"]["INTERNAL_SITE"] == "http://:8001"
+
+
+@pytest.mark.parametrize("needed", [BootstrapSettings, SealingSettings])
+def test_the_seed_is_told_what_it_needs(needed: type[BaseSettings]) -> None:
+    required = {name.upper() for name, field in needed.model_fields.items() if field.is_required()}
+    given = SERVICES["seed"]["environment"]
+    assert required <= set(given)
+    assert given["DATABASE_URL"].startswith("postgresql://postgres:"), "the owner, not the doors' role"

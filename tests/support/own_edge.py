@@ -61,8 +61,10 @@ class OwnEdge:
             **paths,
             "PORT": str(self.port),
             "DATABASE_URL": self._stack.values["DATABASE_ADMIN_URL"],
-            "SUPABASE_URL": self._stack.url,
+            # As in a container: nobody answers there from inside.
+            "SUPABASE_URL": "http://127.0.0.1:9",
             "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
+            "AUTH_INTERNAL_URL": f"{self._stack.url}/auth/v1",
             "STORAGE_INTERNAL_URL": f"{self._stack.url}/storage/v1",
             "FAILPOINT": failpoint,
             "LOG_LEVEL": "WARNING",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from supabase import AuthApiError, Client, create_client
+from supabase import AuthApiError, SupabaseAuthClient
 
 from functions.edge.bootstrap.settings import BootstrapSettings
 
@@ -11,7 +11,7 @@ class Accounts:
     """The stock client with the service key, as far as bootstrap needs it."""
 
     def __init__(self, settings: BootstrapSettings) -> None:
-        self._client: Client = create_client(settings.supabase_url, settings.supabase_service_role_key)
+        self._admin = SupabaseAuthClient(url=settings.auth_internal_url, headers=settings.headers).admin
 
     def put(self, email: str, password: str, metadata: dict[str, Any], user_id: str | None = None) -> str:
         """Make a confirmed sign-in, or give an existing one this password; returns the user's id."""
@@ -23,13 +23,13 @@ class Accounts:
             **({"id": user_id} if user_id else {}),
         }
         try:
-            return str(self._client.auth.admin.create_user(attributes).user.id)  # type: ignore[arg-type]
+            return str(self._admin.create_user(attributes).user.id)  # type: ignore[arg-type]
         except AuthApiError as error:
             if error.code != "email_exists" or user_id is None:
                 raise
-        self._client.auth.admin.update_user_by_id(user_id, {"password": password})
+        self._admin.update_user_by_id(user_id, {"password": password})
         return user_id
 
     def remove(self, user_id: str) -> None:
         """Take back a sign-in that was just made."""
-        self._client.auth.admin.delete_user(user_id)
+        self._admin.delete_user(user_id)

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from supabase import create_client
+from supabase import SupabaseStorageClient
 
 from functions.edge.bootstrap.settings import BootstrapSettings
 
@@ -16,8 +16,8 @@ class ReceiptShelf:
 
     def __init__(self, database: psycopg.Connection[dict[str, Any]], settings: BootstrapSettings) -> None:
         self._database = database
-        client = create_client(settings.supabase_url, settings.supabase_service_role_key)
-        self._bucket = client.storage.from_(BUCKET)
+        client = SupabaseStorageClient(url=f"{settings.storage_internal_url}/", headers=settings.headers)
+        self._bucket = client.from_(BUCKET)
 
     def put(self, user_id: UUID, name: str, picture: bytes) -> None:
         """Store one receipt; a name whose bytes never came gets them now."""

@@ -8,11 +8,19 @@ class BootstrapSettings(BaseSettings):
 
     Attributes:
         database_url: the product's owner (role postgres): these commands write what no request may write.
-        supabase_url, supabase_service_role_key: auth's admin API and storage, through the gateway.
+        auth_internal_url, storage_internal_url: the services themselves, without the gateway's prefix.
+        supabase_service_role_key: the key to both.
     """
 
     model_config = SettingsConfigDict(extra="ignore")
 
     database_url: str
-    supabase_url: str
+    auth_internal_url: str
+    storage_internal_url: str
     supabase_service_role_key: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What shows the key."""
+        key = self.supabase_service_role_key
+        return {"authorization": f"Bearer {key}", "apikey": key}

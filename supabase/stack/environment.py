@@ -61,7 +61,7 @@ def mail(settings: Settings) -> dict[str, str]:
         "MAIL_FROM": "Harborline <no-reply@harborline.example>",
     }
     given = {name: value for name, value in settings.options.items() if name in catcher}
-    return catcher | given
+    return catcher | ({} if settings.own_mail else {"SMTP_PORT": "587"}) | given
 
 
 def auth(settings: Settings, keys: Keys) -> dict[str, str]:

@@ -190,7 +190,9 @@ def test_mails_go_to_the_catcher_of_the_demo_or_to_the_operators_server(
     with pytest.raises(Stop, match="name it in SMTP_HOST"):
         containers.prepare(settings, keys)
     settings.options["SMTP_HOST"] = "mail.example.org"
-    assert env_file(settings, keys)["SMTP_HOST"] == "mail.example.org"
+    given = env_file(settings, keys)
+    # Without a port that of submission, never the catcher's.
+    assert (given["SMTP_HOST"], given["SMTP_PORT"]) == ("mail.example.org", "587")
     start, first = containers.commands(settings, Path("env"))
     assert "--profile" not in start
     assert " run --rm seed first-administrator " in first

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ import psycopg
 import pytest
 
 import settings as configuration
+import tools
 from tests.support.stack import Stack, env_of
 
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
@@ -69,6 +71,29 @@ def test_a_killed_supervisor_leaves_nothing_behind_and_up_starts_all_again(state
     again = launch(state, "up")
     assert again.returncode == 0, again.stdout + again.stderr
     assert healthy(stack)
+
+
+@pytest.mark.parametrize("reconfigured", [False, True])
+def test_up_starts_a_database_that_was_left_stopped(state: Path, stack: Stack, reconfigured: bool) -> None:
+    control = f"unix://{configuration.read(state).sockets / 'control.sock'}"
+    supervisorctl = [tools.VENV / "bin" / "supervisorctl", "--serverurl", control]
+    subprocess.run([*supervisorctl, "stop", "postgres"], check=True)
+    if reconfigured:
+        with (Path(configuration.read(state).cluster) / "harborline.conf").open("a") as file:
+            file.write("# Not the launcher's.\n")
+    started = time.monotonic()
+    again = launch(state, "up")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert time.monotonic() - started < 60
+    assert healthy(stack)
+
+
+def test_a_database_that_cannot_start_for_a_while_is_tried_again(state: Path) -> None:
+    configured = (state / "supervisord.conf").read_text()
+    retries = int(re.search(r"\[program:postgres\][^\[]*startretries = (\d+)", configured)[1])  # type: ignore[index]
+    # The n-th pause lasts n seconds: ten minutes at least, and no pause as long as `up` waits.
+    assert retries * retries / 2 > 600
+    assert retries < 120
 
 
 def healthy(stack: Stack) -> bool:

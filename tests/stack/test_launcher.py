@@ -149,6 +149,20 @@ def test_a_taken_port_is_named(fresh: Path) -> None:
     assert f"Port {port}, which this stack uses for its auth, is taken" in answer.stderr
 
 
+def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path) -> None:
+    postgres = tools.find_postgres(("pgtap", *tools.EXTENSIONS))
+    assert postgres
+    fresh.mkdir()
+    (fresh / "pg_config").symlink_to(postgres / "pg_config")
+    (fresh / "initdb").write_text("#!/bin/sh\necho no cluster today; exit 1\n")
+    (fresh / "initdb").chmod(0o755)
+    before = set(configuration.ROOT.glob(".stack-test-*"))
+    answer = launch(fresh, "check", PG_BIN=str(fresh))
+    assert answer.returncode == 1
+    assert "no cluster today" in answer.stderr
+    assert not set(configuration.ROOT.glob(".stack-test-*")) - before
+
+
 @pytest.mark.parametrize("command", ["down", "status", "logs", "backup"])
 def test_without_a_stack_the_way_to_one_is_said(fresh: Path, command: str) -> None:
     answer = launch(fresh, command)

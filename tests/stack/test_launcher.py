@@ -1,5 +1,6 @@
 """The launcher as a newcomer meets it: again is harmless, what dies comes back, failures are sentences."""
 
+import contextlib
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -23,8 +24,10 @@ from tests.support.stack import Stack, env_of
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
 
 
-def launch(state: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """Run the launcher for a state folder."""
+def launch(
+    state: Path, *arguments: str, through: Sequence[str] = (), **extra: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the launcher for a state folder, through another command if one is named."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -32,7 +35,7 @@ def launch(state: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
     }
     env = {**kept, "STATE": str(state), **extra}
     return subprocess.run(
-        [*LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
+        [*through, *LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -147,6 +150,34 @@ def test_a_taken_port_is_named(fresh: Path) -> None:
         answer = launch(fresh, "up")
     assert answer.returncode == 1
     assert f"Port {port}, which this stack uses for its auth, is taken" in answer.stderr
+
+
+def test_a_domain_takes_the_ports_of_the_web(fresh: Path) -> None:
+    fresh.mkdir()
+    with socket.socket() as former, socket.socket() as other:
+        former.bind(("127.0.0.1", 0))
+        former.listen()
+        (fresh / "settings.json").write_text(json.dumps({"ports": {"gateway": former.getsockname()[1]}}))
+        # Where it is taken already, or only root may have it, nobody needs to take it.
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 443))
+            other.listen()
+        answer = launch(fresh, "up", SITE_DOMAIN="members.example")
+    assert answer.returncode == 1
+    assert re.search(r"Port (80|443), which this stack uses for its gateway, is", answer.stderr), (
+        answer.stderr
+    )
+
+
+def test_a_port_for_root_alone_is_not_called_taken(fresh: Path) -> None:
+    if int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) <= 80:
+        pytest.skip("everybody may have every port here")
+    less = ["--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service"]
+    through = ["setpriv", *less, "--"] if os.geteuid() == 0 else []
+    answer = launch(fresh, "up", through=through, SITE_DOMAIN="members.example")
+    assert answer.returncode == 1
+    assert "Port 80, which this stack uses for its gateway, is for root alone" in answer.stderr
+    assert "ip_unprivileged_port_start=80" in answer.stderr
 
 
 def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path) -> None:

@@ -21,12 +21,11 @@ def questions(settings: Settings, keys: Keys) -> dict[str, tuple[str, dict[str, 
     }
     if settings.own_mail:
         inside["mail"] = f"http://{settings.address('mail')}/healthz"
-    key = {"apikey": keys.values["SUPABASE_ANON_KEY"]}
-    # With a domain the certificate comes from outside and may take a while: the door is asked without it.
-    door = (
-        {} if settings.options.get("SITE_DOMAIN") else {"gateway": (f"{settings.origin}/auth/v1/health", key)}
-    )
-    return {name: (url, {}) for name, url in inside.items()} | door
+    door = f"{settings.origin}/auth/v1/health", {"apikey": keys.values["SUPABASE_ANON_KEY"]}
+    if settings.options.get("SITE_DOMAIN"):
+        # The certificate comes from outside and may take a while. Caddy opens all its ports or none.
+        door = f"http://{settings.address('internal')}/confirmation.html", {}
+    return {name: (url, {}) for name, url in inside.items()} | {"gateway": door}
 
 
 def answers(url: str, headers: dict[str, str]) -> bool:

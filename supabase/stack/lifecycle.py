@@ -16,6 +16,9 @@ from settings import Settings
 from supervisor import Supervisor
 from terminal import Stop, step
 
+# HTTPS, and HTTP for redirects to it.
+DOMAIN_PORTS = (80, 443)
+
 
 def bring_up(
     settings: Settings, postgres: Path, log: Path, after_migrations: Callable[[Database], None] | None = None
@@ -63,14 +66,26 @@ def take_down(settings: Settings) -> None:
 
 
 def require_ports(settings: Settings) -> None:
-    """Refuse to start beside somebody else's server.
+    """Refuse to start beside somebody else's server, or where only root may.
 
     Raises:
-        Stop: a port of this stack is taken.
+        Stop: a port of this stack is taken, or out of reach.
     """
-    for service, port in settings.ports.items():
-        if not configuration.is_free(port):
+    used = list(settings.ports.items())
+    if settings.options.get("SITE_DOMAIN"):
+        # Instead of a port that may have been chosen before there was a domain.
+        used = [entry for entry in used if entry[0] != "gateway"]
+        used += [("gateway", port) for port in DOMAIN_PORTS]
+    for service, port in used:
+        use = f"Port {port}, which this stack uses for its {service},"
+        try:
+            configuration.try_port(port)
+        except PermissionError as refusal:
             raise Stop(
-                f"Port {port}, which this stack uses for its {service}, is taken by another program.\n"
-                f"  Stop that one, or change the number in {settings.state / 'settings.json'}."
-            )
+                f"{use} is for root alone. Run this as root, or open it to everybody:\n"
+                f"  sudo sysctl --write net.ipv4.ip_unprivileged_port_start={port}"
+            ) from refusal
+        except OSError as refusal:
+            file = settings.state / "settings.json"
+            change = "" if port in DOMAIN_PORTS else f", or change the number in {file}"
+            raise Stop(f"{use} is taken by another program.\n  Stop that one{change}.") from refusal

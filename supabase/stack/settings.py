@@ -223,10 +223,20 @@ def _choose_port(service: str, settings: Settings) -> int:
 
 def is_free(port: int) -> bool:
     """Whether a server could listen on this port now."""
+    try:
+        try_port(port)
+    except OSError:
+        return False
+    return True
+
+
+def try_port(port: int) -> None:
+    """Take the port and let it go.
+
+    Raises:
+        PermissionError: it is for root alone.
+        OSError: another program has it.
+    """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+        probe.bind(("127.0.0.1", port))

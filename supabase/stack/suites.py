@@ -3,11 +3,14 @@
 import io
 import os
 import re
+import signal
 import subprocess
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -21,6 +24,8 @@ from tools import PYTHON, node_packages
 
 JS_TESTS = ROOT / "tests" / "api" / "js"
 BROWSER_TESTS = ROOT / "tests" / "e2e"
+# For a suite that is interrupted, to remove what it started itself.
+GRACE_SECONDS = 15
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class Suites:
             "PATH": f"{postgres}:{os.environ['PATH']}",
         }
         self.env.pop("STATE", None)
+        self._side = ThreadPoolExecutor(max_workers=1)
+        self._over = threading.Event()
+        # Held while a command starts, so that none slips in when all are ended.
+        self._starting = threading.Lock()
+        self._running: list[subprocess.Popen[str]] = []
 
     def run(self) -> list[Outcome]:
         """Run all; a failing suite does not stop the others.
@@ -55,19 +65,41 @@ class Suites:
         Those that ask the database alone run beside the first that asks the services: no time of theirs is a
         test. What they print follows in one piece.
         """
-        with ThreadPoolExecutor(max_workers=1) as beside:
+        with self._ending_all():
             printed = io.StringIO()
-            quiet = beside.submit(self._beside, printed)
+            quiet = self._side.submit(self._beside, printed)
             api = self._timed("APIs (Python)", lambda: self._pytest("tests/api"))
             outcomes = [*quiet.result(), api]
             print(printed.getvalue(), end="", flush=True)
-        return [
-            *outcomes,
-            self._timed("APIs (supabase-js)", self._node),
-            self._timed("Stack", lambda: self._pytest("tests/stack")),
-            self._timed("Faults", lambda: self._pytest("tests/faults")),
-            self._timed("Browser (Playwright)", self._browser),
-        ]
+            return [
+                *outcomes,
+                self._timed("APIs (supabase-js)", self._node),
+                self._timed("Stack", lambda: self._pytest("tests/stack")),
+                self._timed("Faults", lambda: self._pytest("tests/faults")),
+                self._timed("Browser (Playwright)", self._browser),
+            ]
+
+    @contextmanager
+    def _ending_all(self) -> Iterator[None]:
+        """However the block is left, no command runs any more, and the thread beside starts no other."""
+        try:
+            yield
+        finally:
+            with self._starting:
+                self._over.set()
+                running = list(self._running)
+            for process in running:
+                _signal(process, signal.SIGINT)
+            deadline = time.monotonic() + GRACE_SECONDS
+            for process in running:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(deadline - time.monotonic(), 0))
+                _signal(process, signal.SIGKILL)
+            self._side.shutdown(wait=False, cancel_futures=True)
+
+    def _go_on(self) -> None:
+        if self._over.is_set():
+            raise CancelledError
 
     def _beside(self, out: TextIO) -> list[Outcome]:
         return [
@@ -90,7 +122,12 @@ class Suites:
         return Outcome(title, passed, failed, skipped, time.monotonic() - started)
 
     def _checks(self, out: TextIO) -> tuple[int, int, int]:
-        return (*check.run_all(check.checks(self.settings, self.postgres, self.log), out), 0)
+        passed = failed = 0
+        for each in check.checks(self.settings, self.postgres, self.log):
+            self._go_on()
+            held, broken = check.run_all([each], out)
+            passed, failed = passed + held, failed + broken
+        return passed, failed, 0
 
     def _pgtap(self, out: TextIO) -> tuple[int, int, int]:
         files = sorted((ROOT / "tests" / "db").glob("*.sql"))
@@ -98,7 +135,7 @@ class Suites:
         target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", BARE_DATABASE]
         command = ["pg_prove", *target, "-U", "supabase_admin", "--failures"]
         env = self.env | {"PGPASSWORD": password}
-        code, output = _stream([*command, *map(str, files)], ROOT, env, out)
+        code, output = self._stream([*command, *map(str, files)], ROOT, env, out)
         total = re.search(r"Tests=(\d+)", output)
         failed = sum(int(count) for count in re.findall(r"Tests: \d+ Failed: (\d+)", output))
         if code and not failed:
@@ -107,12 +144,42 @@ class Suites:
 
     def module(self, name: str, *arguments: str) -> int:
         """Run a module of the tests that prints a report of its own; returns its exit status."""
-        return _stream([str(PYTHON), "-m", name, *arguments], ROOT, self.env)[0]
+        with self._ending_all():
+            return self._stream([str(PYTHON), "-m", name, *arguments], ROOT, self.env)[0]
+
+    def _stream(
+        self, command: list[str], cwd: Path, env: dict[str, str], out: TextIO | None = None
+    ) -> tuple[int, str]:
+        """Run a command while showing what it prints; returns its exit status and the text.
+
+        In a process group of its own: an interruption comes to it from here alone, and once.
+        """
+        lines = []
+        with self._starting:
+            self._go_on()
+            process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=env,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+            )
+            self._running.append(process)
+        assert process.stdout
+        for line in process.stdout:
+            print(line, end="", file=out, flush=True)
+            lines.append(line)
+        code = process.wait()
+        self._running.remove(process)
+        return code, "".join(lines)
 
     def _pytest(self, folder: str, out: TextIO | None = None) -> tuple[int, int, int]:
         report = self.reports / f"{folder.replace('/', '-')}.xml"
         command = [str(PYTHON), "-m", "pytest", "-q", folder, f"--junitxml={report}"]
-        code, _ = _stream(command, ROOT, self.env, out)
+        code, _ = self._stream(command, ROOT, self.env, out)
         return _counts(report, code)
 
     def _node(self) -> tuple[int, int, int]:
@@ -120,34 +187,21 @@ class Suites:
         report = self.reports / "supabase-js.xml"
         reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"]
         reporters += ["--test-reporter=junit", f"--test-reporter-destination={report}"]
-        code, _ = _stream(["npm", "test", "--", *reporters], JS_TESTS, self.env)
+        code, _ = self._stream(["npm", "test", "--", *reporters], JS_TESTS, self.env)
         return _counts(report, code)
 
     def _browser(self) -> tuple[int, int, int]:
         node_packages(BROWSER_TESTS, "Browser packages", self.log)
         report = self.reports / "browser.xml"
         env = self.env | {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report)}
-        code, _ = _stream(["npm", "test", "--", "--reporter=list,junit"], BROWSER_TESTS, env)
+        code, _ = self._stream(["npm", "test", "--", "--reporter=list,junit"], BROWSER_TESTS, env)
         return _counts(report, code)
 
 
-def _stream(command: list[str], cwd: Path, env: dict[str, str], out: TextIO | None = None) -> tuple[int, str]:
-    """Run a command while showing what it prints; returns its exit status and the text."""
-    lines = []
-    with subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as process:
-        assert process.stdout
-        for line in process.stdout:
-            print(line, end="", file=out, flush=True)
-            lines.append(line)
-    return process.returncode, "".join(lines)
+def _signal(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Also to what the command has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
 
 
 def _counts(report: Path, code: int) -> tuple[int, int, int]:

@@ -19,6 +19,13 @@ from tools import PYTHON, VENV
 
 # Nine times the weight of a backend.
 SESSION_NICE = -10
+# Of a killed PostgreSQL a backend may still be at its statement; until it ends, no new one can start. Each
+# pause is a second longer than the one before, so the longest must be shorter than cluster.wait is.
+POSTGRES_RETRIES = 60
+# States of a process that runs only when somebody asks for it.
+ENDED = ("STOPPED", "EXITED", "FATAL")
+# supervisord's numbers for what it refuses, and for a start that did not succeed.
+SHUTDOWN_STATE, ABNORMAL_TERMINATION, SPAWN_ERROR, ALREADY_STARTED, NOT_RUNNING = 6, 40, 50, 60, 70
 SUPERVISOR = """\
 [supervisord]
 pidfile = {run}/supervisord.pid
@@ -42,6 +49,7 @@ directory = /
 priority = 1
 autostart = true
 autorestart = true
+startretries = {retries}
 stopsignal = INT
 stopwaitsecs = 60
 {log}
@@ -90,6 +98,7 @@ class Supervisor:
             as_root="user = root\n" if os.geteuid() == 0 else "",
             postgres=cluster.command(settings, postgres),
             owner=cluster.owner(),
+            retries=POSTGRES_RETRIES,
             names=",".join(service.name for service in services),
             log=LOG.format(logs=logs, name="postgres"),
         )
@@ -115,7 +124,9 @@ class Supervisor:
     def start(self) -> bool:
         """Start the supervisor with PostgreSQL, or make a running one read its configuration again.
 
-        Returns whether it was started.
+        A running one may have given PostgreSQL up, or been left between its end and its start.
+
+        Returns whether the supervisor was started.
         """
         if not self.is_running():
             command = [str(VENV / "bin" / "supervisord"), "--configuration", str(self.configuration)]
@@ -125,13 +136,41 @@ class Supervisor:
             self._wait_for_answer()
             self._weigh_session()
             return True
-        added, changed, removed = self.rpc.supervisor.reloadConfig()[0]
+        added, changed, removed = self._ask("reloadConfig")[0]
         for group in (*changed, *removed):
-            self.rpc.supervisor.stopProcessGroup(group)
-            self.rpc.supervisor.removeProcessGroup(group)
+            self._ask("stopProcessGroup", group)
+            self._ask("removeProcessGroup", group)
         for group in (*changed, *added):
-            self.rpc.supervisor.addProcessGroup(group)
+            self._ask("addProcessGroup", group)
+        self._start("postgres")
         return False
+
+    def _start(self, name: str) -> None:
+        """Start a process unless it runs, once it has ended if it is about to.
+
+        Whether it then serves is asked elsewhere: what does not start at once is tried again.
+        """
+        while (state := self._ask("getProcessInfo", name)["statename"]) == "STOPPING":
+            time.sleep(0.1)
+        if state in ENDED:
+            self._ask("startProcess", name, but=(ALREADY_STARTED, SPAWN_ERROR, ABNORMAL_TERMINATION))
+
+    def _stop(self, name: str) -> None:
+        self._ask("stopProcess", name, but=(NOT_RUNNING,))
+
+    def _ask(self, method: str, *arguments: str, but: tuple[int, ...] = ()) -> Any:
+        """Call the supervisor; what it refuses with one of the numbers in `but` needs nothing done.
+
+        Raises:
+            Stop: it refuses for another reason.
+        """
+        try:
+            return getattr(self.rpc.supervisor, method)(*arguments)
+        except xmlrpc.client.Fault as refusal:
+            if refusal.faultCode in but:
+                return None
+            log = self.settings.state / "logs" / "supervisord.log"
+            raise Stop(f"supervisord refused {method}: {refusal.faultString}. See {log}") from refusal
 
     def _weigh_session(self) -> None:
         """Give all services together more of the processors than one backend of PostgreSQL has.
@@ -178,23 +217,22 @@ class Supervisor:
             if running and known.get(service.name) == fingerprint:
                 continue
             self._specify(service)
-            if states[service.name]["statename"] not in ("STOPPED", "EXITED", "FATAL"):
-                self.rpc.supervisor.stopProcess(name)
-            self.rpc.supervisor.startProcess(name)
+            self._stop(name)
+            self._start(name)
             known[service.name] = fingerprint
         stamps.write_text(json.dumps(known))
 
     def restart_postgres(self) -> None:
         """For settings that it reads at its start; the services connect again by themselves."""
-        self.rpc.supervisor.stopProcess("postgres")
-        self.rpc.supervisor.startProcess("postgres")
+        self._stop("postgres")
+        self._start("postgres")
 
     def stop(self) -> None:
         """Stop the services, then PostgreSQL, then the supervisor; return when all are gone."""
         if not self.is_running():
             return
         pid = int((self.settings.state / "run" / "supervisord.pid").read_text())
-        self.rpc.supervisor.shutdown()
+        self._ask("shutdown", but=(SHUTDOWN_STATE,))
         deadline = time.monotonic() + 90
         while _exists(pid):
             if time.monotonic() > deadline:

@@ -5,8 +5,10 @@ Everything but the operating system's packages lives in the checkout; nothing is
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,8 @@ NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
 SUPABASE = NODE_TOOLS / ".bin" / "supabase"
 MINIMUM_POSTGRES = 15
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
+# The packages that what only the tests run comes from.
+TEST_PROGRAMS = {"pg_prove": "libtap-parser-sourcehandler-pgtap-perl", "chromium": "chromium"}
 CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
 
 
@@ -43,11 +47,18 @@ def install(log: Path, *, for_tests: bool) -> Path:
         Stop: something cannot be installed from here; the text has the command to type.
     """
     _require_node()
+    extensions = (*EXTENSIONS, "pgtap") if for_tests else EXTENSIONS
     with one_at_a_time():
-        postgres = _postgres(log, for_tests)
-        if for_tests and not shutil.which("chromium"):
-            with step("Chromium"):
-                _apt(["chromium"], log)
+        # All at once: who is not root has one line to type.
+        missing = [*_missing_postgres(extensions, log), *_missing_venv()]
+        if for_tests:
+            missing += [package for program, package in TEST_PROGRAMS.items() if not shutil.which(program)]
+        if missing:
+            with step("The system's packages"):
+                _apt(missing, log)
+        postgres = find_postgres(extensions)
+        if not postgres:
+            raise Stop(f"PostgreSQL with {', '.join(extensions)} was not found after installing it.")
         python_environment(log)
         node_packages(NODE_TOOLS.parent, "Node tools", log)
     return postgres
@@ -61,23 +72,17 @@ def _require_node() -> None:
         raise Stop(f"Node.js 20 or newer is needed; this one is {version.strip()}.")
 
 
-def _postgres(log: Path, for_tests: bool) -> Path:
-    wanted = (*EXTENSIONS, "pgtap") if for_tests else EXTENSIONS
-    found = find_postgres(wanted)
-    if found and not (for_tests and not shutil.which("pg_prove")):
-        return found
-    with step("PostgreSQL from the system's packages"):
-        version = _packaged_version(log)
-        packages = [f"postgresql-{version}", f"postgresql-{version}-plpgsql-check"]
-        if for_tests:
-            packages += [f"postgresql-{version}-pgtap", "libtap-parser-sourcehandler-pgtap-perl"]
-        _apt(packages, log)
-    found = find_postgres(wanted)
-    if not found:
-        raise Stop(
-            f"PostgreSQL >= {MINIMUM_POSTGRES} with {', '.join(wanted)} was not found after installing it."
-        )
-    return found
+def _missing_postgres(extensions: tuple[str, ...], log: Path) -> list[str]:
+    if find_postgres(extensions):
+        return []
+    version = _packaged_version(log)
+    # The server comes with them; pg_trgm is part of it.
+    return [f"postgresql-{version}-{name.replace('_', '-')}" for name in extensions if name != "pg_trgm"]
+
+
+def _missing_venv() -> list[str]:
+    """Debian keeps what makes an environment in a package of its own."""
+    return [] if UV.exists() or importlib.util.find_spec("ensurepip") else ["python3-venv"]
 
 
 def find_postgres(extensions: tuple[str, ...]) -> Path | None:
@@ -101,7 +106,8 @@ def _is_suitable(folder: Path, extensions: tuple[str, ...]) -> bool:
     return all((Path(share[0]) / "extension" / f"{name}.control").exists() for name in extensions)
 
 
-def _packaged_version(log: Path) -> int:
+def _packaged_version(log: Path) -> str:
+    """Of the newest packaged PostgreSQL; `*`, which apt understands, when its lists are empty."""
     if not shutil.which("apt-get"):
         raise Stop(
             f"PostgreSQL {MINIMUM_POSTGRES} or newer with plpgsql_check and pgTAP is needed, "
@@ -112,8 +118,8 @@ def _packaged_version(log: Path) -> int:
     if not found and os.geteuid() == 0:
         run(["apt-get", "update"], log)
         found = run(search, log)
-    versions = [int(number) for number in re.findall(r"^postgresql-(\d+)-", found, re.MULTILINE)]
-    return max(versions, default=MINIMUM_POSTGRES)
+    versions = re.findall(r"^postgresql-(\d+)-", found, re.MULTILINE)
+    return max(versions, default="*", key=int)
 
 
 def _apt(packages: list[str], log: Path) -> None:
@@ -121,7 +127,7 @@ def _apt(packages: list[str], log: Path) -> None:
     if os.geteuid() != 0:
         raise Stop(
             "Some system packages are missing. Type this, then run the command again:\n"
-            f"  sudo {' '.join(command)}"
+            f"  sudo apt-get update && sudo {shlex.join(command)}"
         )
     # Debian's package starts a cluster of its own on install; ours is the only one wanted.
     switch = any(name.startswith("postgresql") for name in packages)
@@ -134,7 +140,7 @@ def _apt(packages: list[str], log: Path) -> None:
             run(command, log, env=environment)
         except Stop:
             run(["apt-get", "update"], log, env=environment)
-            run(command, log, env=environment, hint=f"Try by hand: {' '.join(command)}")
+            run(command, log, env=environment, hint=f"Try by hand: {shlex.join(command)}")
     finally:
         if switch:
             CLUSTER_SWITCH.unlink(missing_ok=True)
@@ -181,12 +187,9 @@ def benchmark_packages(log: Path) -> Path:
 
 def _make_uv(log: Path) -> None:
     tools = UV.parents[1]
-    try:
-        run([sys.executable, "-m", "venv", "--clear", tools], log)
-    except Stop:
-        # Debian keeps ensurepip in a package of its own.
-        _apt(["python3-venv"], log)
-        run([sys.executable, "-m", "venv", "--clear", tools], log)
+    if missing := _missing_venv():
+        _apt(missing, log)
+    run([sys.executable, "-m", "venv", "--clear", tools], log)
     run([UV.parent / "pip", "install", "--quiet", f"uv=={UV_VERSION}"], log, hint="Is PyPI reachable?")
 
 

@@ -72,6 +72,13 @@ class Gateway:
 
     port: int
     http: httpx.Client
+    command: list[str | Path]
+    environment: dict[str, str]
+
+    @property
+    def internal(self) -> int:
+        """The port of the site for the auth service alone."""
+        return int(self.environment["INTERNAL_SITE"].rpartition(":")[2])
 
 
 @pytest.fixture(scope="session")
@@ -125,13 +132,20 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         "SUPABASE_SERVICE_ROLE_KEY": SERVICE,
     }
     caddyfile = ROOT / "supabase" / "gateway" / "Caddyfile"
-    command = [ROOT / ".venv" / "bin" / "caddy", "run", "--config", caddyfile, "--adapter", "caddyfile"]
+    command: list[str | Path] = [
+        ROOT / ".venv" / "bin" / "caddy",
+        "run",
+        "--config",
+        caddyfile,
+        "--adapter",
+        "caddyfile",
+    ]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         limits = httpx.Limits(max_connections=None)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, limits=limits) as client:
             _wait(client)
-            yield Gateway(port, client)
+            yield Gateway(port, client, command, environment)
     finally:
         process.terminate()
         process.wait(20)

@@ -2,13 +2,18 @@
 
 import json
 import socket
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stack.conftest import ANON, SERVICE, SLOW_SECONDS, Gateway
+import health
+from keys import Keys
+from settings import SERVICES_WITH_PORTS, Settings
+from tests.stack.conftest import ANON, SERVICE, SLOW_SECONDS, Gateway, free_port
 
 KEY = {"apikey": ANON}
 CSP = "; ".join(
@@ -305,6 +310,31 @@ def test_the_app_is_told_the_public_key_and_nothing_else(gateway: Gateway) -> No
     answer = gateway.http.get("/config.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert answer.text == f'globalThis.HARBORLINE_CONFIG = {{ supabaseUrl: "", supabaseKey: "{ANON}" }};'
+
+
+def test_with_a_domain_the_gateway_is_asked_inside(gateway: Gateway, tmp_path: Path) -> None:
+    ports = dict.fromkeys(SERVICES_WITH_PORTS, 9) | {"internal": gateway.internal}
+    settings = Settings(state=tmp_path, ports=ports, options={"SITE_DOMAIN": "members.example"})
+    keys = Keys(settings)
+    keys.__dict__["values"] = {"SUPABASE_ANON_KEY": ANON}
+    assert health.answers(*health.questions(settings, keys)["gateway"])
+    settings.ports["internal"] = free_port()
+    assert not health.answers(*health.questions(settings, keys)["gateway"])
+
+
+def test_a_gateway_that_cannot_have_its_port_does_not_answer_inside_either(gateway: Gateway) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        places = {
+            "GATEWAY_SITE": f"http://:{other.getsockname()[1]}",
+            "INTERNAL_SITE": f"http://:{free_port()}",
+        }
+        second = subprocess.run(
+            gateway.command, env=gateway.environment | places, capture_output=True, timeout=60, check=False
+        )
+    assert second.returncode != 0
+    assert b"address already in use" in second.stderr + second.stdout
 
 
 def _raw(gateway: Gateway, text: str) -> tuple[int, bytes]:

@@ -1,14 +1,16 @@
 """The launcher as a newcomer meets it: again is harmless, what dies comes back, failures are sentences."""
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -17,13 +19,16 @@ import pytest
 
 import backup
 import settings as configuration
+import tools
 from tests.support.stack import Stack, env_of
 
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
 
 
-def launch(state: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """Run the launcher for a state folder."""
+def launch(
+    state: Path, *arguments: str, through: Sequence[str] = (), **extra: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the launcher for a state folder, through another command if one is named."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -31,7 +36,7 @@ def launch(state: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
     }
     env = {**kept, "STATE": str(state), **extra}
     return subprocess.run(
-        [*LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
+        [*through, *LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -70,6 +75,29 @@ def test_a_killed_supervisor_leaves_nothing_behind_and_up_starts_all_again(state
     again = launch(state, "up")
     assert again.returncode == 0, again.stdout + again.stderr
     assert healthy(stack)
+
+
+@pytest.mark.parametrize("reconfigured", [False, True])
+def test_up_starts_a_database_that_was_left_stopped(state: Path, stack: Stack, reconfigured: bool) -> None:
+    control = f"unix://{configuration.read(state).sockets / 'control.sock'}"
+    supervisorctl = [tools.VENV / "bin" / "supervisorctl", "--serverurl", control]
+    subprocess.run([*supervisorctl, "stop", "postgres"], check=True)
+    if reconfigured:
+        with (Path(configuration.read(state).cluster) / "harborline.conf").open("a") as file:
+            file.write("# Not the launcher's.\n")
+    started = time.monotonic()
+    again = launch(state, "up")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert time.monotonic() - started < 60
+    assert healthy(stack)
+
+
+def test_a_database_that_cannot_start_for_a_while_is_tried_again(state: Path) -> None:
+    configured = (state / "supervisord.conf").read_text()
+    retries = int(re.search(r"\[program:postgres\][^\[]*startretries = (\d+)", configured)[1])  # type: ignore[index]
+    # The n-th pause lasts n seconds: ten minutes at least, and no pause as long as `up` waits.
+    assert retries * retries / 2 > 600
+    assert retries < 120
 
 
 def healthy(stack: Stack) -> bool:
@@ -123,6 +151,48 @@ def test_a_taken_port_is_named(fresh: Path) -> None:
         answer = launch(fresh, "up")
     assert answer.returncode == 1
     assert f"Port {port}, which this stack uses for its auth, is taken" in answer.stderr
+
+
+def test_a_domain_takes_the_ports_of_the_web(fresh: Path) -> None:
+    fresh.mkdir()
+    with socket.socket() as former, socket.socket() as other:
+        former.bind(("127.0.0.1", 0))
+        former.listen()
+        (fresh / "settings.json").write_text(json.dumps({"ports": {"gateway": former.getsockname()[1]}}))
+        # Where it is taken already, or only root may have it, nobody needs to take it.
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 443))
+            other.listen()
+        answer = launch(fresh, "up", SITE_DOMAIN="members.example")
+    assert answer.returncode == 1
+    assert re.search(r"Port (80|443), which this stack uses for its gateway, is", answer.stderr), (
+        answer.stderr
+    )
+
+
+def test_a_port_for_root_alone_is_not_called_taken(fresh: Path) -> None:
+    if int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) <= 80:
+        pytest.skip("everybody may have every port here")
+    less = ["--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service"]
+    through = ["setpriv", *less, "--"] if os.geteuid() == 0 else []
+    answer = launch(fresh, "up", through=through, SITE_DOMAIN="members.example")
+    assert answer.returncode == 1
+    assert "Port 80, which this stack uses for its gateway, is for root alone" in answer.stderr
+    assert "ip_unprivileged_port_start=80" in answer.stderr
+
+
+def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path) -> None:
+    postgres = tools.find_postgres(("pgtap", *tools.EXTENSIONS))
+    assert postgres
+    fresh.mkdir()
+    (fresh / "pg_config").symlink_to(postgres / "pg_config")
+    (fresh / "initdb").write_text("#!/bin/sh\necho no cluster today; exit 1\n")
+    (fresh / "initdb").chmod(0o755)
+    before = set(configuration.ROOT.glob(".stack-test-*"))
+    answer = launch(fresh, "check", PG_BIN=str(fresh))
+    assert answer.returncode == 1
+    assert "no cluster today" in answer.stderr
+    assert not set(configuration.ROOT.glob(".stack-test-*")) - before
 
 
 @pytest.mark.parametrize("command", ["down", "status", "logs", "backup"])

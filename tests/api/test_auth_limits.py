@@ -272,6 +272,25 @@ def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> N
     assert opened.status_code == 200, "the link itself still works"
 
 
+def test_wrong_codes_at_once_hold_nobody_else_up(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    token = _signed_in(auth, ada)["access_token"]
+
+    def guess(number: int) -> int:
+        body = {"type": "email", "email": ada["email"], "token": "000000"}
+        return auth.http.post("/verify", headers={"x-real-ip": f"10.2.{number}.1"}, json=body).status_code
+
+    def look(_: int) -> tuple[int, bool]:
+        started = time.perf_counter()
+        status = auth.http.get("/user", headers=bearer(token)).status_code
+        return status, time.perf_counter() - started < 3
+
+    with ThreadPoolExecutor(40) as crowd:
+        guesses = crowd.map(guess, range(32))
+        looks = list(crowd.map(look, range(4)))
+    assert set(guesses) == {403}
+    assert looks == [(200, True)] * 4
+
+
 def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, ada: dict[str, Any]) -> None:
     for email in (ada["email"], f"nobody-{secrets.token_hex(6)}@example.com"):
         headers = {"x-real-ip": "10.5.0.1"}

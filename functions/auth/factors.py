@@ -146,8 +146,7 @@ async def verify(service: Service, request: Request) -> Response:
             raise AuthError(422, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
         await _challenge_of(service, connection, request, factor, body["challenge_id"])
     subject = str(caller.user["id"])
-    attempt = await service.attempts.take("totp", subject)
-    async with transaction(service.pool) as connection:
+    async with service.attempts.guess("totp", subject) as attempt, transaction(service.pool) as connection:
         caller = await authenticate_locked(service, connection, request)
         factor = await own_factor(connection, request, caller.user)
         begun = await _challenge_of(service, connection, request, factor, body["challenge_id"])

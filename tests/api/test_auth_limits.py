@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
+import bcrypt
 import httpx
 import psycopg
 import pyotp
@@ -107,6 +108,30 @@ def test_the_right_password_forgets_the_wrong_ones(auth: OwnAuth, ada: dict[str,
         for number in range(9):
             auth.sign_in(ada["email"], f"wrong-{number}")
         assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
+
+
+def test_a_guess_that_was_not_judged_is_not_counted(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    """Who is turned away because the service is busy may try again as often as they like."""
+    token = _signed_in(auth, ada)["access_token"]
+    # Hashes of four times the usual work: few sign-ins keep the service busy for seconds.
+    slow = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(12)).decode()
+    others = [auth.new_user("", password_hash=slow)["email"] for _ in range(3)]
+    body = {"password": "new-lantern-92", "current_password": PASSWORD}
+
+    def is_busy() -> bool:
+        return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code == 503
+
+    with ThreadPoolExecutor(27) as crowd:
+        waiting = [crowd.submit(auth.sign_in, email, "wrong") for email in others for _ in range(9)]
+        while not is_busy():
+            assert not all(one.done() for one in waiting)
+        own = {"x-real-ip": "10.2.0.1"}
+        refused = [auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code for _ in range(6)]
+        refused += [
+            auth.http.put("/user", headers=bearer(token) | own, json=body).status_code for _ in range(6)
+        ]
+    assert refused == [503] * 12
+    assert auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code == 200
 
 
 def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]) -> None:
@@ -249,6 +274,28 @@ def test_authenticator_codes_cannot_be_guessed(
     ]
     assert codes == [422] * 10 + [429]
     assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 429
+
+
+def test_a_code_that_nobody_could_judge_is_not_counted(
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str], stack: Stack
+) -> None:
+    session, factor_id, secret = enrolled
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute("select from auth.users where id = %s for update", [ada["id"]])
+        given = pool.submit(_step_up, auth, session["access_token"], secret, factor_id)
+        cancelled = None
+        while not cancelled:
+            assert not given.done()
+            cancelled = holder.execute(
+                "select pg_cancel_backend(pid) from pg_stat_activity "
+                "where pg_backend_pid() = any(pg_blocking_pids(pid))"
+            ).fetchone()
+        assert given.result().status_code == 504
+        counted = holder.execute(
+            "select failures from auth.attempts where kind = 'totp' and subject = %s", [ada["id"]]
+        ).fetchone()
+    assert counted == (0,)
+    assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 200
 
 
 def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> None:

@@ -123,7 +123,10 @@ class Mailer:
                 timeout=8,
             )
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            log.exception("a mail could not be sent", extra={"fields": {"mail": mail}})
+            # Without the error's text, which quotes the address.
+            said = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
+            fields = {"mail": mail, "error": type(said).__name__, "code": getattr(said, "code", None)}
+            log.error("a mail could not be sent", extra={"fields": fields})
             raise AuthError(
                 500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email"
             ) from error

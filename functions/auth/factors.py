@@ -84,13 +84,18 @@ async def _check_room(service: Service, connection: Connection, caller: Caller, 
     dropped = {str(row["id"]) for row in await gone.fetchall()}
     factors = [factor for factor in user["factors"] or [] if factor["id"] not in dropped]
     if any((factor["friendly_name"] or "") == name for factor in factors):
-        message = f'A factor with the friendly name "{name}" for this user already exists'
-        raise AuthError(422, "mfa_factor_name_conflict", message)
+        raise name_taken(name)
     if len(factors) >= service.settings.mfa_max_enrolled_factors:
         message = "Maximum number of verified factors reached, unenroll to continue"
         raise AuthError(422, "too_many_enrolled_mfa_factors", message)
     if has_verified_factor(user) and not caller.is_aal2:
         raise AuthError(403, "insufficient_aal", "AAL2 required to enroll a new factor")
+
+
+def name_taken(name: str) -> AuthError:
+    """Another factor of the user has this name."""
+    message = f'A factor with the friendly name "{name}" for this user already exists'
+    return AuthError(422, "mfa_factor_name_conflict", message)
 
 
 async def own_factor(connection: Connection, request: Request, user: User) -> dict[str, Any]:

@@ -253,6 +253,19 @@ def enrolled(auth: OwnAuth, ada: dict[str, Any]) -> tuple[dict[str, Any], str, s
     return session, factor["id"], factor["totp"]["secret"]
 
 
+def test_two_factors_cannot_have_one_name(
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
+) -> None:
+    session = enrolled[0]
+    body = {"factor_type": "totp", "friendly_name": "tablet"}
+    tablet = auth.http.post("/factors", headers=bearer(session["access_token"]), json=body).json()
+    path = f"/admin/users/{ada['id']}/factors/{tablet['id']}"
+    taken = auth.http.put(path, headers=bearer(auth.service_key), json={"friendly_name": "phone"})
+    assert (taken.status_code, taken.json()["error_code"]) == (422, "mfa_factor_name_conflict")
+    free = auth.http.put(path, headers=bearer(auth.service_key), json={"friendly_name": "laptop"})
+    assert (free.status_code, free.json()["friendly_name"]) == (200, "laptop")
+
+
 def test_an_authenticator_code_is_good_once(
     auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
 ) -> None:

@@ -140,6 +140,8 @@ class App:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         cleaning.cancel()
+        if self._service.unattended:
+            await asyncio.wait(self._service.unattended, timeout=_LONGEST_REQUEST)
         await self._service.pool.close()
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -148,7 +148,7 @@ class Attempts:
 
     def is_last(self, number: int) -> bool:
         """Whether the guess with this number was the last one allowed."""
-        return number == self._limit
+        return number == self._limit > 0
 
     async def clear(self, kind: str, subject: str) -> None:
         """Forget an account's guesses: the right one came, or its password was changed."""

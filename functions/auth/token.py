@@ -10,7 +10,7 @@ from functions.auth.answers import json_response
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid, version_header
-from functions.auth.letters import notify
+from functions.auth.letters import tell_paused
 from functions.auth.limits import subject_of_address
 from functions.auth.passwords import check_strength, in_turn, matches
 from functions.auth.refresh import refresh
@@ -58,8 +58,7 @@ async def _password(service: Service, request: Request) -> Response:
                 await audit.record(
                     connection, "login_failed", user, {"provider": "email"}, address_of(request)
                 )
-            if service.attempts.is_last(attempt):
-                await notify(service, "sign_in_blocked", user["email"], user)
+            tell_paused(service, "sign_in_blocked", attempt, user)
         raise AuthError(400, "invalid_credentials", "Invalid login credentials")
     if attempt:
         await service.attempts.clear("password", subject)

@@ -13,7 +13,7 @@ from functions.auth.bearer import Caller, authenticate, authenticate_locked
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
-from functions.auth.letters import notify, send_email_change, send_reauthentication
+from functions.auth.letters import notify, send_email_change, send_reauthentication, tell_paused
 from functions.auth.limits import subject_of_address
 from functions.auth.passwords import hash_password, in_turn, matches
 from functions.auth.service import Service
@@ -146,6 +146,7 @@ async def _check_proof(service: Service, caller: Caller, current: str | None, no
         async with in_turn(), service.attempts.guess("password", subject) as attempt:
             is_right = await matches(current, caller.user["encrypted_password"])
         if not is_right:
+            tell_paused(service, "sign_in_blocked", attempt, caller.user)
             raise AuthError(400, "current_password_invalid", "The current password is not right.")
         if attempt:
             await service.attempts.clear("password", subject)

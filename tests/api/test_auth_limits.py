@@ -73,8 +73,27 @@ def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
     blocked = auth.sign_in(ada["email"], PASSWORD)
     assert (blocked.status_code, blocked.json()["error_code"]) == (429, "over_request_rate_limit")
     assert auth.sign_in(other["email"], PASSWORD).status_code == 200, "another account is untouched"
-    assert any(ada["email"] in letter and "paused" in letter for letter in auth.letters)
+    _wait_for_notice(auth, ada["email"], "paused")
     auth.delete_user(other["id"])
+
+
+def _wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:
+    until = time.monotonic() + 10
+    while not any(email in letter and word in letter for letter in auth.letters):
+        assert time.monotonic() < until, f"no mail to {email} that says {word!r}"
+        time.sleep(0.05)
+
+
+def test_nobody_waits_for_the_mail_about_a_paused_sign_in(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    for number in range(9):
+        auth.sign_in(ada["email"], f"wrong-{number}")
+    auth.mail.seconds = 5.0
+    started = time.perf_counter()
+    assert auth.sign_in(ada["email"], "wrong-again").status_code == 400
+    seconds = time.perf_counter() - started
+    _wait_for_notice(auth, ada["email"], "Sign-in to your account was paused")
+    auth.mail.seconds = 0.0
+    assert seconds < 4
 
 
 def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
@@ -204,6 +223,7 @@ class TestNewPassword:
             for number in range(11)
         ]
         assert codes == [400] * 10 + [429]
+        _wait_for_notice(auth, ada["email"], "paused")
 
     def test_a_recovery_link_is_proof_for_an_hour(
         self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
@@ -349,6 +369,27 @@ def test_wrong_codes_at_once_hold_nobody_else_up(auth: OwnAuth, ada: dict[str, A
         looks = list(crowd.map(look, range(4)))
     assert set(guesses) == {403}
     assert looks == [(200, True)] * 4
+
+
+@pytest.mark.threat("T80")
+def test_asking_for_a_link_takes_the_same_time_for_an_unknown_address(auth: OwnAuth) -> None:
+    people = [auth.new_user(PASSWORD)["email"] for _ in range(9)]
+    times: dict[str, list[float]] = {"known": [], "unknown": []}
+
+    def recover(email: str) -> float:
+        started = time.perf_counter()
+        headers = {"x-real-ip": f"10.1.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+        assert auth.http.post("/recover", headers=headers, json={"email": email}).status_code == 200
+        return time.perf_counter() - started
+
+    auth.mail.seconds = 0.15
+    recover(people.pop())
+    for email in people:
+        times["known"].append(recover(email))
+        times["unknown"].append(recover(f"nobody-{secrets.token_hex(6)}@example.com"))
+    auth.mail.seconds = 0.0
+    known, unknown = median(times["known"]), median(times["unknown"])
+    assert abs(known - unknown) < 0.15 * max(known, unknown), (known, unknown)
 
 
 def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, ada: dict[str, Any]) -> None:

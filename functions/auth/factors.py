@@ -18,7 +18,7 @@ from functions.auth.bearer import Caller, authenticate, authenticate_locked
 from functions.auth.bodies import read_bytes, read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
-from functions.auth.letters import notify
+from functions.auth.letters import notify, tell_paused
 from functions.auth.service import Service, address_of
 from functions.auth.users import NO_INSTANCE, User, find_user, has_verified_factor
 from functions.core.database import Connection
@@ -162,6 +162,7 @@ async def verify(service: Service, request: Request) -> Response:
         async with service.pool.connection() as connection:
             traits = {"factor_id": str(factor["id"])}
             await audit.record(connection, "verification_failed", caller.user, traits, address_of(request))
+        tell_paused(service, "mfa_blocked", attempt, caller.user)
         raise AuthError(422, "mfa_verification_failed", "Invalid TOTP code entered")
     if attempt:
         await service.attempts.clear("totp", subject)

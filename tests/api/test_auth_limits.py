@@ -299,7 +299,7 @@ def test_an_authenticator_code_is_good_once(
 
 @pytest.mark.threat("T85")
 def test_authenticator_codes_cannot_be_guessed(
-    auth: OwnAuth, enrolled: tuple[dict[str, Any], str, str]
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
 ) -> None:
     session, factor_id, secret = enrolled
     codes = [
@@ -307,6 +307,7 @@ def test_authenticator_codes_cannot_be_guessed(
     ]
     assert codes == [422] * 10 + [429]
     assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 429
+    _wait_for_notice(auth, ada["email"], "Two-step sign-in was paused")
 
 
 def test_a_code_that_nobody_could_judge_is_not_counted(

@@ -15,6 +15,7 @@ from functions.auth import (
     admin_factors,
     admin_links,
     admin_users,
+    codes,
     documents,
     factors,
     public,
@@ -222,7 +223,7 @@ def _preflight(request: Request) -> Response | None:
 
 
 async def _clean(service: Service) -> None:
-    """Once an hour: forget counted attempts and PKCE flows that are too old to matter."""
+    """Once an hour: forget counted attempts, PKCE flows and mailed links that are too old to matter."""
     while True:
         try:
             await service.attempts.forget_old()
@@ -230,6 +231,7 @@ async def _clean(service: Service) -> None:
                 await connection.execute(
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]
                 )
+                await codes.forget_old(connection, service.settings.mailer_otp_exp)
         except psycopg.Error:
             log.exception("cleaning failed")
         await asyncio.sleep(3600)

@@ -372,6 +372,44 @@ def test_wrong_codes_at_once_hold_nobody_else_up(auth: OwnAuth, ada: dict[str, A
     assert looks == [(200, True)] * 4
 
 
+def test_expired_links_are_cleaned_away_and_answer_as_before(
+    stack: Stack, auth: OwnAuth, admin_db: psycopg.Connection[Any]
+) -> None:
+    people = [auth.new_user(PASSWORD) for _ in range(2)]
+    old, fresh = (
+        auth.http.post(
+            "/admin/generate_link",
+            headers=bearer(auth.service_key),
+            json={"type": "magiclink", "email": person["email"]},
+        ).json()["hashed_token"]
+        for person in people
+    )
+
+    def open_link(token_hash: str) -> httpx.Response:
+        body = {"type": "magiclink", "token_hash": token_hash}
+        return auth.http.post("/verify", headers={"x-real-ip": "10.6.0.2"}, json=body)
+
+    admin_db.execute(
+        "with aged as (update auth.one_time_tokens set created_at = created_at - interval '25 hours' "
+        "where token_hash = %s returning user_id) "
+        "update auth.users set recovery_sent_at = recovery_sent_at - interval '25 hours' "
+        "where id = (select user_id from aged)",
+        [old],
+    )
+    before = open_link(old)
+    there = "select token_hash from auth.one_time_tokens where token_hash = any(%s)"
+    with own_auth(stack):
+        until = time.monotonic() + 5
+        while (kept := admin_db.execute(there, [[old, fresh]]).fetchall()) != [(fresh,)]:
+            assert time.monotonic() < until, kept
+    after = open_link(old)
+    assert (before.status_code, before.json()) == (after.status_code, after.json())
+    assert (after.status_code, after.json()["error_code"]) == (403, "otp_expired")
+    assert open_link(fresh).status_code == 200
+    for person in people:
+        auth.delete_user(person["id"])
+
+
 @pytest.mark.threat("T80")
 def test_asking_for_a_link_takes_the_same_time_for_an_unknown_address(auth: OwnAuth) -> None:
     people = [auth.new_user(PASSWORD)["email"] for _ in range(9)]

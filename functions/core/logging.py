@@ -35,7 +35,7 @@ class JsonFormatter(logging.Formatter):
             line["request_id"] = request_id.get()
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[0]:
-            line["exception"] = "".join(_trace(record.exc_info[1]))
+            line["exception"] = "".join(_trace(record.exc_info[1])).rstrip()
         return orjson.dumps(line, default=str).decode()
 
     converter = staticmethod(time.gmtime)

@@ -1,5 +1,6 @@
 """/admin/users/{id}/factors: seeing and removing a user's second factors."""
 
+from psycopg.errors import UniqueViolation
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,7 +10,7 @@ from functions.auth.answers import json_response
 from functions.auth.bearer import require_admin
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
-from functions.auth.factors import own_factor, remove
+from functions.auth.factors import name_taken, own_factor, remove
 from functions.auth.letters import notify
 from functions.auth.service import Service
 from functions.auth.users import User, factor_json, find_user
@@ -28,17 +29,20 @@ def _named(user: User, factor_id: object) -> dict[str, object]:
 
 
 async def update(service: Service, request: Request) -> Response:
-    """Rename a factor."""
+    """Rename a factor. Raises AuthError 422 when another one of the user has the name."""
     await require_admin(service, request)
     body = await read_fields(request, {"friendly_name": "text"})
     async with transaction(service.pool) as connection:
         user = await path_user(connection, request, lock=True)
         factor = await own_factor(connection, request, user)
         if body["friendly_name"]:
-            await connection.execute(
-                "update auth.mfa_factors set friendly_name = %s, updated_at = now() where id = %s",
-                [body["friendly_name"], factor["id"]],
-            )
+            try:
+                await connection.execute(
+                    "update auth.mfa_factors set friendly_name = %s, updated_at = now() where id = %s",
+                    [body["friendly_name"], factor["id"]],
+                )
+            except UniqueViolation as error:
+                raise name_taken(body["friendly_name"]) from error
         traits = {"user_id": str(user["id"]), "factor_id": str(factor["id"]), "factor_type": "totp"}
         await audit.record(connection, "factor_updated", audit.ADMIN, traits)
         user = await find_user(connection, user["id"]) or user

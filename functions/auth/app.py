@@ -15,6 +15,7 @@ from functions.auth import (
     admin_factors,
     admin_links,
     admin_users,
+    codes,
     documents,
     factors,
     public,
@@ -140,6 +141,8 @@ class App:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         cleaning.cancel()
+        if self._service.unattended:
+            await asyncio.wait(self._service.unattended, timeout=_LONGEST_REQUEST)
         await self._service.pool.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -220,7 +223,7 @@ def _preflight(request: Request) -> Response | None:
 
 
 async def _clean(service: Service) -> None:
-    """Once an hour: forget counted attempts and PKCE flows that are too old to matter."""
+    """Once an hour: forget counted attempts, PKCE flows and mailed links that are too old to matter."""
     while True:
         try:
             await service.attempts.forget_old()
@@ -228,6 +231,7 @@ async def _clean(service: Service) -> None:
                 await connection.execute(
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]
                 )
+                await codes.forget_old(connection, service.settings.mailer_otp_exp)
         except psycopg.Error:
             log.exception("cleaning failed")
         await asyncio.sleep(3600)

@@ -86,6 +86,14 @@ async def forget(connection: Connection, user_id: uuid.UUID, kind: str | None = 
     )
 
 
+async def forget_old(connection: Connection, lifetime_seconds: int) -> None:
+    """Delete links that have expired; whoever opens one is told so all the same."""
+    await connection.execute(
+        "delete from auth.one_time_tokens where created_at < now() at time zone 'utc' - %s",
+        [timedelta(seconds=lifetime_seconds)],
+    )
+
+
 def is_expired(user: User, kind: str, lifetime_seconds: int) -> bool:
     """Whether a secret of this kind is too old, or was never sent."""
     sent_at: datetime | None = user[SENT_AT[kind]]

@@ -18,7 +18,7 @@ from functions.auth.bearer import Caller, authenticate, authenticate_locked
 from functions.auth.bodies import read_bytes, read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
-from functions.auth.letters import notify
+from functions.auth.letters import notify, tell_paused
 from functions.auth.service import Service, address_of
 from functions.auth.users import NO_INSTANCE, User, find_user, has_verified_factor
 from functions.core.database import Connection
@@ -84,13 +84,18 @@ async def _check_room(service: Service, connection: Connection, caller: Caller, 
     dropped = {str(row["id"]) for row in await gone.fetchall()}
     factors = [factor for factor in user["factors"] or [] if factor["id"] not in dropped]
     if any((factor["friendly_name"] or "") == name for factor in factors):
-        message = f'A factor with the friendly name "{name}" for this user already exists'
-        raise AuthError(422, "mfa_factor_name_conflict", message)
+        raise name_taken(name)
     if len(factors) >= service.settings.mfa_max_enrolled_factors:
         message = "Maximum number of verified factors reached, unenroll to continue"
         raise AuthError(422, "too_many_enrolled_mfa_factors", message)
     if has_verified_factor(user) and not caller.is_aal2:
         raise AuthError(403, "insufficient_aal", "AAL2 required to enroll a new factor")
+
+
+def name_taken(name: str) -> AuthError:
+    """Another factor of the user has this name."""
+    message = f'A factor with the friendly name "{name}" for this user already exists'
+    return AuthError(422, "mfa_factor_name_conflict", message)
 
 
 async def own_factor(connection: Connection, request: Request, user: User) -> dict[str, Any]:
@@ -146,8 +151,7 @@ async def verify(service: Service, request: Request) -> Response:
             raise AuthError(422, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
         await _challenge_of(service, connection, request, factor, body["challenge_id"])
     subject = str(caller.user["id"])
-    attempt = await service.attempts.take("totp", subject)
-    async with transaction(service.pool) as connection:
+    async with service.attempts.guess("totp", subject) as attempt, transaction(service.pool) as connection:
         caller = await authenticate_locked(service, connection, request)
         factor = await own_factor(connection, request, caller.user)
         begun = await _challenge_of(service, connection, request, factor, body["challenge_id"])
@@ -158,6 +162,7 @@ async def verify(service: Service, request: Request) -> Response:
         async with service.pool.connection() as connection:
             traits = {"factor_id": str(factor["id"])}
             await audit.record(connection, "verification_failed", caller.user, traits, address_of(request))
+        tell_paused(service, "mfa_blocked", attempt, caller.user)
         raise AuthError(422, "mfa_verification_failed", "Invalid TOTP code entered")
     if attempt:
         await service.attempts.clear("totp", subject)

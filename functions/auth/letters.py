@@ -1,5 +1,6 @@
 """What is mailed when: a fresh code is stored and sent in the caller's transaction."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -78,6 +79,18 @@ async def notify(service: Service, notice: str, to: str, user: User, **values: A
         await service.mailer.send(f"{notice}_notification", to, given)
     except AuthError:
         log.warning("a notice was not sent", extra={"fields": {"notice": notice}})
+
+
+def tell_paused(service: Service, notice: str, attempt: int, user: User) -> None:
+    """Tell the owner of the guess with this number if it was the last one allowed.
+
+    Nobody waits for this mail: the time of the answer would tell that there is an account.
+    """
+    if service.attempts.is_last(attempt) and user["email"]:
+        task = asyncio.create_task(notify(service, notice, user["email"], user))
+        # The loop itself would let go of it.
+        service.unattended.add(task)
+        task.add_done_callback(service.unattended.discard)
 
 
 def _values(

@@ -2,6 +2,8 @@
 
 import hashlib
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from starlette.requests import Request
@@ -89,8 +91,12 @@ class Attempts:
         self._pool, self._limit, self._window = pool, limit, window
 
     async def count(self, kind: str, subject: str, limit: int | None = None) -> int:
-        """How many guesses since the window began, this one included; 0 when there is no limit."""
-        if not (self._limit if limit is None else limit):
+        """How many guesses since the window began, this one included; 0 when there is no limit.
+
+        A guess beyond the limit is refused without being judged, so it is not counted.
+        """
+        limit = self._limit if limit is None else limit
+        if not limit:
             return 0
         async with self._pool.connection() as connection:
             row = await (
@@ -103,27 +109,46 @@ class Attempts:
                             then a.failures + 1 else 1 end,
                         started_at = case when a.started_at > now() - %(window)s
                             then a.started_at else now() end
+                        where a.failures < %(limit)s or a.started_at <= now() - %(window)s
                     returning failures
                     """,
-                    {"kind": kind, "subject": subject, "window": self._window},
+                    {"kind": kind, "subject": subject, "window": self._window, "limit": limit},
                 )
             ).fetchone()
-        assert row is not None
-        return int(row["failures"])
+        return int(row["failures"]) if row else limit + 1
 
-    async def take(self, kind: str, subject: str) -> int:
-        """Count a guess and return its number. Raises AuthError 429 when it is one too many."""
+    @asynccontextmanager
+    async def guess(self, kind: str, subject: str) -> AsyncIterator[int]:
+        """Count a guess and lend its number while it is judged; it is given back when the judging fails.
+
+        Raises:
+            AuthError: 429 when it is one too many.
+        """
         number = await self.count(kind, subject)
         if number > self._limit:
             minutes = max(1, round(self._window.total_seconds() / 60))
             raise AuthError(
                 429, "over_request_rate_limit", f"Too many failed attempts. Try again in {minutes} minutes."
             )
-        return number
+        try:
+            yield number
+        except BaseException:
+            # Out of time, or without a database: nobody learnt anything, so the same guess may come again.
+            if number:
+                await self._give_back(kind, subject)
+            raise
+
+    async def _give_back(self, kind: str, subject: str) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(
+                "update auth.attempts set failures = failures - 1 "
+                "where kind = %s and subject = %s and failures > 0",
+                [kind, subject],
+            )
 
     def is_last(self, number: int) -> bool:
         """Whether the guess with this number was the last one allowed."""
-        return number == self._limit
+        return number == self._limit > 0
 
     async def clear(self, kind: str, subject: str) -> None:
         """Forget an account's guesses: the right one came, or its password was changed."""

@@ -34,6 +34,7 @@ _SUBJECTS = {
     "mfa_factor_enrolled_notification": "A second factor was added",
     "mfa_factor_unenrolled_notification": "A second factor was removed",
     "sign_in_blocked_notification": "Sign-in to your account was paused",
+    "mfa_blocked_notification": "Two-step sign-in was paused",
 }
 # What is sent while no template is set, or the set one cannot be read.
 _BODIES = {
@@ -48,6 +49,7 @@ _BODIES = {
     "mfa_factor_enrolled_notification": "<p>A second factor was added to {{ .Email }}.</p>",
     "mfa_factor_unenrolled_notification": "<p>A second factor was removed from {{ .Email }}.</p>",
     "sign_in_blocked_notification": "<p>Sign-in to {{ .Email }} is paused: too many failed attempts.</p>",
+    "mfa_blocked_notification": "<p>Codes for {{ .Email }} are paused: too many failed attempts.</p>",
 }
 
 
@@ -123,7 +125,10 @@ class Mailer:
                 timeout=8,
             )
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            log.exception("a mail could not be sent", extra={"fields": {"mail": mail}})
+            # Without the error's text, which quotes the address.
+            said = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
+            fields = {"mail": mail, "error": type(said).__name__, "code": getattr(said, "code", None)}
+            log.error("a mail could not be sent", extra={"fields": fields})
             raise AuthError(
                 500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email"
             ) from error

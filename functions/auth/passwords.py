@@ -2,8 +2,9 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,8 +53,11 @@ def _common() -> frozenset[str]:
     return frozenset((Path(__file__).parent / "common_passwords.txt").read_text().split())
 
 
-async def _in_turn(work: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Let a thread work, unless so many wait already that the answer would come too late.
+@asynccontextmanager
+async def in_turn() -> AsyncIterator[None]:
+    """A place among those whose password is looked at, unless so many wait that the answer comes too late.
+
+    Taken before a guess is counted: who is turned away here has guessed nothing.
 
     Raises:
         AuthError: 503; known and unknown accounts alike.
@@ -63,19 +67,27 @@ async def _in_turn(work: Callable[..., _Result], *arguments: Any) -> _Result:
         raise AuthError(503, "unexpected_failure", "The service is busy. Try again.")
     _waiting += 1
     try:
-        return await asyncio.get_running_loop().run_in_executor(_POOL, work, *arguments)
+        yield
     finally:
         _waiting -= 1
 
 
+async def _in_thread(work: Callable[..., _Result], *arguments: Any) -> _Result:
+    return await asyncio.get_running_loop().run_in_executor(_POOL, work, *arguments)
+
+
 async def hash_password(password: str) -> str:
-    """A bcrypt hash of cost 10."""
-    return (await _in_turn(bcrypt.hashpw, password.encode(), bcrypt.gensalt(COST, b"2a"))).decode()
+    """A bcrypt hash of cost 10. Raises AuthError 503 as in_turn does."""
+    async with in_turn():
+        return (await _in_thread(bcrypt.hashpw, password.encode(), bcrypt.gensalt(COST, b"2a"))).decode()
 
 
 async def matches(password: str, hashed: str | None) -> bool:
-    """Whether the password belongs to the hash; without a hash as much time passes, and the answer is no."""
-    return await _in_turn(_matches, password, hashed)
+    """Whether the password belongs to the hash; without a hash as much time passes, and the answer is no.
+
+    The caller has a turn.
+    """
+    return await _in_thread(_matches, password, hashed)
 
 
 def _matches(password: str, hashed: str | None) -> bool:

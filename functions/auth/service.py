@@ -1,8 +1,9 @@
 """What every endpoint works with."""
 
+import asyncio
 import ipaddress
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,6 +12,7 @@ from functions.auth.callers import Callers
 from functions.auth.keys import Keys
 from functions.auth.limits import Attempts, Limits
 from functions.auth.mail import Mailer
+from functions.auth.pace import Pace
 from functions.auth.redirects import Redirects
 from functions.auth.settings import AuthSettings
 from functions.core.database import Pool
@@ -28,6 +30,9 @@ class Service:
     attempts: Attempts
     redirects: Redirects
     mailer: Mailer
+    pace: Pace = field(default_factory=Pace)
+    # Mails that no request waits for.
+    unattended: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 Endpoint = Callable[[Service, Request], Awaitable[Response]]

@@ -24,6 +24,7 @@ MAILS = (
     "mfa_factor_enrolled_notification",
     "mfa_factor_unenrolled_notification",
     "sign_in_blocked_notification",
+    "mfa_blocked_notification",
 )
 
 

@@ -10,9 +10,9 @@ from functions.auth.answers import json_response
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid, version_header
-from functions.auth.letters import notify
+from functions.auth.letters import tell_paused
 from functions.auth.limits import subject_of_address
-from functions.auth.passwords import check_strength, matches
+from functions.auth.passwords import check_strength, in_turn, matches
 from functions.auth.refresh import refresh
 from functions.auth.service import Service, address_of, audience_of
 from functions.auth.users import find_by_email, find_user, is_banned
@@ -49,16 +49,16 @@ async def _password(service: Service, request: Request) -> Response:
         user = await find_by_email(connection, email, audience_of(service, request))
     if user is not None and is_banned(user):
         raise AuthError(400, "user_banned", "User is banned")
-    attempt = await service.attempts.take("password", subject)
-    # An unknown address costs a hash as well.
-    if not await matches(password, user["encrypted_password"] if user else None) or user is None:
+    async with in_turn(), service.attempts.guess("password", subject) as attempt:
+        # An unknown address costs a hash as well.
+        is_right = await matches(password, user["encrypted_password"] if user else None)
+    if not is_right or user is None:
         if user is not None:
             async with service.pool.connection() as connection:
                 await audit.record(
                     connection, "login_failed", user, {"provider": "email"}, address_of(request)
                 )
-            if service.attempts.is_last(attempt):
-                await notify(service, "sign_in_blocked", user["email"], user)
+            tell_paused(service, "sign_in_blocked", attempt, user)
         raise AuthError(400, "invalid_credentials", "Invalid login credentials")
     if attempt:
         await service.attempts.clear("password", subject)

@@ -13,9 +13,9 @@ from functions.auth.bearer import Caller, authenticate, authenticate_locked
 from functions.auth.bodies import read_fields
 from functions.auth.database import transaction
 from functions.auth.errors import AuthError, invalid
-from functions.auth.letters import notify, send_email_change, send_reauthentication
+from functions.auth.letters import notify, send_email_change, send_reauthentication, tell_paused
 from functions.auth.limits import subject_of_address
-from functions.auth.passwords import hash_password, matches
+from functions.auth.passwords import hash_password, in_turn, matches
 from functions.auth.service import Service
 from functions.auth.signup import check_password
 from functions.auth.users import email_taken, has_verified_factor, merged, update_user, user_json
@@ -125,7 +125,9 @@ async def _check(service: Service, caller: Caller, body: dict[str, Any]) -> tupl
         return new_email, None
     if user["encrypted_password"]:
         await _check_proof(service, caller, body["current_password"], body["nonce"])
-        if await matches(password, user["encrypted_password"]):
+        async with in_turn():
+            is_same = await matches(password, user["encrypted_password"])
+        if is_same:
             message = "New password should be different from the old password."
             raise AuthError(422, "same_password", message)
     return new_email, await hash_password(password)
@@ -140,9 +142,14 @@ async def _check_proof(service: Service, caller: Caller, current: str | None, no
     settings = service.settings
     wants_password = settings.require_current_password or bool(settings.password_change_window)
     if current and wants_password:
-        await service.attempts.take("password", subject_of_address(caller.user["email"]))
-        if not await matches(current, caller.user["encrypted_password"]):
+        subject = subject_of_address(caller.user["email"])
+        async with in_turn(), service.attempts.guess("password", subject) as attempt:
+            is_right = await matches(current, caller.user["encrypted_password"])
+        if not is_right:
+            tell_paused(service, "sign_in_blocked", attempt, caller.user)
             raise AuthError(400, "current_password_invalid", "The current password is not right.")
+        if attempt:
+            await service.attempts.clear("password", subject)
         return
     if settings.require_reauthentication and (nonce or _is_old(caller)):
         await _check_nonce(service, caller, nonce)
@@ -163,6 +170,7 @@ async def _check_nonce(service: Service, caller: Caller, nonce: str | None) -> N
     lifetime = service.settings.mailer_otp_exp
     if tries > limit or not codes.code_fits(caller.user, codes.REAUTHENTICATION, token_hash, lifetime):
         raise AuthError(422, "reauthentication_not_valid", "Nonce has expired or is invalid")
+    await service.attempts.clear("code", str(caller.user["id"]))
 
 
 def _is_old(caller: Caller) -> bool:

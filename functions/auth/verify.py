@@ -143,18 +143,19 @@ async def _by_code(
             user = await _changing(connection, email, aud)
         else:
             user = await find_by_email(connection, email, aud)
-        if user is None:
-            raise _wrong_code()
-        if is_banned(user):
-            raise AuthError(403, "user_banned", "User is banned")
-        limit = service.settings.code_attempts
-        tries = await service.attempts.count("code", str(user["id"]), limit)
-        if tries <= limit:
-            for secret in _SECRETS.get(kind, []):
-                if codes.code_fits(user, secret, token_hash, service.settings.mailer_otp_exp):
-                    await service.attempts.clear("code", str(user["id"]))
-                    return user, _exact(kind, secret), secret
+    # Counting takes a connection too: ten requests that each held one already would wait for each other.
+    if user is None:
         raise _wrong_code()
+    if is_banned(user):
+        raise AuthError(403, "user_banned", "User is banned")
+    limit = service.settings.code_attempts
+    tries = await service.attempts.count("code", str(user["id"]), limit)
+    if tries <= limit:
+        for secret in _SECRETS.get(kind, []):
+            if codes.code_fits(user, secret, token_hash, service.settings.mailer_otp_exp):
+                await service.attempts.clear("code", str(user["id"]))
+                return user, _exact(kind, secret), secret
+    raise _wrong_code()
 
 
 async def _changing(connection: Connection, email: str, aud: str) -> User | None:

@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+import traceback
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import ContextVar
@@ -34,10 +35,26 @@ class JsonFormatter(logging.Formatter):
             line["request_id"] = request_id.get()
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[0]:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = "".join(_trace(record.exc_info[1])).rstrip()
         return orjson.dumps(line, default=str).decode()
 
     converter = staticmethod(time.gmtime)
+
+
+def _trace(error: BaseException | None) -> list[str]:
+    """Where an exception comes from, its causes first, in Python's words but for what a database server says.
+
+    Its message and detail quote the row, and with it what a person typed: the SQLSTATE stands in their place.
+    """
+    if error is None:
+        return []
+    state = getattr(error, "sqlstate", None)
+    return [
+        *_trace(error.__cause__ or (None if error.__suppress_context__ else error.__context__)),
+        *traceback.format_tb(error.__traceback__),
+        f"{type(error).__name__}: {f'SQLSTATE {state}' if state else error}\n",
+        *(line for one in getattr(error, "exceptions", ()) for line in _trace(one)),
+    ]
 
 
 def configure(level: str) -> None:

@@ -25,6 +25,7 @@ NOTICES = {
     "MFA_FACTOR_ENROLLED": ("mfa_factor_enrolled", "An authenticator was added"),
     "MFA_FACTOR_UNENROLLED": ("mfa_factor_unenrolled", "An authenticator was removed"),
     "SIGN_IN_BLOCKED": ("sign_in_blocked", "Sign-in was paused"),
+    "MFA_BLOCKED": ("mfa_blocked", "Two-step sign-in was paused"),
 }
 
 

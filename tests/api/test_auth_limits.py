@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
+import bcrypt
 import httpx
 import psycopg
 import pyotp
@@ -72,8 +73,27 @@ def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
     blocked = auth.sign_in(ada["email"], PASSWORD)
     assert (blocked.status_code, blocked.json()["error_code"]) == (429, "over_request_rate_limit")
     assert auth.sign_in(other["email"], PASSWORD).status_code == 200, "another account is untouched"
-    assert any(ada["email"] in letter and "paused" in letter for letter in auth.letters)
+    _wait_for_notice(auth, ada["email"], "paused")
     auth.delete_user(other["id"])
+
+
+def _wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:
+    until = time.monotonic() + 10
+    while not any(email in letter and word in letter for letter in auth.letters):
+        assert time.monotonic() < until, f"no mail to {email} that says {word!r}"
+        time.sleep(0.05)
+
+
+def test_nobody_waits_for_the_mail_about_a_paused_sign_in(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    for number in range(9):
+        auth.sign_in(ada["email"], f"wrong-{number}")
+    auth.mail.seconds = 5.0
+    started = time.perf_counter()
+    assert auth.sign_in(ada["email"], "wrong-again").status_code == 400
+    seconds = time.perf_counter() - started
+    _wait_for_notice(auth, ada["email"], "Sign-in to your account was paused")
+    auth.mail.seconds = 0.0
+    assert seconds < 4
 
 
 def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
@@ -107,6 +127,30 @@ def test_the_right_password_forgets_the_wrong_ones(auth: OwnAuth, ada: dict[str,
         for number in range(9):
             auth.sign_in(ada["email"], f"wrong-{number}")
         assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
+
+
+def test_a_guess_that_was_not_judged_is_not_counted(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    """Who is turned away because the service is busy may try again as often as they like."""
+    token = _signed_in(auth, ada)["access_token"]
+    # Hashes of four times the usual work: few sign-ins keep the service busy for seconds.
+    slow = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(12)).decode()
+    others = [auth.new_user("", password_hash=slow)["email"] for _ in range(3)]
+    body = {"password": "new-lantern-92", "current_password": PASSWORD}
+
+    def is_busy() -> bool:
+        return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code == 503
+
+    with ThreadPoolExecutor(27) as crowd:
+        waiting = [crowd.submit(auth.sign_in, email, "wrong") for email in others for _ in range(9)]
+        while not is_busy():
+            assert not all(one.done() for one in waiting)
+        own = {"x-real-ip": "10.2.0.1"}
+        refused = [auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code for _ in range(6)]
+        refused += [
+            auth.http.put("/user", headers=bearer(token) | own, json=body).status_code for _ in range(6)
+        ]
+    assert refused == [503] * 12
+    assert auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code == 200
 
 
 def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]) -> None:
@@ -179,6 +223,7 @@ class TestNewPassword:
             for number in range(11)
         ]
         assert codes == [400] * 10 + [429]
+        _wait_for_notice(auth, ada["email"], "paused")
 
     def test_a_recovery_link_is_proof_for_an_hour(
         self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
@@ -228,6 +273,19 @@ def enrolled(auth: OwnAuth, ada: dict[str, Any]) -> tuple[dict[str, Any], str, s
     return session, factor["id"], factor["totp"]["secret"]
 
 
+def test_two_factors_cannot_have_one_name(
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
+) -> None:
+    session = enrolled[0]
+    body = {"factor_type": "totp", "friendly_name": "tablet"}
+    tablet = auth.http.post("/factors", headers=bearer(session["access_token"]), json=body).json()
+    path = f"/admin/users/{ada['id']}/factors/{tablet['id']}"
+    taken = auth.http.put(path, headers=bearer(auth.service_key), json={"friendly_name": "phone"})
+    assert (taken.status_code, taken.json()["error_code"]) == (422, "mfa_factor_name_conflict")
+    free = auth.http.put(path, headers=bearer(auth.service_key), json={"friendly_name": "laptop"})
+    assert (free.status_code, free.json()["friendly_name"]) == (200, "laptop")
+
+
 def test_an_authenticator_code_is_good_once(
     auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
 ) -> None:
@@ -241,7 +299,7 @@ def test_an_authenticator_code_is_good_once(
 
 @pytest.mark.threat("T85")
 def test_authenticator_codes_cannot_be_guessed(
-    auth: OwnAuth, enrolled: tuple[dict[str, Any], str, str]
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str]
 ) -> None:
     session, factor_id, secret = enrolled
     codes = [
@@ -249,6 +307,29 @@ def test_authenticator_codes_cannot_be_guessed(
     ]
     assert codes == [422] * 10 + [429]
     assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 429
+    _wait_for_notice(auth, ada["email"], "Two-step sign-in was paused")
+
+
+def test_a_code_that_nobody_could_judge_is_not_counted(
+    auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str], stack: Stack
+) -> None:
+    session, factor_id, secret = enrolled
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute("select from auth.users where id = %s for update", [ada["id"]])
+        given = pool.submit(_step_up, auth, session["access_token"], secret, factor_id)
+        cancelled = None
+        while not cancelled:
+            assert not given.done()
+            cancelled = holder.execute(
+                "select pg_cancel_backend(pid) from pg_stat_activity "
+                "where pg_backend_pid() = any(pg_blocking_pids(pid))"
+            ).fetchone()
+        assert given.result().status_code == 504
+        counted = holder.execute(
+            "select failures from auth.attempts where kind = 'totp' and subject = %s", [ada["id"]]
+        ).fetchone()
+    assert counted == (0,)
+    assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 200
 
 
 def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> None:
@@ -270,6 +351,84 @@ def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> N
     by_link = {"type": "magiclink", "token_hash": link["hashed_token"]}
     opened = auth.http.post("/verify", headers={"x-real-ip": "10.6.0.1"}, json=by_link)
     assert opened.status_code == 200, "the link itself still works"
+
+
+def test_wrong_codes_at_once_hold_nobody_else_up(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    token = _signed_in(auth, ada)["access_token"]
+
+    def guess(number: int) -> int:
+        body = {"type": "email", "email": ada["email"], "token": "000000"}
+        return auth.http.post("/verify", headers={"x-real-ip": f"10.2.{number}.1"}, json=body).status_code
+
+    def look(_: int) -> tuple[int, bool]:
+        started = time.perf_counter()
+        status = auth.http.get("/user", headers=bearer(token)).status_code
+        return status, time.perf_counter() - started < 3
+
+    with ThreadPoolExecutor(40) as crowd:
+        guesses = crowd.map(guess, range(32))
+        looks = list(crowd.map(look, range(4)))
+    assert set(guesses) == {403}
+    assert looks == [(200, True)] * 4
+
+
+def test_expired_links_are_cleaned_away_and_answer_as_before(
+    stack: Stack, auth: OwnAuth, admin_db: psycopg.Connection[Any]
+) -> None:
+    people = [auth.new_user(PASSWORD) for _ in range(2)]
+    old, fresh = (
+        auth.http.post(
+            "/admin/generate_link",
+            headers=bearer(auth.service_key),
+            json={"type": "magiclink", "email": person["email"]},
+        ).json()["hashed_token"]
+        for person in people
+    )
+
+    def open_link(token_hash: str) -> httpx.Response:
+        body = {"type": "magiclink", "token_hash": token_hash}
+        return auth.http.post("/verify", headers={"x-real-ip": "10.6.0.2"}, json=body)
+
+    admin_db.execute(
+        "with aged as (update auth.one_time_tokens set created_at = created_at - interval '25 hours' "
+        "where token_hash = %s returning user_id) "
+        "update auth.users set recovery_sent_at = recovery_sent_at - interval '25 hours' "
+        "where id = (select user_id from aged)",
+        [old],
+    )
+    before = open_link(old)
+    there = "select token_hash from auth.one_time_tokens where token_hash = any(%s)"
+    with own_auth(stack):
+        until = time.monotonic() + 5
+        while (kept := admin_db.execute(there, [[old, fresh]]).fetchall()) != [(fresh,)]:
+            assert time.monotonic() < until, kept
+    after = open_link(old)
+    assert (before.status_code, before.json()) == (after.status_code, after.json())
+    assert (after.status_code, after.json()["error_code"]) == (403, "otp_expired")
+    assert open_link(fresh).status_code == 200
+    for person in people:
+        auth.delete_user(person["id"])
+
+
+@pytest.mark.threat("T80")
+def test_asking_for_a_link_takes_the_same_time_for_an_unknown_address(auth: OwnAuth) -> None:
+    people = [auth.new_user(PASSWORD)["email"] for _ in range(9)]
+    times: dict[str, list[float]] = {"known": [], "unknown": []}
+
+    def recover(email: str) -> float:
+        started = time.perf_counter()
+        headers = {"x-real-ip": f"10.1.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+        assert auth.http.post("/recover", headers=headers, json={"email": email}).status_code == 200
+        return time.perf_counter() - started
+
+    auth.mail.seconds = 0.15
+    recover(people.pop())
+    for email in people:
+        times["known"].append(recover(email))
+        times["unknown"].append(recover(f"nobody-{secrets.token_hex(6)}@example.com"))
+    auth.mail.seconds = 0.0
+    known, unknown = median(times["known"]), median(times["unknown"])
+    assert abs(known - unknown) < 0.15 * max(known, unknown), (known, unknown)
 
 
 def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, ada: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """What members decide about mail, and that a letter is sent once, by whoever holds its lease."""
 
 import asyncio
-import socketserver
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,7 +14,7 @@ from functions.core.database import make_pool
 from functions.worker.post import Post
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
-from tests.support.own_auth import Smtp
+from tests.support.own_auth import MailServer, Smtp
 from tests.support.people import Administrator, Member
 from tests.support.stack import Stack
 
@@ -86,14 +85,11 @@ class Conversation(Smtp):
         super()._say(line)
 
 
-class Server(socketserver.ThreadingTCPServer):
+class Server(MailServer):
     """A mail server that keeps what it took."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Conversation)
-        self.letters: list[str] = []
+        super().__init__(Conversation)
         self.before_its_word: Callable[[], object] = lambda: None
 
 

@@ -2,15 +2,20 @@
 
 import base64
 import json
+import logging
 import re
 import secrets
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
+from functions.core.logging import JsonFormatter
+from tests.support.own_auth import OwnAuth
 from tests.support.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +81,44 @@ def test_what_people_type_is_in_no_log(stack: Stack, state: Path) -> None:
         lines = (state / "logs" / f"{name}.log").read_text(errors="replace").split("\n")
         for line in lines[-200:-1]:
             assert isinstance(json.loads(line), dict), f"{name}: {line}"
+
+
+@pytest.mark.threat("T128")
+@pytest.mark.embedded_only("writes its own log")
+def test_an_address_that_the_mail_server_refuses_is_in_no_log(stack: Stack, tmp_path: Path) -> None:
+    with (tmp_path / "auth.log").open("wb") as log:
+        auth = OwnAuth(stack, output=log.fileno())
+        auth.start()
+        email = auth.new_user(secrets.token_hex(8))["email"]
+        auth.mail.refuses = True
+        answer = auth.http.post("/recover", headers={"x-real-ip": "10.1.0.1"}, json={"email": email})
+        auth.close()
+    said = (tmp_path / "auth.log").read_text()
+    assert answer.status_code == 500
+    assert email not in said
+    assert email.partition("@")[0] not in said
+    assert '"code":550' in said
+
+
+@pytest.mark.threat("T128")
+def test_a_log_says_where_the_database_refused_but_not_what(stack: Stack) -> None:
+    canary = f"canary{secrets.token_hex(12)}@example.com"
+    record = logging.makeLogRecord({"msg": "a request failed"})
+    with psycopg.connect(stack.database_url) as connection:
+        connection.execute("create temporary table people (email text unique) on commit drop")
+        connection.execute("insert into people values (%s)", [canary])
+        try:
+            try:
+                connection.execute("insert into people values (%s)", [canary])
+            except psycopg.Error as error:
+                raise RuntimeError("it went wrong") from error
+        except RuntimeError:
+            record.exc_info = sys.exc_info()
+        connection.rollback()
+    said = JsonFormatter().format(record)
+    assert canary not in said
+    for part in ("UniqueViolation: SQLSTATE 23505", "test_secrets.py", "RuntimeError: it went wrong"):
+        assert part in said
 
 
 @pytest.mark.threat("T120")

@@ -21,7 +21,9 @@ from tests.support.stack import Stack
 
 
 class Smtp(socketserver.StreamRequestHandler):
-    """Takes every letter; the server keeps whole conversations."""
+    """One conversation."""
+
+    server: "MailServer"
 
     def handle(self) -> None:
         said: list[str] = []
@@ -37,16 +39,31 @@ class Smtp(socketserver.StreamRequestHandler):
                     if text == ".":
                         break
                     said.append(text)
+                time.sleep(self.server.seconds)
                 self._say("250 taken")
+            elif word == "RCPT" and self.server.refuses:
+                self._say(f"550 5.1.1 {line[8:]}: nobody of that name")
             elif word == "QUIT":
                 self._say("221 bye")
                 break
             else:
                 self._say("250 ok")
-        self.server.letters.append("\n".join(said))  # type: ignore[attr-defined]
+        self.server.letters.append("\n".join(said))
 
     def _say(self, line: str) -> None:
         self.wfile.write(f"{line}\r\n".encode())
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """Keeps whole conversations; it may take its time over each letter, or refuse whoever it is for."""
+
+    daemon_threads = True
+
+    def __init__(self, conversation: type[Smtp] = Smtp) -> None:
+        super().__init__(("127.0.0.1", 0), conversation)
+        self.letters: list[str] = []
+        self.seconds = 0.0
+        self.refuses = False
 
 
 class OwnAuth:
@@ -66,9 +83,8 @@ class OwnAuth:
         signing = {**self.key.as_dict(private=True), "key_ops": ["sign", "verify"]}
         signing.pop("use", None)
         self._keys = [signing, {**shared.as_dict(private=True), "key_ops": ["verify"]}]
-        self._mail = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Smtp)
-        self._mail.letters = []  # type: ignore[attr-defined]
-        threading.Thread(target=self._mail.serve_forever, daemon=True).start()
+        self.mail = MailServer()
+        threading.Thread(target=self.mail.serve_forever, daemon=True).start()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -79,7 +95,7 @@ class OwnAuth:
     @property
     def letters(self) -> list[str]:
         """What was mailed, as SMTP heard it."""
-        return list(self._mail.letters)  # type: ignore[attr-defined]
+        return list(self.mail.letters)
 
     def start(self, **settings: str) -> None:
         """Start it with the product's limits, changed by settings."""
@@ -100,7 +116,7 @@ class OwnAuth:
             "GOTRUE_SITE_URL": "http://app.example.test:8080",
             "GOTRUE_JWT_KEYS": orjson.dumps(self._keys).decode(),
             "GOTRUE_SMTP_HOST": "127.0.0.1",
-            "GOTRUE_SMTP_PORT": str(self._mail.server_address[1]),
+            "GOTRUE_SMTP_PORT": str(self.mail.server_address[1]),
             "GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL": "10",
             "GOTRUE_RATE_LIMIT_HEADER": "X-Real-IP",
             "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000",
@@ -127,8 +143,8 @@ class OwnAuth:
     def close(self) -> None:
         """End everything."""
         self.stop()
-        self._mail.shutdown()
-        self._mail.server_close()
+        self.mail.shutdown()
+        self.mail.server_close()
         self.http.close()
 
     def new_user(self, password: str, **values: Any) -> dict[str, Any]:

@@ -118,10 +118,11 @@ async def own_factor(connection: Connection, request: Request, user: User) -> di
 async def challenge(service: Service, request: Request) -> Response:
     """Begin to verify a factor: what follows must come from the same address within five minutes."""
     caller = await authenticate(service, request)
+    # Before a connection is taken: a body may come slowly.
+    await read_bytes(request)
     async with transaction(service.pool) as connection:
         factor = await own_factor(connection, request, caller.user)
         service.limits.check("challenge", request)
-        await read_bytes(request)
         challenge_id, address = uuid.uuid4(), address_of(request)
         await connection.execute(
             "insert into auth.mfa_challenges (id, factor_id, created_at, ip_address) "
@@ -142,13 +143,14 @@ async def verify(service: Service, request: Request) -> Response:
     caller = await authenticate(service, request)
     async with service.pool.connection() as connection:
         factor = await own_factor(connection, request, caller.user)
-        service.limits.check("factor", request)
-        body = await read_fields(request, {"challenge_id": "uuid", "code": "text"})
-        code = body["code"] or ""
-        if not code:
-            raise invalid("Code needs to be non-empty")
-        if not service.settings.totp_verify_enabled:
-            raise AuthError(422, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
+    service.limits.check("factor", request)
+    body = await read_fields(request, {"challenge_id": "uuid", "code": "text"})
+    code = body["code"] or ""
+    if not code:
+        raise invalid("Code needs to be non-empty")
+    if not service.settings.totp_verify_enabled:
+        raise AuthError(422, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
+    async with service.pool.connection() as connection:
         await _challenge_of(service, connection, request, factor, body["challenge_id"])
     subject = str(caller.user["id"])
     async with service.attempts.guess("totp", subject) as attempt, transaction(service.pool) as connection:

@@ -2619,6 +2619,36 @@ $$;
 
 COMMENT ON FUNCTION private.factor_removed() IS 'After a verified second factor was removed.';
 
+CREATE FUNCTION private.failed_jobs() RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    -- The worker brings its tables, and the right to read them, when it starts.
+    if pg_catalog.has_table_privilege(pg_catalog.to_regclass('procrastinate.procrastinate_jobs'), 'select') is not true then
+        return '[]'::jsonb;
+    end if;
+    return (
+        select coalesce(
+            pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object('task', f.task_name, 'attempts', f.attempts, 'attempted_at', f.attempted_at) order by f.id desc
+            ), '[]'
+        )
+        from (
+            select
+                j.id, j.task_name, j.attempts,
+                (select max(e.at) from procrastinate.procrastinate_events as e where e.job_id = j.id) as attempted_at
+            from procrastinate.procrastinate_jobs as j
+            where j.status = 'failed'
+            order by j.id desc
+            limit 100
+        ) as f
+    );
+end
+$$;
+
+COMMENT ON FUNCTION private.failed_jobs() IS 'Jobs of the worker that failed for good, the newest 100 first. They are forgotten after a month.';
+
 CREATE FUNCTION private.flows(p_from date) RETURNS TABLE(day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -6676,6 +6706,7 @@ begin
             )
             from (select * from private.outbox as o where o.failed_at is not null order by o.failed_at desc limit 100) as f
         ),
+        'failed_jobs', private.failed_jobs(),
         'books', (
             select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.books_state as b
         ),
@@ -6684,7 +6715,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.list_jobs() IS 'Mail that waits or failed, the last check of the books, the last kept coverage. Super admin. Errors: forbidden, session_ended.';
+COMMENT ON FUNCTION public.list_jobs() IS 'Mail that waits or failed, jobs that failed for good, the last check of the books, the last kept coverage. Super admin. Errors: forbidden, session_ended.';
 
 CREATE FUNCTION public.list_members(p_filters jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -9337,6 +9368,8 @@ REVOKE ALL ON FUNCTION private.end_sign_ins(p_user_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.factor_added() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.factor_removed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.failed_jobs() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.flows(p_from date) FROM PUBLIC;
 

@@ -47,15 +47,23 @@ async def transaction(pool: Pool, request: Mapping[str, str] | None = None) -> A
 
 @asynccontextmanager
 async def transaction_as(
-    pool: Pool, role: str, claims: Mapping[str, Any], request: Mapping[str, str] | None = None
+    pool: Pool,
+    role: str,
+    claims: Mapping[str, Any],
+    request: Mapping[str, str] | None = None,
+    *,
+    snapshot: bool = False,
 ) -> AsyncIterator[Connection]:
     """A transaction as a database role with the caller's verified claims, so that row-level security holds.
 
-    Everything is local to the transaction; `request` as for `transaction`.
+    Everything is local to the transaction; `request` as for `transaction`. A snapshot only reads, and all its
+    statements read the same moment.
     """
     bearer = orjson.dumps(dict(claims)).decode()
     values = {"role": role, "request.jwt.claims": bearer, **_named(request or {})}
     async with pool.connection() as connection, connection.transaction():
+        if snapshot:
+            await connection.execute("set transaction isolation level repeatable read, read only")
         await _set_locally(connection, values)
         yield connection
 

@@ -1,25 +1,36 @@
-"""admin-export: a list as a CSV file, formula-safe, page by page so that memory stays flat."""
+"""admin-export: a list as a CSV file, formula-safe, page by page so that memory stays flat.
+
+All pages are of one moment, so that what happens meanwhile neither loses a row nor shows it twice. A file
+that cannot be whole is refused, or broken off when it has begun: it never just ends.
+"""
 
 import csv
 import io
+from asyncio import Semaphore
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
+from functions.core.database import Connection
+from functions.core.errors import Refusal
 from functions.edge import documents
-from functions.edge.door import Administrator, Caller, json_of
+from functions.edge.door import Administrator, json_of
 from functions.edge.shapes import Shape
 
 router = APIRouter()
 Row = dict[str, Any]
 
 PAGE = 500
-MAX_PAGES = 400
+# Each holds one of the process's connections until its file has left.
+AT_ONCE = Semaphore(2)
+BUSY = Refusal(503, "try_again", "Other files are being made. Try again in a minute.")
+TOO_MANY = Refusal(400, "too_many", "Narrow the filter: a file has at most 10,000 rows of a search.")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # SQL function, the key of its rows, and the columns of the file.
 LISTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -71,35 +82,53 @@ class ExportRequest(Shape):
     filters: dict[str, Annotated[str, Field(max_length=200)]] = Field(default_factory=dict)
 
 
+async def until_it_has_left() -> AsyncIterator[AsyncExitStack]:
+    """What is entered here is left after the last byte of the answer, or when the client goes away."""
+    async with AsyncExitStack() as held:
+        yield held
+
+
+Held = Annotated[AsyncExitStack, Depends(until_it_has_left)]
+
+
 @router.post("/admin-export", response_class=StreamingResponse, responses=documents.CSV)
-async def admin_export(caller: Administrator, request: ExportRequest) -> StreamingResponse:
+async def admin_export(caller: Administrator, request: ExportRequest, held: Held) -> StreamingResponse:
     """Answer the file; finance and super administrators, and everybody their own audit rows."""
+    if AT_ONCE.locked():
+        raise BUSY
+    await held.enter_async_context(AT_ONCE)
     async with caller.transaction() as connection:
         await json_of(connection, "public.note_export", request.list, Jsonb(request.filters))
+    connection = await held.enter_async_context(caller.transaction(snapshot=True))
     # The first page is read before anything is answered, so that a refusal is still a refusal.
-    first = await _page(caller, request, 1)
+    first = await _page(connection, request, 1)
+    # A search stops there; the trail only counts no further.
+    if first.get("more") and request.list != "audit":
+        raise TOO_MANY
     headers = {"content-disposition": f'attachment; filename="{request.list}.csv"'}
-    file = _file(caller, request, first)
+    file = _file(connection, request, first)
     return StreamingResponse(file, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-async def _file(caller: Caller, request: ExportRequest, first: list[Row]) -> AsyncIterator[str]:
-    columns = LISTS[request.list][2]
+async def _file(connection: Connection, request: ExportRequest, page: Row) -> AsyncIterator[str]:
+    _, key, columns = LISTS[request.list]
     yield _lines([columns])
-    rows = first
-    for number in range(2, MAX_PAGES + 2):
+    number, written = 1, 0
+    while rows := page[key]:
         yield _lines([[cell(row.get(column)) for column in columns] for row in rows])
+        number, written = number + 1, written + len(rows)
         if len(rows) < PAGE:
-            return
-        rows = await _page(caller, request, number)
+            break
+        page = await _page(connection, request, number)
+    if written < page["total"]:
+        raise RuntimeError(f"{request.list}: the pages end after {written} of {page['total']} rows")
 
 
-async def _page(caller: Caller, request: ExportRequest, number: int) -> list[Row]:
-    function, key, _ = LISTS[request.list]
+async def _page(connection: Connection, request: ExportRequest, number: int) -> Row:
+    """What the list answers for one page."""
     filters = {**request.filters, "page": number, "pageSize": PAGE}
-    async with caller.transaction() as connection:
-        rows: list[Row] = orjson.loads(await json_of(connection, function, Jsonb(filters)))[key]
-    return rows
+    page: Row = orjson.loads(await json_of(connection, LISTS[request.list][0], Jsonb(filters)))
+    return page
 
 
 def cell(value: Any) -> str:

@@ -12,7 +12,7 @@ router = APIRouter()
 
 
 class ListJobs(Shape):
-    """Mail that waits or failed, the last check of the books."""
+    """Mail that waits or failed, jobs that failed for good, the last check of the books."""
 
     action: Literal["list"]
 

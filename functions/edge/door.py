@@ -61,10 +61,11 @@ class Caller:
         return str(self.claims.subject)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
+    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Connection]:
         """A transaction as the caller's database role, refused when the caller may not act at all."""
-        settings = self.visit.settings()
-        async with transaction_as(self.pool, self.claims.role, self.claims.values, settings) as connection:
+        async with transaction_as(
+            self.pool, self.claims.role, self.claims.values, self.visit.settings(), snapshot=snapshot
+        ) as connection:
             await connection.execute("select gate.check_request()")
             yield connection
 

@@ -1,5 +1,6 @@
 """Download, exists and info: the object itself, its headers, or what is known of it."""
 
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -19,7 +20,7 @@ facts = APIRouter(tags=["info"])
 @router.get("/object/public/{bucket}/{path:path}")
 async def download_public(request: Request, bucket: str, path: str) -> Response:
     """An object of a public bucket; nobody is asked who he is."""
-    return await serve(request, await _public(request, bucket, path, "storage.object.get_public"))
+    return await serve(request, partial(_public, request, bucket, path, "storage.object.get_public"))
 
 
 @router.head("/object/public/{bucket}/{path:path}")
@@ -32,7 +33,8 @@ async def exists_public(request: Request, bucket: str, path: str) -> Response:
 async def download_authenticated(request: Request, bucket: str, path: str) -> Response:
     """An object, for a caller with a token."""
     caller = service_of(request).identify(request)
-    return await serve(request, await _of(request, caller, bucket, path, "storage.object.get_authenticated"))
+    operation = "storage.object.get_authenticated"
+    return await serve(request, partial(_of, request, caller, bucket, path, operation))
 
 
 @router.head("/object/authenticated/{bucket}/{path:path}")
@@ -45,15 +47,15 @@ async def exists_authenticated(request: Request, bucket: str, path: str) -> Resp
 @router.get("/object/sign/{bucket}/{path:path}", openapi_extra=documents.TOKEN)
 async def download_signed(request: Request, bucket: str, path: str) -> Response:
     """An object by a signed URL; the token alone decides."""
-    row, expires = await _signed(request, bucket, path)
-    return await serve(request, row, expires)
+    expires = _claimed(request, bucket, path)
+    return await serve(request, partial(_signed, request, bucket, path), expires)
 
 
 @router.head("/object/sign/{bucket}/{path:path}", openapi_extra=documents.TOKEN)
 async def exists_signed(request: Request, bucket: str, path: str) -> Response:
     """The headers of an object by a signed URL."""
-    row, expires = await _signed(request, bucket, path)
-    return _head(row, expires)
+    expires = _claimed(request, bucket, path)
+    return _head(await _signed(request, bucket, path), expires)
 
 
 @facts.get("/object/info/public/{bucket}/{path:path}")
@@ -79,7 +81,7 @@ async def info(request: Request, bucket: str, path: str) -> Answer:
 async def download(request: Request, bucket: str, path: str) -> Response:
     """An object; without a token, of public buckets only."""
     operation = "storage.object.get_authenticated"
-    return await serve(request, await _of(request, _anyone(request), bucket, path, operation))
+    return await serve(request, partial(_of, request, _anyone(request), bucket, path, operation))
 
 
 @router.head("/object/{bucket}/{path:path}")
@@ -113,12 +115,15 @@ async def _of(request: Request, caller: Caller | None, bucket_id: str, name: str
     return await _row(request, caller, bucket_id, name, operation)
 
 
-async def _signed(request: Request, bucket_id: str, name: str) -> tuple[Row, int]:
-    """The object that a token was made for, and when the token expires."""
+def _claimed(request: Request, bucket_id: str, name: str) -> int:
+    """When the token of a signed URL expires, if it was made for this object."""
     path = f"{bucket_id}/{name}"
-    claims = service_of(request).signer.verify(documents.token_of(request), "download", path)
-    row = await _row(request, SERVICE, bucket_id, name, "storage.object.get_signed")
-    return row, int(claims["exp"])
+    return int(service_of(request).signer.verify(documents.token_of(request), "download", path)["exp"])
+
+
+async def _signed(request: Request, bucket_id: str, name: str) -> Row:
+    """The object that a token was made for."""
+    return await _row(request, SERVICE, bucket_id, name, "storage.object.get_signed")
 
 
 async def _row(request: Request, caller: Caller, bucket_id: str, name: str, operation: str) -> Row:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from urllib.parse import quote
@@ -36,12 +37,26 @@ def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
     return headers
 
 
-async def serve(request: Request, row: Row, expires: int | None = None) -> Response:
-    """The object, a range of it, or 304.
+async def serve(request: Request, find: Callable[[], Awaitable[Row]], expires: int | None = None) -> Response:
+    """The object that `find` answers, a range of it, or 304.
 
     Raises:
-        StorageError: InvalidRange; NoSuchKey when the bytes are gone.
+        StorageError: what `find` raises; InvalidRange; NoSuchKey when the bytes are gone.
     """
+    gone = None
+    while True:
+        row = await find()
+        try:
+            return await _answer(request, row, expires)
+        except FileNotFoundError as error:
+            # Replaced bytes go at once, perhaps after their row was read here: then the row names others now.
+            if row["version"] == gone:
+                logging.getLogger("storage").error("a row without bytes", extra={"fields": {"version": gone}})
+                raise no_such_key() from error
+            gone = row["version"]
+
+
+async def _answer(request: Request, row: Row, expires: int | None) -> Response:
     headers = headers_of(row, expires)
     if _is_known(request, row, headers):
         kept = ("ETag", "Last-Modified", "Cache-Control", "Expires", "Accept-Ranges", "X-Robots-Tag")
@@ -53,13 +68,7 @@ async def serve(request: Request, row: Row, expires: int | None = None) -> Respo
         headers["Content-Length"] = str(end - start)
     if "download" in request.query_params:
         headers["Content-Disposition"] = _disposition(request.query_params["download"])
-    try:
-        pieces = await service_of(request).store.read(row["version"], start, end)
-    except FileNotFoundError as error:
-        logging.getLogger("storage").error(
-            "a row without bytes", extra={"fields": {"version": row["version"]}}
-        )
-        raise no_such_key() from error
+    pieces = await service_of(request).store.read(row["version"], start, end)
     return StreamingResponse(pieces, 206 if "range" in request.headers else 200, headers)
 
 

@@ -17,6 +17,7 @@ import obstore
 from obstore.store import LocalStore, from_url
 
 PIECE = 256 * 1024
+PARTS_AT_ONCE = 2
 _GONE = (FileNotFoundError, obstore.exceptions.NotFoundError)
 
 
@@ -58,7 +59,8 @@ class ByteStore:
         if self._root:
             await asyncio.to_thread(self._place, arrived, self._root / _key(version), os.replace)
         else:
-            await obstore.put_async(self._store, _key(version), arrived)
+            # Each part lies in memory until it is sent.
+            await obstore.put_async(self._store, _key(version), arrived, max_concurrency=PARTS_AT_ONCE)
             await asyncio.to_thread(arrived.unlink)
 
     async def copy(self, source: str, version: str) -> None:

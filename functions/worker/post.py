@@ -70,6 +70,7 @@ class Post:
                 port=settings.smtp_port,
                 username=settings.smtp_user or None,
                 password=settings.smtp_pass or None,
+                use_tls=settings.smtp_port == 465,
                 timeout=SMTP_TIMEOUT_SECONDS,
             )
         except (aiosmtplib.SMTPException, OSError, KeyError, ValueError) as error:

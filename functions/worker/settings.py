@@ -8,7 +8,7 @@ class WorkerSettings(ServiceSettings):
 
     Attributes:
         port: where `GET /health` answers; 0 for nowhere.
-        smtp_host, smtp_port: the mail server; TLS is used when the server offers it.
+        smtp_host, smtp_port: the mail server; TLS when it offers it, at port 465 from the first byte.
         smtp_user, smtp_pass: empty when the server asks for none.
         mail_from: `Name <address>`; the name signs the letters.
         site_url: the web app's origin, before every link.

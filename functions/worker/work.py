@@ -32,6 +32,17 @@ begin
 end
 $$
 """
+# list_jobs shows administrators what failed: it runs as the owner of the schema, who owns no table in it.
+LET_OWNER_READ = """
+do $$
+begin
+    execute format(
+        'grant select on procrastinate_jobs, procrastinate_events to %s',
+        (select n.nspowner::regrole from pg_namespace as n where n.nspname = 'procrastinate')
+    );
+end
+$$
+"""
 COUNT_EVERY_SECONDS = 15
 COUNTED_STATES = ("todo", "doing", "failed")
 log = logging.getLogger("worker")
@@ -65,7 +76,7 @@ async def work(settings: WorkerSettings) -> None:
 
 
 async def install_queue(database_url: str) -> None:
-    """Create procrastinate's tables on the first start, in one transaction."""
+    """Create procrastinate's tables on the first start, and let them be read, in one transaction."""
     connection = await psycopg.AsyncConnection.connect(database_url, options=QUEUE_SCHEMA)
     async with connection:
         await connection.execute("select pg_advisory_xact_lock(hashtext('procrastinate.install'))")
@@ -75,6 +86,7 @@ async def install_queue(database_url: str) -> None:
             schema = resources.files("procrastinate.sql").joinpath("schema.sql").read_text(encoding="utf-8")
             await connection.execute(schema.encode())
             await connection.execute(PIN_SEARCH_PATH)
+        await connection.execute(LET_OWNER_READ)
 
 
 async def listen(database_url: str) -> None:

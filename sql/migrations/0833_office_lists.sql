@@ -8,6 +8,33 @@ create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not nu
 -- Bytes, whatever the database's language: a group of actions is a range of them.
 create index audit_log_action_idx on private.audit_log (action collate "C", seq desc);
 
+create function private.failed_jobs() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    -- The worker brings its tables, and the right to read them, when it starts.
+    if pg_catalog.has_table_privilege(pg_catalog.to_regclass('procrastinate.procrastinate_jobs'), 'select') is not true then
+        return '[]'::jsonb;
+    end if;
+    return (
+        select coalesce(
+            pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object('task', f.task_name, 'attempts', f.attempts, 'attempted_at', f.attempted_at) order by f.id desc
+            ), '[]'
+        )
+        from (
+            select
+                j.id, j.task_name, j.attempts,
+                (select max(e.at) from procrastinate.procrastinate_events as e where e.job_id = j.id) as attempted_at
+            from procrastinate.procrastinate_jobs as j
+            where j.status = 'failed'
+            order by j.id desc
+            limit 100
+        ) as f
+    );
+end
+$$;
+comment on function private.failed_jobs() is 'Jobs of the worker that failed for good, the newest 100 first. They are forgotten after a month.';
+
 create or replace function public.list_jobs() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -33,6 +60,7 @@ begin
             )
             from (select * from private.outbox as o where o.failed_at is not null order by o.failed_at desc limit 100) as f
         ),
+        'failed_jobs', private.failed_jobs(),
         'books', (
             select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.books_state as b
         ),
@@ -40,6 +68,8 @@ begin
     );
 end
 $$;
+
+comment on function public.list_jobs() is 'Mail that waits or failed, jobs that failed for good, the last check of the books, the last kept coverage. Super admin. Errors: forbidden, session_ended.';
 
 -- Each filter is a range of an index; together they are few enough that one of them leads.
 create or replace function private.audit_page(p_actor text, p_action text, p_object uuid, p_limit integer, p_offset integer)

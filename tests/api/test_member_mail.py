@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import aiosmtplib
 import psycopg
 import pytest
 
@@ -103,12 +104,12 @@ def server() -> Iterator[Server]:
 
 
 @asynccontextmanager
-async def post_office(stack: Stack, server: Server) -> AsyncIterator[Post]:
+async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
     """A worker's hands, with a database that waits half a second for a lock."""
     settings = WorkerSettings(
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D500",
         smtp_host="127.0.0.1",
-        smtp_port=server.server_address[1],
+        smtp_port=port,
         mail_from="Test <test@example.com>",
         site_url=stack.url,
         storage_internal_url=stack.url,
@@ -137,7 +138,7 @@ async def test_a_letter_that_another_worker_took_over_is_left_to_it(
         "update private.outbox set claimed_until = claimed_until + interval '1 minute' where id = %s",
         [row["id"]],
     )
-    async with post_office(stack, server) as post:
+    async with post_office(stack, server.server_address[1]) as post:
         assert await post.send(row) is False
         assert server.letters == []
         taken = owner.execute("select * from private.outbox where id = %s", [row["id"]]).fetchone()
@@ -152,7 +153,7 @@ async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_co
 ) -> None:
     row = leased(owner)
     locked = threading.Event()
-    async with post_office(stack, server) as post:
+    async with post_office(stack, server.server_address[1]) as post:
         with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as busy:
 
             def lock() -> None:
@@ -170,3 +171,18 @@ async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_co
     assert kept
     assert kept["sent_at"] is not None
     assert len(server.letters) == 1
+
+
+@pytest.mark.parametrize(("port", "encrypted"), [(465, True), (587, False)])
+async def test_at_port_465_mail_is_encrypted_from_the_first_byte(
+    stack: Stack, owner: Owner, monkeypatch: pytest.MonkeyPatch, port: int, encrypted: bool
+) -> None:
+    asked: list[Any] = []
+
+    async def take(_: object, **options: Any) -> None:
+        asked.append((options["port"], options["use_tls"]))
+
+    monkeypatch.setattr(aiosmtplib, "send", take)
+    async with post_office(stack, port) as post:
+        assert await post.send(leased(owner)) is True
+    assert asked == [(port, encrypted)]

@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from tests.support.mail import Mailbox
 from tests.support.people import Administrator, Member, People
+from tests.support.stack import Stack
 
 Owner = psycopg.Connection[dict[str, Any]]
 FORMULAS = ("=HYPERLINK(1)", "+1+1", "-1+1", "@SUM(1)", "\tcmd")
@@ -206,6 +207,26 @@ def test_a_mail_that_was_given_up_is_sent_once_more(
     retry = {"action": "retry_mail", "id": failed["id"]}
     assert superior.function("admin-jobs", retry).json() == {"success": True}
     mailbox.wait_for(address, "Late")
+
+
+def test_a_job_that_failed_for_good_is_shown(superior: Administrator, stack: Stack) -> None:
+    task = f"test_{secrets.token_hex(4)}"
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as database:
+        database.execute("set search_path = procrastinate")
+        found = database.execute(
+            "insert into procrastinate_jobs (queue_name, task_name, status, attempts)"
+            " values ('default', %s, 'failed', 4) returning id",
+            [task],
+        ).fetchone()
+        assert found
+        try:
+            event = "insert into procrastinate_events (job_id, type, at) values (%s, 'failed', '2026-03-01Z')"
+            database.execute(event, found)
+            jobs = superior.function("admin-jobs", {"action": "list"}).raise_for_status().json()
+        finally:
+            database.execute("delete from procrastinate_jobs where id = %s", found)
+    shown = [job for job in jobs["failed_jobs"] if job["task"] == task]
+    assert shown == [{"task": task, "attempts": 4, "attempted_at": "2026-03-01T00:00:00+00:00"}]
 
 
 def test_the_own_password_is_changed_not_reset(superior: Administrator) -> None:

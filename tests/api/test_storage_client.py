@@ -1,6 +1,7 @@
 """The stock Python client's storage calls, end to end."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -85,3 +86,20 @@ def test_buckets_copies_and_moves_of_the_service_key(service: Client, vault: Vau
         service.storage.delete_bucket(name)
     service.storage.empty_bucket(name)
     service.storage.delete_bucket(name)
+
+
+def test_a_reader_beside_a_writer_always_finds_a_version(vault: Vault) -> None:
+    """The bytes that a replacement takes away may be those whose row was just read."""
+
+    def write() -> None:
+        answer = vault.put(vault.service, "replaced.png", png(), x_upsert="true")
+        assert answer.status_code == 200, answer.text
+
+    write()
+    found = []
+    with ThreadPoolExecutor(1) as beside:
+        writing = beside.submit(lambda: [write() for _ in range(150)])
+        while not writing.done():
+            found.append(vault.get(vault.service, "replaced.png").status_code)
+        writing.result()
+    assert set(found) == {200}

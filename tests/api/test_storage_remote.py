@@ -89,6 +89,33 @@ async def test_keep_read_copy_remove(tmp_path: Path, url: str) -> None:
         await store.read(FIRST, 0, 1)
 
 
+KEEP = """
+import asyncio, sys
+from pathlib import Path
+from functions.storage.store import ByteStore
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
+
+store = ByteStore(sys.argv[1], Path(sys.argv[2]))
+with store.arrival("small").open("wb") as file:
+    file.truncate(2**20)
+asyncio.run(store.keep("small"))
+before = peak()
+with store.arrival("large").open("wb") as file:
+    file.truncate(60 * 2**20)
+asyncio.run(store.keep("large"))
+print(peak() - before)
+"""
+
+
+def test_a_large_upload_is_sent_without_lying_in_memory(tmp_path: Path, s3: str) -> None:
+    """In a process of its own, whose peak is this upload's."""
+    command = [sys.executable, "-c", KEEP, s3, str(tmp_path / "spool")]
+    grown = int(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
+    assert grown < 40, "MiB"
+
+
 async def test_an_upload_that_stopped_is_found(tmp_path: Path) -> None:
     store = ByteStore((tmp_path / "files").as_uri(), tmp_path)
     store.arrival(FIRST).write_bytes(b"half")

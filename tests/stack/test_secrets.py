@@ -121,6 +121,35 @@ def test_a_log_says_where_the_database_refused_but_not_what(stack: Stack) -> Non
         assert part in said
 
 
+@pytest.mark.threat("T108")
+def test_a_download_that_was_broken_off_leaves_no_key_in_the_log(stack: Stack, state: Path) -> None:
+    """What the gateway warns of on its own, beside its access log."""
+    log = state / "logs" / "gateway.log"
+    start = log.stat().st_size
+    bucket = f"torn-{secrets.token_hex(4)}"
+    keys = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
+    with httpx.Client(base_url=f"{stack.url}/storage/v1", headers=keys, timeout=30) as http:
+        http.post("/bucket", json={"name": bucket, "public": False}).raise_for_status()
+        try:
+            http.post(f"/object/{bucket}/large", content=bytes(20 * 2**20)).raise_for_status()
+            signed = http.post(f"/object/sign/{bucket}/large", json={"expiresIn": 60}).raise_for_status()
+            address = signed.json()["signedURL"]
+            with http.stream("GET", address) as answer:
+                assert next(answer.iter_raw(1)) == b"\0"
+        finally:
+            http.post(f"/bucket/{bucket}/empty", json={}).raise_for_status()
+            http.delete(f"/bucket/{bucket}").raise_for_status()
+    written = ""
+    for _ in range(50):
+        written = log.read_bytes()[start:].decode()
+        if "incomplete response" in written:
+            break
+        time.sleep(0.1)
+    assert "incomplete response" in written
+    assert stack.service_key not in written
+    assert address.partition("token=")[2] not in written
+
+
 @pytest.mark.threat("T120")
 def test_no_secret_of_a_stack_is_in_the_repository(state: Path) -> None:
     shared = json.loads((state / "keys" / "credentials.json").read_text())

@@ -1,0 +1,120 @@
+"""A file that administrators export is whole: of one moment, to its last row, or visibly no file at all."""
+
+import base64
+import csv
+import io
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import orjson
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from functions.core.database import make_pool
+from functions.core.errors import Refusal
+from functions.core.tokens import Claims
+from functions.edge import admin_export
+from functions.edge.door import Caller, Visit
+from tests.support.people import Administrator, Member
+from tests.support.stack import Stack
+
+Export = AsyncIterator[str]
+
+
+def at_the_door(person: Administrator, pool: Any) -> Caller:
+    """The administrator, as the functions recognise one."""
+    part = person.token.split(".")[1]
+    values = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    return Caller(Claims(values, "test"), Visit("127.0.0.1", "test", "/admin-export"), pool)
+
+
+@asynccontextmanager
+async def export(caller: Caller, name: str, **filters: str) -> AsyncIterator[Export]:
+    """The parts of a file, one page each, which come when the test asks for them."""
+    request = admin_export.ExportRequest(list=name, filters=filters)
+    async with AsyncExitStack() as held:
+        answer = await admin_export.admin_export(caller, request, held)
+        yield answer.body_iterator
+
+
+class Planted:
+    """A pool of one connection, whose rows nobody else sees and nobody keeps."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[dict[str, Any]]) -> None:
+        self._connection = connection
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[dict[str, Any]]]:
+        """Lend it; a transaction on it is a part of the one that is taken back."""
+        yield self._connection
+
+
+@pytest.fixture
+async def planted(stack: Stack) -> AsyncIterator[psycopg.AsyncConnection[dict[str, Any]]]:
+    """A transaction without triggers, like the one an export opens, taken back at the end."""
+    address = stack.values["DATABASE_ADMIN_URL"]
+    async with await psycopg.AsyncConnection.connect(address, row_factory=dict_row) as connection:
+        await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+        await connection.execute("set local session_replication_role = replica")
+        yield connection
+        await connection.rollback()
+
+
+async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
+    stack: Stack, member: Member, finance: Administrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin_export, "PAGE", 2)
+    deposits = [member.deposit(50) for _ in range(5)]
+    filters = {"search": member.username, "status": "pending", "sort": "created_at.asc"}
+    async with (
+        make_pool(stack.values["DATABASE_ADMIN_URL"], 2, "test") as pool,
+        export(at_the_door(finance, pool), "deposits", **filters) as parts,
+    ):
+        text = await anext(parts) + await anext(parts)
+        finance.approve_deposit(deposits[0]["id"]).raise_for_status()
+        text += "".join([part async for part in parts])
+    rows = csv.DictReader(io.StringIO(text))
+    assert [row["reference_number"] for row in rows] == [row["reference_number"] for row in deposits]
+
+
+async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
+    planted: psycopg.AsyncConnection[dict[str, Any]], member: Member, finance: Administrator
+) -> None:
+    await planted.execute(
+        "insert into public.deposits"
+        " (user_id, amount, reference_number, receipt_url, kind, reference_key, receipt_name)"
+        " select %s, 50, 'planted ' || i, 'x', 'cash_in', 'planted' || i, 'planted/' || i"
+        " from generate_series(1, 10001) as i",
+        [member.user_id],
+    )
+    caller = at_the_door(finance, Planted(planted))
+    with pytest.raises(Refusal) as refused:
+        async with export(caller, "deposits", search="planted"):
+            pass
+    assert (refused.value.status, refused.value.code) == (400, "too_many")
+
+
+async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
+    planted: psycopg.AsyncConnection[dict[str, Any]], finance: Administrator
+) -> None:
+    await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
+    async with export(at_the_door(finance, Planted(planted)), "deposits", status="pending") as parts:
+        with pytest.raises(RuntimeError, match="the pages end after"):
+            _ = [part async for part in parts]
+
+
+async def test_two_files_leave_at_once_and_a_third_is_told_to_come_again(
+    stack: Stack, finance: Administrator
+) -> None:
+    async with make_pool(stack.values["DATABASE_ADMIN_URL"], 3, "test") as pool:
+        caller = at_the_door(finance, pool)
+        async with export(caller, "audit"):
+            async with export(caller, "deposits"):
+                with pytest.raises(Refusal) as refused:
+                    async with export(caller, "deposits"):
+                        pass
+            assert (refused.value.status, refused.value.code) == (503, "try_again")
+            async with export(caller, "deposits") as parts:
+                assert (await anext(parts)).startswith("created_at,")

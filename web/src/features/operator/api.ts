@@ -22,6 +22,22 @@ export interface Readiness {
   items: { item: string; ok: boolean; missing: string | null }[]
 }
 
+export interface FailedMail {
+  id: number
+  template: string
+  recipient: string
+  attempts: number
+  failed_at: string
+  last_error: string | null
+}
+
+export interface Jobs {
+  mail: { waiting: number; failed: number; sent_today: number; oldest_waiting: string | null }
+  /** Mail that was given up, newest first. */
+  failed: FailedMail[]
+  failed_jobs: { task: string; attempts: number; attempted_at: string | null }[]
+}
+
 async function ask<T>(body: Record<string, unknown>): Promise<T> {
   return callFunction<T>(await administratorClient(), 'admin-settings', body)
 }
@@ -37,6 +53,23 @@ export const settingsQuery = queryOptions({
   queryFn: () => ask<Setting[]>({ action: 'list' }),
   meta: { realm: 'administrator' },
 })
+
+export const jobsQuery = queryOptions({
+  queryKey: [adminKey, 'jobs'],
+  queryFn: async () => callFunction<Jobs>(await administratorClient(), 'admin-jobs', { action: 'list' }),
+  meta: { realm: 'administrator' },
+})
+
+/** Sends a mail that was given up once more. */
+export function useRetryMail() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (id: number) =>
+      callFunction(await administratorClient(), 'admin-jobs', { action: 'retry_mail', id }),
+    onSettled: () => queries.invalidateQueries({ queryKey: jobsQuery.queryKey }),
+    meta: { realm: 'administrator' },
+  })
+}
 
 export type OperatorAct =
   | { action: 'change'; key: string; value: unknown }

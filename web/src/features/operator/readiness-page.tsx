@@ -8,7 +8,8 @@ import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
-import { readinessQuery, settingsQuery, useOperatorAct, type Readiness } from './api'
+import { jobsQuery, readinessQuery, settingsQuery, useOperatorAct, type Readiness } from './api'
+import { JobsSection } from './jobs-section'
 import { LeaveDemo } from './leave-demo'
 import { SettingsList } from './settings-list'
 
@@ -91,6 +92,7 @@ function Items({ readiness }: { readiness: Readiness }) {
 export function ReadinessPage() {
   const readiness = useQuery(readinessQuery)
   const settings = useQuery(settingsQuery)
+  const jobs = useQuery(jobsQuery)
   const [leaving, setLeaving] = useState(false)
   const state = readiness.data
   return (
@@ -98,7 +100,7 @@ export function ReadinessPage() {
       <PageHead
         title="Readiness"
         purpose="What is missing before real money is accepted."
-        actions={<RefreshButton queries={[readiness, settings]} />}
+        actions={<RefreshButton queries={[readiness, jobs, settings]} />}
       />
       <div className="mt-6 flex flex-col gap-6">
         <Region
@@ -119,6 +121,7 @@ export function ReadinessPage() {
             Accept real money
           </Button>
         ) : null}
+        <JobsSection />
         <Region
           query={settings}
           errorText="The settings did not load."

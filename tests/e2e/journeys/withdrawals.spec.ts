@@ -1,7 +1,7 @@
 import { expect, test, type Page } from '@playwright/test'
-import { createEarner, openAs, send, type Account } from '../people'
+import { createEarner, createMember, openAs, send, type Account } from '../people'
 
-// A request is made once for each time the member means it: a retry is the same request, a repetition is not.
+// A request is made once for each time the member means it: neither lost, nor sent behind their back.
 
 /** The member's requests as the database has them, oldest first. */
 function requests({ token }: Account): Promise<{ amount: number; status: string }[]> {
@@ -61,5 +61,40 @@ test('a request whose answer was lost is made once, however often it is sent aga
   await expect(page.getByRole('dialog')).toBeHidden()
   expect(lost).toBe(1)
   expect(await requests(account)).toHaveLength(1)
+  await page.context().close()
+})
+
+test('what was given up offline is not sent once the network is back', async ({ browser }) => {
+  const [person, account] = await createEarner('olaf')
+  const page = await openAs(browser, person)
+  await page.goto('/withdraw')
+  await review(page, '100')
+  await page.context().setOffline(true)
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByText('You are offline.')).toBeVisible()
+  await expect(dialog.getByRole('button', { name: 'Request $100.00' })).toHaveAttribute(
+    'aria-disabled',
+    'true',
+  )
+  await dialog.getByRole('button', { name: 'Request $100.00' }).click({ force: true })
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await page.context().setOffline(false)
+  await expect(page.getByText(/^You are offline/)).toBeHidden()
+  await page.waitForLoadState('networkidle')
+  expect(await requests(account)).toEqual([])
+  await page.context().close()
+})
+
+test('a change that is saved offline fails at once, and stays unsaved', async ({ browser }) => {
+  const page = await openAs(browser, await createMember('otto'))
+  await page.goto('/settings')
+  await page.getByLabel('TRC20 wallet address').fill('TJRabPrwbZy45sbavfcjinPJC18kjpRTv8')
+  await page.context().setOffline(true)
+  await page.getByRole('button', { name: 'Save address' }).click()
+  await expect(page.getByText('Failed to update profile. Please try again.')).toBeVisible()
+  await page.context().setOffline(false)
+  await expect(page.getByText(/^You are offline/)).toBeHidden()
+  await page.reload()
+  await expect(page.getByLabel('TRC20 wallet address')).toHaveValue('')
   await page.context().close()
 })

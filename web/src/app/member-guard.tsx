@@ -60,7 +60,7 @@ function ArrivedByMail() {
  * fragment of its address is not sent to the sign-in page.
  */
 export function MemberGuard() {
-  const { status, left } = useStore(memberSession)
+  const { status, userId, left } = useStore(memberSession)
   const location = useLocation()
   const target = location.pathname + location.search + location.hash
   useEffect(() => {
@@ -72,7 +72,7 @@ export function MemberGuard() {
   return (
     <>
       {location.pathname === paths.dashboard ? <ArrivedByMail /> : null}
-      <Outlet />
+      <Outlet key={userId} />
       {status === 'ended' ? <SessionEnded target={target} /> : null}
     </>
   )

@@ -139,6 +139,35 @@ test('two-step sign-in is set up, asked for, and removed with a code', async ({ 
   await context.close()
 })
 
+test('a code that could not be looked at is kept and sent again, and is not called wrong', async ({
+  browser,
+}) => {
+  const person = await createMember('tilda')
+  const page = await openAs(browser, person)
+  const secret = await setUpDevice(page)
+  await page.context().close()
+
+  const context = await browser.newContext()
+  const again = await context.newPage()
+  // The list of devices does not come, then the answer to the code does not.
+  await again.route('**/auth/v1/user', (route) => route.abort())
+  await again.goto('/sign-in')
+  await again.getByLabel('Email').fill(person.email)
+  await again.getByLabel('Password', { exact: true }).fill(person.password)
+  await again.getByRole('button', { name: 'Sign in' }).click()
+  await again.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await expect(again.getByText('Your devices did not load.')).toBeVisible()
+  await expect(again.getByText(/did not match/)).toBeHidden()
+  await again.unroute('**/auth/v1/user')
+  await again.route('**/factors/*/verify', (route) => route.abort())
+  await again.getByRole('button', { name: 'Retry' }).click()
+  await expect(again.getByText('No answer arrived. Check your connection and try again.')).toBeVisible()
+  await again.unroute('**/factors/*/verify')
+  await again.getByRole('button', { name: 'Sign in' }).click()
+  await expect(again).toHaveURL(/\/dashboard/)
+  await context.close()
+})
+
 test('a bot is subscribed to with an MT5 account, and its password erased again', async ({ browser }) => {
   const page = await openAs(browser, await createMember('bo'))
   await page.goto('/bots')

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
-import { codeOf, createMember, nextCode, openAs, type Person } from '../people'
+import {
+  codeOf,
+  createMember,
+  nextCode,
+  openAs,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  type Person,
+} from '../people'
 import { receiptPicture } from '../receipt'
 
 // What members do with their own account, each refusal with its text and each act with a way back.
@@ -70,6 +80,28 @@ test('a deposit is sent once, waits in sight, and is cancelled by its member', a
   await page.goto('/transactions?status=rejected')
   await page.getByRole('button', { name: /Details of Deposit/ }).click()
   await expect(page.getByText('You cancelled this deposit of $250.00.')).toBeVisible()
+  await page.context().close()
+})
+
+test('the days of the history are UTC days and say so', async ({ browser }) => {
+  const person = await createMember('dagny')
+  const account = await signedIn(person)
+  await setWallet(account)
+  await requestDeposit(account, 100)
+  const [row] = await send<{ created_at: string }[]>(
+    account.token,
+    'GET',
+    '/rest/v1/deposits?select=created_at',
+  )
+  const made = new Date(row?.created_at ?? '')
+  const page = await openAs(browser, person)
+  await page.goto('/transactions')
+  await page.getByLabel('From, UTC').fill(made.toISOString().slice(0, 10))
+  await page.getByLabel('To, UTC').fill(made.toISOString().slice(0, 10))
+  await expect(page.getByText('1 transaction, all shown')).toBeVisible()
+  const next = new Date(made.getTime() + 24 * 60 * 60 * 1000).toISOString().slice(0, 10)
+  await page.goto(`/transactions?from=${next}`)
+  await expect(page.getByText('No transactions found')).toBeVisible()
   await page.context().close()
 })
 

@@ -114,6 +114,34 @@ export async function requestDeposit(
   return row?.id ?? ''
 }
 
+async function approveDeposit(deposit: string): Promise<void> {
+  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
+  await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
+    depositId: deposit,
+    action: 'approve',
+  })
+}
+
+/** A member who may withdraw $1,100.00: funded at $1,000, and so is the pair of referrals. */
+export async function createEarner(prefix: string): Promise<[Person, Account]> {
+  const person = await createMember(prefix)
+  const account = await signedIn(person)
+  const [profile] = await send<{ id: string }[]>(
+    account.token,
+    'GET',
+    `/rest/v1/profiles?select=id&user_id=eq.${account.userId}`,
+  )
+  const children = [
+    await createMember(prefix, { referrer: profile?.id }),
+    await createMember(prefix, { referrer: profile?.id }),
+  ]
+  for (const each of [account, ...(await Promise.all(children.map(signedIn)))]) {
+    await setWallet(each)
+    await approveDeposit(await requestDeposit(each, 1000))
+  }
+  return [person, account]
+}
+
 /** A browser in which this member is signed in. */
 export async function memberBrowser(
   browser: Browser,

@@ -1,5 +1,5 @@
 import { expect, test, type Page } from '@playwright/test'
-import { createMember, openAs } from '../people'
+import { createMember, openAs, wallet } from '../people'
 import { administratorSession, need, origin } from '../stack'
 
 const suspended = 'Your account has been suspended. Please contact support for assistance.'
@@ -58,12 +58,8 @@ test('a suspended member is told why, signed out, and told again when signing in
   await expect(later).toHaveURL('/sign-in?redirect=%2Fdashboard')
 })
 
-test('when a session ends under an open page, the page stays and asks to sign in', async ({ browser }) => {
-  const member = await createMember('ended')
-  const page = await openAs(browser, member)
-  await page.goto('/dashboard')
-  await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
-
+/** Ends every session of the member whose page this is, as another device would. */
+async function endSessions(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
   const token = await page.evaluate(() => {
     const key = Object.keys(localStorage).find((name) => name.endsWith('-auth-token')) ?? ''
@@ -73,9 +69,45 @@ test('when a session ends under an open page, the page stays and asks to sign in
     method: 'POST',
     headers: { apikey: need('SUPABASE_ANON_KEY'), authorization: `Bearer ${token}` },
   })
+}
+
+test('when a session ends under an open page, the page stays and asks to sign in', async ({ browser }) => {
+  const member = await createMember('ended')
+  const page = await openAs(browser, member)
+  await page.goto('/dashboard')
+  await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
+  await endSessions(page)
   await askServer(page)
   const dialog = page.getByRole('dialog', { name: 'Your session ended. Sign in to continue.' })
   await expect(dialog).toBeVisible()
-  await dialog.getByRole('link', { name: 'Sign in' }).click()
-  await expect(page).toHaveURL('/sign-in?redirect=%2Fdashboard')
+  // Coming back to the tab makes the auth client look for a session again.
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+  await page.waitForTimeout(1000)
+  await expect(dialog).toBeVisible()
+  await expect(dialog.getByLabel('Email')).toHaveValue(member.email)
+  await dialog.getByLabel('Password', { exact: true }).fill(member.password)
+  await dialog.getByRole('button', { name: 'Sign in' }).click()
+  await expect(dialog).toBeHidden()
+  await expect(page).toHaveURL(/\/dashboard$/)
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await expect(page.getByText('MLM Sync Complete')).toBeVisible()
+  await page.context().close()
+})
+
+test('what was typed before the session ended is there after signing in again', async ({ browser }) => {
+  const member = await createMember('typed')
+  const page = await openAs(browser, member)
+  await page.goto('/settings')
+  const field = page.getByLabel('TRC20 wallet address')
+  await field.fill(wallet)
+  await endSessions(page)
+  await page.getByRole('button', { name: 'Save address' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Your session ended. Sign in to continue.' })
+  await dialog.getByLabel('Password', { exact: true }).fill(member.password)
+  await dialog.getByRole('button', { name: 'Sign in' }).click()
+  await expect(dialog).toBeHidden()
+  await expect(field).toHaveValue(wallet)
+  await page.getByRole('button', { name: 'Save address' }).click()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+  await page.context().close()
 })

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
-import { codeOf, createMember, nextCode, openAs, type Person } from '../people'
+import {
+  codeOf,
+  createMember,
+  nextCode,
+  openAs,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  type Person,
+} from '../people'
 import { receiptPicture } from '../receipt'
 
 // What members do with their own account, each refusal with its text and each act with a way back.
@@ -73,6 +83,28 @@ test('a deposit is sent once, waits in sight, and is cancelled by its member', a
   await page.context().close()
 })
 
+test('the days of the history are UTC days and say so', async ({ browser }) => {
+  const person = await createMember('dagny')
+  const account = await signedIn(person)
+  await setWallet(account)
+  await requestDeposit(account, 100)
+  const [row] = await send<{ created_at: string }[]>(
+    account.token,
+    'GET',
+    '/rest/v1/deposits?select=created_at',
+  )
+  const made = new Date(row?.created_at ?? '')
+  const page = await openAs(browser, person)
+  await page.goto('/transactions')
+  await page.getByLabel('From, UTC').fill(made.toISOString().slice(0, 10))
+  await page.getByLabel('To, UTC').fill(made.toISOString().slice(0, 10))
+  await expect(page.getByText('1 transaction, all shown')).toBeVisible()
+  const next = new Date(made.getTime() + 24 * 60 * 60 * 1000).toISOString().slice(0, 10)
+  await page.goto(`/transactions?from=${next}`)
+  await expect(page.getByText('No transactions found')).toBeVisible()
+  await page.context().close()
+})
+
 test('a password is changed only by who knows the present one', async ({ browser }) => {
   const person = await createMember('pia')
   const page = await openAs(browser, person)
@@ -136,6 +168,35 @@ test('two-step sign-in is set up, asked for, and removed with a code', async ({ 
   await again.getByRole('button', { name: 'Remove device' }).click()
   await expect(again.getByText('Device removed')).toBeVisible()
   await expect(again.getByRole('button', { name: 'Set up two-step sign-in' })).toBeVisible()
+  await context.close()
+})
+
+test('a code that could not be looked at is kept and sent again, and is not called wrong', async ({
+  browser,
+}) => {
+  const person = await createMember('tilda')
+  const page = await openAs(browser, person)
+  const secret = await setUpDevice(page)
+  await page.context().close()
+
+  const context = await browser.newContext()
+  const again = await context.newPage()
+  // The list of devices does not come, then the answer to the code does not.
+  await again.route('**/auth/v1/user', (route) => route.abort())
+  await again.goto('/sign-in')
+  await again.getByLabel('Email').fill(person.email)
+  await again.getByLabel('Password', { exact: true }).fill(person.password)
+  await again.getByRole('button', { name: 'Sign in' }).click()
+  await again.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await expect(again.getByText('Your devices did not load.')).toBeVisible()
+  await expect(again.getByText(/did not match/)).toBeHidden()
+  await again.unroute('**/auth/v1/user')
+  await again.route('**/factors/*/verify', (route) => route.abort())
+  await again.getByRole('button', { name: 'Retry' }).click()
+  await expect(again.getByText('No answer arrived. Check your connection and try again.')).toBeVisible()
+  await again.unroute('**/factors/*/verify')
+  await again.getByRole('button', { name: 'Sign in' }).click()
+  await expect(again).toHaveURL(/\/dashboard/)
   await context.close()
 })
 

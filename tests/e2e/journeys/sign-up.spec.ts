@@ -67,3 +67,31 @@ test('sign-up says what is wrong where it can be mended, and keeps the answers',
     page.getByText(/Referral code is required for registration|Invalid referral code/),
   ).toBeVisible()
 })
+
+test('a mistyped address is corrected without typing the rest again', async ({ page }) => {
+  const person = newcomer()
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect(page.getByText('Your sponsor. This cannot be changed later.')).toBeVisible()
+  await page.getByLabel('Full name').fill(person.name)
+  await page.getByLabel('Username').fill(person.username)
+  await page.getByLabel('Email').fill(`x.${person.email}`)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('button', { name: 'Change the email address' }).click()
+
+  await expect(page.getByLabel('Full name')).toHaveValue(person.name)
+  await expect(page.getByLabel('Username')).toHaveValue(person.username)
+  await expect(page.getByLabel('Email')).toHaveValue(`x.${person.email}`)
+  await expect(page.getByLabel('Password', { exact: true })).toHaveValue('')
+  await expect(
+    page.getByText(`The username ${person.username} is kept for x.${person.email} for 24 hours.`),
+  ).toBeVisible()
+  await page.getByLabel('Username').fill(`${person.username}_b`)
+  await page.getByLabel('Email').fill(person.email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  expect((await mailTo(person.email, /confirm/i)).html).toContain(`${person.username}_b`)
+})

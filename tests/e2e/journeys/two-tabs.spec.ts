@@ -2,6 +2,7 @@ import { expect, test } from '@playwright/test'
 import {
   administratorBrowser,
   createMember,
+  memberBrowser,
   openAs,
   requestDeposit,
   send,
@@ -105,4 +106,27 @@ test('a member who cancels what was decided meanwhile is told so and sees what i
   await expect(page.getByRole('region', { name: 'Waiting for review' })).toBeHidden()
   expect(await statusOf(account, deposit)).toBe('approved')
   await page.context().close()
+})
+
+test('when another member signs in in one tab, the other tab shows nothing of the first member', async ({
+  browser,
+}) => {
+  const [before, after] = [await createMember('anna'), await createMember('berit')]
+  const context = await memberBrowser(browser, before)
+  const [first, second] = [await context.newPage(), await context.newPage()]
+  for (const tab of [first, second]) {
+    await tab.goto('/profile')
+    await expect(tab.getByLabel('Username')).toHaveValue(before.username)
+  }
+  await first.getByRole('button', { name: 'Sign Out' }).click()
+  await expect(first).toHaveURL('/')
+  await first.getByRole('banner').getByRole('link', { name: 'Sign in' }).click()
+  await first.getByLabel('Email').fill(after.email)
+  await first.getByLabel('Password', { exact: true }).fill(after.password)
+  await first.getByRole('button', { name: 'Sign in' }).click()
+  await expect(first).toHaveURL(/\/dashboard/)
+  await second.bringToFront()
+  await expect(second.getByLabel('Username')).toHaveValue(after.username)
+  await expect(second.getByText(before.username)).toHaveCount(0)
+  await context.close()
 })

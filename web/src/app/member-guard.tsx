@@ -1,9 +1,8 @@
-import { useEffect } from 'react'
-import { Link, Navigate, Outlet, useLocation } from 'react-router'
+import { useEffect, useState } from 'react'
+import { Navigate, Outlet, useLocation } from 'react-router'
 import { Notice } from '@/components/notice'
-import { Button } from '@/components/ui/button'
-import { Dialog, DialogContent } from '@/components/ui/dialog'
 import { Skeleton } from '@/components/ui/skeleton'
+import { SignInAgain } from '@/features/auth/sign-in-again'
 import { arrival } from '@/lib/arrival'
 import { paths, signInPath } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
@@ -18,26 +17,6 @@ function Waiting() {
       <Skeleton className="h-9 w-72" />
       <Skeleton className="h-5 w-96 max-w-full" />
     </div>
-  )
-}
-
-function SessionEnded({ target }: { target: string }) {
-  return (
-    <Dialog open>
-      <DialogContent
-        title="Your session ended. Sign in to continue."
-        closable={false}
-        onEscapeKeyDown={(event) => event.preventDefault()}
-        onInteractOutside={(event) => event.preventDefault()}
-        footer={
-          <Button asChild>
-            <Link to={signInPath(target)}>Sign in</Link>
-          </Button>
-        }
-      >
-        <p className="text-muted-foreground">This page stays as it is behind this message.</p>
-      </DialogContent>
-    </Dialog>
   )
 }
 
@@ -60,20 +39,24 @@ function ArrivedByMail() {
  * fragment of its address is not sent to the sign-in page.
  */
 export function MemberGuard() {
-  const { status, left } = useStore(memberSession)
+  const { status, userId, left } = useStore(memberSession)
   const location = useLocation()
   const target = location.pathname + location.search + location.hash
+  // Whose page stands here; it stays when the session ends or owes a code, until it is somebody else's.
+  const [owner, setOwner] = useState<string | null>(null)
+  if (status === 'member' && owner !== userId) setOwner(userId)
   useEffect(() => {
     void memberSession.start()
   }, [])
   if (status === 'loading') return <Waiting />
   if (status === 'none' && left) return <Navigate to={paths.home} replace />
-  if (status === 'none' || status === 'code') return <Navigate to={signInPath(target)} replace />
+  if (status === 'none' || (status === 'code' && owner !== userId))
+    return <Navigate to={signInPath(target)} replace />
   return (
     <>
       {location.pathname === paths.dashboard ? <ArrivedByMail /> : null}
-      <Outlet />
-      {status === 'ended' ? <SessionEnded target={target} /> : null}
+      <Outlet key={userId} />
+      {status === 'member' ? null : <SignInAgain />}
     </>
   )
 }

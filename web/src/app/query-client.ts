@@ -39,7 +39,10 @@ function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>
   else if (hasCode(error, 'aal2_required')) memberSession.demandCode()
 }
 
-/** Reads are tried three times more when no answer came; an answer of 4xx is an answer. Writes never repeat. */
+/**
+ * Reads are tried three times more when no answer came; an answer of 4xx is an answer. Writes never repeat, and
+ * offline they fail at once: one that waited for the network would be sent behind the back of who gave it up.
+ */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error, query) => onError(error, query) }),
   mutationCache: new MutationCache({
@@ -52,6 +55,6 @@ export const queryClient = new QueryClient({
       retry: (failures, error) => failures < 3 && !(error instanceof Refusal && error.speaks),
       retryDelay: (attempt) => Math.min(1000 * 2 ** attempt, 4000),
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: 'always' },
   },
 })

@@ -59,7 +59,7 @@ function useReferralLink(): void {
 /** Everything but the administrators' side: skip link, demo banner, header, notice strip, main, footer. */
 export function SiteShell() {
   const { pathname } = useLocation()
-  const { status } = useStore(memberSession)
+  const { status, userId } = useStore(memberSession)
   useRefusedLink()
   useReferralLink()
   const member = (status === 'member' || status === 'ended') && !alwaysVisitor.includes(pathname)
@@ -70,7 +70,7 @@ export function SiteShell() {
       {pathname === paths.home ? <Ticker /> : null}
       {member ? (
         <Suspense fallback={<div className="h-14 border-b bg-card md:h-16" />}>
-          <MemberHeader />
+          <MemberHeader key={userId} />
           <NoticeStrip />
         </Suspense>
       ) : (

@@ -2,10 +2,10 @@ import { useState } from 'react'
 import { Field } from '@/components/field'
 import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
-import { errorText, hasCode } from '@/lib/errors'
+import { codeRefusal } from '@/lib/code-refusal'
+import { Refusal } from '@/lib/errors'
 
 const digits = 6
-const wrong = 'That code did not match. Codes change every 30 seconds.'
 
 interface CodeFormProps {
   confirmLabel: string
@@ -31,10 +31,8 @@ export function CodeForm({ confirmLabel, destructive = false, onCode, onCancel }
     try {
       await onCode(code)
     } catch (error) {
-      setProblem(
-        hasCode(error, 'mfa_verification_failed', 'mfa_challenge_expired') ? wrong : errorText(error, wrong),
-      )
-      setCode('')
+      setProblem(codeRefusal(error))
+      if (error instanceof Refusal && error.speaks) setCode('')
     } finally {
       setBusy(false)
     }

@@ -1,6 +1,7 @@
 import { ArrowRight } from 'lucide-react'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
 import { errorText } from '@/lib/errors'
+import { useOnline } from '@/lib/use-online'
 import { ErrorLine } from './field'
 import { Notice } from './notice'
 import { Button } from './ui/button'
@@ -99,6 +100,8 @@ export function ReviewDialog(props: ReviewDialogProps) {
     props
   const { sending, late, refusal, send } = useConfirm(props.onConfirm, props.errorFallback)
   const cancel = useRef<HTMLButtonElement>(null)
+  const online = useOnline()
+  const offline = useId()
   const locked = sending && !late
   return (
     <Dialog open={open} onOpenChange={(next) => !next && !locked && onClose()}>
@@ -131,7 +134,9 @@ export function ReviewDialog(props: ReviewDialogProps) {
               <Button
                 variant={props.destructive ? 'destructive' : 'default'}
                 busy={locked && busyLabel}
-                onClick={() => void send()}
+                aria-disabled={!online}
+                aria-describedby={online ? undefined : offline}
+                onClick={() => online && void send()}
               >
                 {late ? 'Try again' : confirmLabel}
               </Button>
@@ -152,6 +157,11 @@ export function ReviewDialog(props: ReviewDialogProps) {
             {children}
             <p className="mt-4">{warning}</p>
             <div role="alert">
+              {online ? null : (
+                <p id={offline} className="mt-3 text-warning">
+                  You are offline.
+                </p>
+              )}
               {late ? <p className="mt-3 text-warning">{lateText}</p> : null}
               {refusal ? <ErrorLine className="mt-3">{refusal}</ErrorLine> : null}
             </div>

@@ -116,7 +116,10 @@ export const memberSession = {
 
   /** The server no longer knows this session; the page stays and asks to sign in again. */
   end(): void {
-    if (store.get().status === 'member') store.set({ ...store.get(), status: 'ended' })
+    if (store.get().status !== 'member') return
+    // Left in storage, the auth client would find it there and report it as a new sign-in.
+    stored.remove(storageKey())
+    store.set({ ...store.get(), status: 'ended' })
   },
 
   /** The server wants the second factor for this session. */

@@ -1,94 +1,15 @@
 import { useEffect, useState } from 'react'
 import { Link, Navigate, useNavigate, useSearchParams } from 'react-router'
-import { z } from 'zod'
-import { ErrorLine } from '@/components/field'
-import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
-import { ResendButton } from '@/components/resend-button'
-import { Button } from '@/components/ui/button'
 import { arrival } from '@/lib/arrival'
-import { hasCode, Refusal } from '@/lib/errors'
 import { paths, safeRedirect } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
-import { toasts } from '@/lib/toast-queue'
-import { resendConfirmation, signIn } from './api'
 import { finishSignIn } from './finish-sign-in'
 import { AuthPage } from './layout'
 import { pageName } from './page-names'
+import { SignInForm } from './sign-in-form'
 import { TotpStep } from './totp-step'
-
-const schema = z.object({
-  email: z.email('Enter your email address'),
-  password: z.string().min(1, 'Enter your password'),
-})
-
-type Problem = 'wrong' | 'unconfirmed' | 'often' | 'unreachable'
-
-function problemOf(error: unknown): Problem {
-  if (hasCode(error, 'email_not_confirmed')) return 'unconfirmed'
-  if (error instanceof Refusal && error.status === 429) return 'often'
-  return error instanceof Refusal && error.speaks ? 'wrong' : 'unreachable'
-}
-
-const sentences: Record<Exclude<Problem, 'unconfirmed'>, string> = {
-  wrong: 'Check your email and password.',
-  often: 'Too many attempts. Wait a few minutes and try again.',
-  unreachable: 'No answer arrived. Check your connection and try again.',
-}
-
-function SignInForm({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
-  const form = useAppForm(schema, { email: '', password: '' })
-  const [problem, setProblem] = useState<Problem | null>(null)
-  const [busy, setBusy] = useState(false)
-
-  async function submit(values: z.infer<typeof schema>): Promise<void> {
-    setBusy(true)
-    setProblem(null)
-    memberSession.clearNotice()
-    try {
-      await signIn(values.email, values.password)
-      await onSignedIn()
-    } catch (error) {
-      console.error(error)
-      const found = problemOf(error)
-      setProblem(found)
-      if (found !== 'unconfirmed') toasts.error('Failed to sign in')
-    } finally {
-      setBusy(false)
-    }
-  }
-
-  return (
-    <form
-      noValidate
-      className="flex flex-col gap-5"
-      onSubmit={(event) => void form.handleSubmit(submit)(event)}
-    >
-      <ErrorSummary form={form} />
-      <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" />
-      <PasswordField form={form} name="password" label="Password" autoComplete="current-password" />
-      <div role="alert" className="empty:hidden">
-        {problem && problem !== 'unconfirmed' ? <ErrorLine>{sentences[problem]}</ErrorLine> : null}
-        {problem === 'unconfirmed' ? (
-          <Notice tone="warning" title="Confirm your email first.">
-            <p className="mb-3">We sent a link to {form.getValues('email')}.</p>
-            <ResendButton label="Resend" onSend={() => resendConfirmation(form.getValues('email'))} />
-          </Notice>
-        ) : null}
-      </div>
-      <Link
-        to={paths.forgotPassword}
-        className="text-link inline-flex min-h-6 self-start pointer-coarse:min-h-11"
-      >
-        Forgot password?
-      </Link>
-      <Button type="submit" size="wide" busy={busy && 'Signing in...'}>
-        Sign in
-      </Button>
-    </form>
-  )
-}
 
 /** What a person should know before signing in: why they were signed out, or what a mail link said. */
 function Reasons({ target }: { target: string | null }) {

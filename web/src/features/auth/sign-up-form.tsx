@@ -27,6 +27,8 @@ const schema = z.object({
   read: z.boolean().refine((read) => read, 'Confirm that you have read the Terms and the Risk page.'),
 })
 type Values = z.infer<typeof schema>
+/** What a sign-up leaves behind for the next one: everything but the password and the confirmation. */
+export type SignUpAnswers = Pick<Values, 'displayName' | 'username' | 'email'>
 type SignUpForm = UseFormReturn<Values>
 
 function UsernameNote({ state }: { state: UsernameState }): ReactNode {
@@ -166,15 +168,16 @@ interface SignUpFormProps {
   /** Asked at submit: the sponsor's id, or null when there is none yet. */
   sponsorId: () => string | null
   onReferral: (message: string) => void
-  onCreated: (email: string) => void
-  initialEmail: string
+  onCreated: (answers: SignUpAnswers) => void
+  /** Given before, when the person comes back to correct them. */
+  answers: SignUpAnswers | null
 }
 
-export function SignUpFields({ sponsorId, onReferral, onCreated, initialEmail }: SignUpFormProps) {
+export function SignUpFields({ sponsorId, onReferral, onCreated, answers }: SignUpFormProps) {
   const form = useAppForm<Values>(schema, {
-    displayName: '',
-    username: '',
-    email: initialEmail,
+    displayName: answers?.displayName ?? '',
+    username: answers?.username ?? '',
+    email: answers?.email ?? '',
     password: '',
     read: false,
   })
@@ -203,7 +206,7 @@ export function SignUpFields({ sponsorId, onReferral, onCreated, initialEmail }:
         return
       }
       toasts.success('Account created! Please check your email for verification.')
-      onCreated(values.email)
+      onCreated({ displayName: values.displayName, username: values.username, email: values.email })
     } catch (error) {
       console.error(error)
       show(troubleOf(error, values.password.length))

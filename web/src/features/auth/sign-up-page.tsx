@@ -2,13 +2,14 @@ import { useQueryClient } from '@tanstack/react-query'
 import { MailCheck } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useSearchParams } from 'react-router'
+import { Notice } from '@/components/notice'
 import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
 import { paths } from '@/lib/paths'
 import { referral } from '@/lib/referral'
 import { resendConfirmation, sponsorQuery } from './api'
 import { AuthPage } from './layout'
-import { SignUpFields } from './sign-up-form'
+import { SignUpFields, type SignUpAnswers } from './sign-up-form'
 import { SponsorChoice, SponsorConflict } from './sponsor'
 
 function CheckYourEmail({ email, onChange }: { email: string; onChange: () => void }) {
@@ -40,8 +41,8 @@ export function SignUpPage() {
     return code ? referral.meet(code) : referral.read()
   })
   const [refused, setRefused] = useState<string | null>(null)
-  const [sentTo, setSentTo] = useState<string | null>(null)
-  const [email, setEmail] = useState('')
+  const [created, setCreated] = useState<SignUpAnswers | null>(null)
+  const [changing, setChanging] = useState(false)
 
   function choose(code: string): void {
     setRefused(null)
@@ -53,17 +54,7 @@ export function SignUpPage() {
     return client.getQueryData(sponsorQuery(known.kept).queryKey)?.id ?? null
   }
 
-  if (sentTo) {
-    return (
-      <CheckYourEmail
-        email={sentTo}
-        onChange={() => {
-          setEmail(sentTo)
-          setSentTo(null)
-        }}
-      />
-    )
-  }
+  if (created && !changing) return <CheckYourEmail email={created.email} onChange={() => setChanging(true)} />
   return (
     <AuthPage
       title="Create your account"
@@ -81,14 +72,23 @@ export function SignUpPage() {
       ) : (
         <SponsorChoice code={known.kept} error={refused} onCode={choose} />
       )}
+      {created ? (
+        <Notice tone="info" role="status" title="Correct the email address">
+          The username {created.username} is kept for {created.email} for 24 hours. With another address,
+          choose another username, or wait until then.
+        </Notice>
+      ) : null}
       <SignUpFields
-        initialEmail={email}
+        answers={created}
         sponsorId={sponsorId}
         onReferral={(message) => {
           setRefused(message)
           scrollTo({ top: 0 })
         }}
-        onCreated={setSentTo}
+        onCreated={(answers) => {
+          setCreated(answers)
+          setChanging(false)
+        }}
       />
     </AuthPage>
   )

@@ -4,6 +4,8 @@ import { Field } from '@/components/field'
 import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
+import { codeRefusal } from '@/lib/code-refusal'
+import { Refusal } from '@/lib/errors'
 import { AuthPage } from './layout'
 import { dropSession, factorsQuery, verifyCode } from './api'
 
@@ -14,27 +16,44 @@ interface TotpStepProps {
   onVerified: () => Promise<void>
 }
 
-/** The second factor. Sends by itself at the sixth digit. */
+/** The second factor, on a page of its own. */
 export function TotpStep({ onVerified }: TotpStepProps) {
+  return (
+    <AuthPage title="Two-step sign-in">
+      <TotpForm onVerified={onVerified} />
+    </AuthPage>
+  )
+}
+
+/** The second factor. Sends by itself at the sixth digit. */
+export function TotpForm({ onVerified }: TotpStepProps) {
   const factors = useQuery(factorsQuery)
   const [chosen, setChosen] = useState(0)
   const [code, setCode] = useState('')
   const [sending, setSending] = useState(false)
-  const [wrong, setWrong] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
   const [lost, setLost] = useState(false)
   const devices = factors.data ?? []
   const device = devices[chosen % Math.max(1, devices.length)]
 
   async function send(typed: string): Promise<void> {
-    if (!device || sending) return
+    if (sending) return
+    if (typed.length !== digits) {
+      setProblem('Enter the six digits that your device shows now.')
+      return
+    }
     setSending(true)
+    setProblem(null)
     try {
-      await verifyCode(device.id, typed)
+      // A code that was filled in before the devices are known waits for them.
+      const known = device ?? (await factors.refetch({ throwOnError: true })).data?.[0]
+      if (!known) throw new Error('no device')
+      await verifyCode(known.id, typed)
       await onVerified()
     } catch (error) {
       console.error(error)
-      setWrong(true)
-      setCode('')
+      setProblem(codeRefusal(error))
+      if (error instanceof Refusal && error.speaks) setCode('')
     } finally {
       setSending(false)
     }
@@ -43,27 +62,42 @@ export function TotpStep({ onVerified }: TotpStepProps) {
   function type(text: string): void {
     const next = text.replace(/\D/g, '').slice(0, digits)
     setCode(next)
-    setWrong(false)
+    setProblem(null)
     if (next.length === digits) void send(next)
   }
 
   return (
-    <AuthPage
-      title="Two-step sign-in"
-      purpose={device ? `Open your authenticator app for ${device.name}.` : 'Open your authenticator app.'}
-    >
+    <>
+      {factors.isError && !sending ? (
+        <Notice
+          tone="warning"
+          role="alert"
+          action={
+            <Button
+              variant="outline"
+              size="compact"
+              busy={factors.isFetching && 'Loading'}
+              onClick={() => void (code.length === digits ? send(code) : factors.refetch())}
+            >
+              Retry
+            </Button>
+          }
+        >
+          Your devices did not load.
+        </Notice>
+      ) : null}
       <form
         noValidate
         className="flex flex-col gap-5"
         onSubmit={(event) => {
           event.preventDefault()
-          if (code.length === digits) void send(code)
-          else setWrong(true)
+          void send(code)
         }}
       >
         <Field
           label="Six-digit code"
-          error={wrong ? 'That code did not match. Codes change every 30 seconds.' : undefined}
+          hint={device ? `Open your authenticator app for ${device.name}.` : 'Open your authenticator app.'}
+          error={factors.isError ? null : problem}
         >
           {(control) => (
             <Input
@@ -102,6 +136,6 @@ export function TotpStep({ onVerified }: TotpStepProps) {
           two-step sign-in.
         </Notice>
       ) : null}
-    </AuthPage>
+    </>
   )
 }

@@ -59,7 +59,8 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
       receiptUrl: values.receiptUrl,
     }
     try {
-      await create.mutateAsync({ id: requestId(answers), ...answers })
+      await create.mutateAsync({ id: requestId.of(answers), ...answers })
+      requestId.forget()
     } catch (error) {
       toasts.error('Failed to submit deposit request. Please try again.', { money: true })
       throw error

@@ -92,13 +92,13 @@ export function HistoryToolbar({ table }: { table: ReturnType<typeof useHistoryF
         onChange={(value) => set('status', value)}
       />
       <Day
-        label="From"
+        label="From, UTC"
         value={filters.from}
         max={filters.to || undefined}
         onChange={(value) => set('from', value)}
       />
       <Day
-        label="To"
+        label="To, UTC"
         value={filters.to}
         min={filters.from || undefined}
         onChange={(value) => set('to', value)}

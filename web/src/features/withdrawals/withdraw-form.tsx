@@ -47,7 +47,8 @@ export function WithdrawForm({ options, address }: WithdrawFormProps) {
   async function submit(requested: Decimal) {
     const answers = { amount: requested, address }
     try {
-      await create.mutateAsync({ id: requestId(answers), ...answers })
+      await create.mutateAsync({ id: requestId.of(answers), ...answers })
+      requestId.forget()
     } catch (error) {
       if (error instanceof Refusal && hasCode(error, ...fieldCodes)) {
         setReviewing(null)

@@ -1,0 +1,100 @@
+import { expect, test, type Page } from '@playwright/test'
+import { createEarner, createMember, openAs, send, type Account } from '../people'
+
+// A request is made once for each time the member means it: neither lost, nor sent behind their back.
+
+/** The member's requests as the database has them, oldest first. */
+function requests({ token }: Account): Promise<{ amount: number; status: string }[]> {
+  return send(token, 'GET', '/rest/v1/withdrawals?select=amount,status&order=created_at.asc')
+}
+
+async function review(page: Page, amount: string): Promise<void> {
+  await page.getByLabel('Amount').fill(amount)
+  await page.getByRole('button', { name: 'Review withdrawal' }).click()
+}
+
+async function request(page: Page): Promise<void> {
+  await review(page, '100')
+  await page.getByRole('dialog').getByRole('button', { name: 'Request $100.00' }).click()
+  await expect(page.getByRole('dialog')).toBeHidden()
+}
+
+test('the same amount asked for again is a request of its own', async ({ browser }) => {
+  const [person, account] = await createEarner('ines')
+  const page = await openAs(browser, person)
+  await page.goto('/withdraw')
+  const waiting = page.getByRole('region', { name: 'Waiting for approval' }).getByRole('listitem')
+  await request(page)
+  await expect(waiting).toHaveCount(1)
+  await request(page)
+  await expect(waiting).toHaveCount(2)
+
+  await page.getByRole('button', { name: 'Cancel withdrawal of $100.00' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel withdrawal' }).click()
+  await expect(waiting).toHaveCount(1)
+  await request(page)
+  await expect(waiting).toHaveCount(2)
+  const made = await requests(account)
+  expect(made.map(({ amount }) => amount)).toEqual([100, 100, 100])
+  expect(made.filter(({ status }) => status === 'pending')).toHaveLength(2)
+  await page.context().close()
+})
+
+test('a request whose answer was lost is made once, however often it is sent again', async ({ browser }) => {
+  const [person, account] = await createEarner('lost')
+  const page = await openAs(browser, person)
+  await page.goto('/withdraw')
+  let lost = 0
+  await page.route('**/rest/v1/withdrawals?**', async (route) => {
+    if (route.request().method() !== 'POST' || lost > 0) return route.fallback()
+    lost += 1
+    await route.fetch()
+    return route.abort()
+  })
+  await review(page, '100')
+  const confirm = page.getByRole('dialog').getByRole('button', { name: 'Request $100.00' })
+  await confirm.click()
+  await expect(
+    page.getByRole('dialog').getByText('Failed to submit withdrawal request. Please try again.'),
+  ).toBeVisible()
+  await confirm.click()
+  await expect(page.getByRole('dialog')).toBeHidden()
+  expect(lost).toBe(1)
+  expect(await requests(account)).toHaveLength(1)
+  await page.context().close()
+})
+
+test('what was given up offline is not sent once the network is back', async ({ browser }) => {
+  const [person, account] = await createEarner('olaf')
+  const page = await openAs(browser, person)
+  await page.goto('/withdraw')
+  await review(page, '100')
+  await page.context().setOffline(true)
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByText('You are offline.')).toBeVisible()
+  await expect(dialog.getByRole('button', { name: 'Request $100.00' })).toHaveAttribute(
+    'aria-disabled',
+    'true',
+  )
+  await dialog.getByRole('button', { name: 'Request $100.00' }).click({ force: true })
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await page.context().setOffline(false)
+  await expect(page.getByText(/^You are offline/)).toBeHidden()
+  await page.waitForLoadState('networkidle')
+  expect(await requests(account)).toEqual([])
+  await page.context().close()
+})
+
+test('a change that is saved offline fails at once, and stays unsaved', async ({ browser }) => {
+  const page = await openAs(browser, await createMember('otto'))
+  await page.goto('/settings')
+  await page.getByLabel('TRC20 wallet address').fill('TJRabPrwbZy45sbavfcjinPJC18kjpRTv8')
+  await page.context().setOffline(true)
+  await page.getByRole('button', { name: 'Save address' }).click()
+  await expect(page.getByText('Failed to update profile. Please try again.')).toBeVisible()
+  await page.context().setOffline(false)
+  await expect(page.getByText(/^You are offline/)).toBeHidden()
+  await page.reload()
+  await expect(page.getByLabel('TRC20 wallet address')).toHaveValue('')
+  await page.context().close()
+})

@@ -90,7 +90,10 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
           note={noteOf?.(open.row, open.action)}
           decide={(reason) => decide(open.row, open.action, reason)}
           onClose={close}
-          onDecided={markDecided}
+          onDecided={() => {
+            setDetailsId(null)
+            markDecided()
+          }}
           onCloseAutoFocus={focusNext}
         />
       ) : null}

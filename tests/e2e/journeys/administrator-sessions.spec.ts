@@ -1,8 +1,8 @@
 import { expect, test, type Page } from '@playwright/test'
 import { administratorBrowser, send } from '../people'
-import { administratorKey } from '../stack'
+import { administratorKey, administratorSession, need, origin } from '../stack'
 
-// Sessions of administrators in one browser: several tabs of one person.
+// Sessions of administrators in one browser: several tabs of one person, and one person after another.
 
 const warning = (page: Page) => page.getByRole('dialog', { name: 'Are you still there?' })
 
@@ -32,6 +32,50 @@ test('a tab that lies idle does not sign out the tab that is used, and both end 
   await context.clock.fastForward('02:00')
   await expect(used).toHaveURL(/\/admin\/login$/)
   await expect(idle).toHaveURL(/\/admin\/login$/)
+  await context.close()
+})
+
+async function signIn(page: Page, who: 'ADMIN' | 'SUPPORT'): Promise<void> {
+  await page.getByLabel('Email').fill(need(`DEMO_${who}_EMAIL`))
+  await page.getByLabel('Password', { exact: true }).fill(need(`DEMO_${who}_PASSWORD`))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page).toHaveURL(/\/admin\/dashboard$/)
+}
+
+test('who signs in next in the same tab sees nothing of the one before', async ({ browser }) => {
+  const page = await (await browser.newContext({ baseURL: origin })).newPage()
+  await page.goto('/admin/login')
+  await signIn(page, 'ADMIN')
+  await page.getByRole('link', { name: 'Administrators' }).click()
+  await expect(page.getByRole('listitem').filter({ hasText: 'Elin Dahl' })).toBeVisible()
+  await page.getByRole('button', { name: 'Sign Out' }).click()
+  await expect(page).toHaveURL(/\/admin\/login$/)
+
+  // From here on nothing is loaded that could put right what is shown.
+  await page.route('**/rpc/get_admin_overview', (route) => route.abort())
+  await signIn(page, 'SUPPORT')
+  const side = page.getByRole('complementary', { name: 'Side' })
+  await expect(side.getByText(need('DEMO_SUPPORT_EMAIL'))).toBeVisible()
+  await expect(side.getByRole('link', { name: 'Settings' })).toBeVisible()
+  await expect(side.getByRole('link', { name: 'Administrators' })).toHaveCount(0)
+  await expect(side.getByRole('link', { name: 'Readiness' })).toHaveCount(0)
+  await page.context().close()
+})
+
+test('an open page follows the administrator who signs in in another tab', async ({ browser }) => {
+  const context = await administratorBrowser(browser)
+  const [page, other] = [await context.newPage(), await context.newPage()]
+  await page.goto('/admin/dashboard')
+  await other.goto('/admin/dashboard')
+  const side = page.getByRole('complementary', { name: 'Side' })
+  await expect(side.getByRole('link', { name: 'Administrators' })).toBeVisible()
+  const support = await administratorSession(need('DEMO_SUPPORT_EMAIL'), need('DEMO_SUPPORT_PASSWORD'))
+  await other.evaluate(([key, value]) => localStorage.setItem(key, value), [
+    administratorKey,
+    JSON.stringify(support),
+  ] as const)
+  await expect(side.getByText(need('DEMO_SUPPORT_EMAIL'))).toBeVisible()
+  await expect(side.getByRole('link', { name: 'Administrators' })).toHaveCount(0)
   await context.close()
 })
 

@@ -79,7 +79,7 @@ export function AdminWithdrawals() {
         action === 'approve' ? 'Approving records the payout; it does not send USDT.' : undefined
       }
       decide={(row, action, reason) => decideWithdrawal(row.id, action, reason)}
-      details={(row, acts, onClose) => (
+      details={(row, acts, place) => (
         <RequestDetails
           noun="withdrawal"
           row={row}
@@ -96,7 +96,7 @@ export function AdminWithdrawals() {
                 ]
               : []),
           ]}
-          onClose={onClose}
+          place={place}
         />
       )}
     />

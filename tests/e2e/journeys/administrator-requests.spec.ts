@@ -1,5 +1,7 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
-import { administratorBrowser, createMember, requestDeposit, setWallet, signedIn } from '../people'
+import { administratorBrowser, createMember, requestDeposit, send, setWallet, signedIn } from '../people'
+import { need } from '../stack'
 
 // What administrators see of requests for money, beyond the one way round that money goes.
 
@@ -43,5 +45,48 @@ test('the details lead from one request to the next', async ({ browser }) => {
   await expect(sheet.getByRole('button', { name: 'Next' })).toHaveAttribute('aria-disabled', 'true')
   await sheet.getByRole('button', { name: 'Previous' }).press('Enter')
   await expect(amount).toHaveText('$50.00')
+  await page.context().close()
+})
+
+test('how a withdrawal was paid is told with its approval', async ({ browser }) => {
+  const { token, userId } = await signedIn({
+    email: need('DEMO_MEMBER_EMAIL'),
+    password: need('DEMO_MEMBER_PASSWORD'),
+  })
+  const [profile] = await send<{ username: string; trc20_wallet_address: string }[]>(
+    token,
+    'GET',
+    `/rest/v1/profiles?select=username,trc20_wallet_address&user_id=eq.${userId}`,
+  )
+  await send(token, 'POST', '/rest/v1/withdrawals', {
+    id: randomUUID(),
+    user_id: userId,
+    amount: 100.5,
+    wallet_address: profile?.trc20_wallet_address,
+    status: 'pending',
+  })
+  const page = await openList(browser)
+  await page.goto(`/admin/withdrawals?q=${profile?.username}`)
+  const row = page.getByRole('row', { name: /\$100\.50/ })
+  await row.getByRole('button', { name: /^Reject / }).click()
+  await expect(page.getByLabel('Payout reference (optional)')).toHaveCount(0)
+  await page.keyboard.press('Escape')
+  await row.getByRole('button', { name: /^Approve / }).click()
+  const dialog = page.getByRole('dialog', {
+    name: 'Approve withdrawal of $100.50?',
+  })
+  const reference = dialog.getByLabel('Payout reference (optional)')
+  await reference.fill('x'.repeat(201))
+  await expect(dialog.getByText('A payout reference has at most 200 characters.')).toBeVisible()
+  const paidBy = randomBytes(32).toString('hex')
+  await reference.fill(` ${paidBy} `)
+  await dialog.getByRole('button', { name: 'Approve $100.50' }).click()
+  await expect(page.getByText('Withdrawal approved successfully')).toBeVisible()
+  const [paid] = await send<{ payout_reference: string }[]>(
+    token,
+    'GET',
+    `/rest/v1/withdrawals?select=payout_reference&payout_reference=eq.${paidBy}`,
+  )
+  expect(paid?.payout_reference).toBe(paidBy)
   await page.context().close()
 })

@@ -22,13 +22,15 @@ interface RequestListProps<Row extends MoneyRequest> {
   /** What the decision dialog repeats. */
   factsOf: (row: Row) => Fact[]
   noteOf?: (row: Row, action: DecisionAction) => ReactNode
+  /** More fields of the decision dialog. */
+  fieldsOf?: (row: Row, action: DecisionAction) => ReactNode
   decide: (row: Row, action: DecisionAction, reason: string) => Promise<void>
   details: (row: Row, acts: RequestActs<Row>, place: DetailsPlace) => ReactNode
 }
 
 /** A list of requests for money: what waits, oldest first, and every decision that was made. */
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
-  const { noun, load, columnsOf, factsOf, noteOf, decide, details } = props
+  const { noun, load, columnsOf, factsOf, noteOf, fieldsOf, decide, details } = props
   const table = useTableState({ sort: 'created_at.asc', filters: { status: 'pending' } })
   const query = useAdminList(noun, table, load, requestTexts[noun].failedToLoad)
   const forbidden = useMoneyForbidden()
@@ -103,7 +105,9 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
             markDecided()
           }}
           onCloseAutoFocus={focusNext}
-        />
+        >
+          {fieldsOf?.(open.row, open.action)}
+        </DecisionDialog>
       ) : null}
     </>
   )

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
 import { administratorBrowser, createMember, requestDeposit, send, setWallet, signedIn } from '../people'
-import { need } from '../stack'
+import { administratorKey, administratorSession, need, origin } from '../stack'
 
 // What administrators see of requests for money, beyond the one way round that money goes.
 
@@ -46,6 +46,28 @@ test('the details lead from one request to the next', async ({ browser }) => {
   await sheet.getByRole('button', { name: 'Previous' }).press('Enter')
   await expect(amount).toHaveText('$50.00')
   await page.context().close()
+})
+
+test('a role that cannot open a page is told so, and asks for nothing', async ({ browser }) => {
+  const context = await browser.newContext({ baseURL: origin })
+  const support = await administratorSession(need('DEMO_SUPPORT_EMAIL'), need('DEMO_SUPPORT_PASSWORD'))
+  await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
+    administratorKey,
+    JSON.stringify(support),
+  ] as const)
+  const page = await context.newPage()
+  for (const [path, heading] of [
+    ['/admin/administrators', 'Administrators'],
+    ['/admin/readiness', 'Readiness'],
+  ] as const) {
+    await page.goto(path)
+    await expect(page.getByRole('heading', { level: 1, name: heading })).toBeVisible()
+    await expect(page.getByText('Your role (support_admin) cannot open this page.')).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Retry' })).toHaveCount(0)
+  }
+  await page.getByRole('link', { name: 'Back to the dashboard' }).click()
+  await expect(page).toHaveURL(/\/admin\/dashboard$/)
+  await context.close()
 })
 
 test('how a withdrawal was paid is told with its approval', async ({ browser }) => {

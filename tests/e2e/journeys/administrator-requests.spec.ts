@@ -112,3 +112,30 @@ test('how a withdrawal was paid is told with its approval', async ({ browser }) 
   expect(paid?.payout_reference).toBe(paidBy)
   await page.context().close()
 })
+
+test('a receipt that is a PDF opens with a signature made for that press', async ({ browser }) => {
+  const person = await createMember('papers')
+  const account = await signedIn(person)
+  await setWallet(account)
+  await requestDeposit(account, 100)
+  const page = await openList(browser)
+  await page.route('**/admin-list-deposits', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({
+      response: answer,
+      body: (await answer.text()).replaceAll('.png', '.pdf'),
+    })
+  })
+  let signatures = 0
+  await page.route('**/admin-get-receipt', (route) =>
+    route.fulfill({
+      json: { signedUrl: `${origin}/risk?signature=${++signatures}` },
+    }),
+  )
+  await page.goto(`/admin/deposits?q=${person.username}`)
+  await page.getByRole('button', { name: `View the receipt of ${person.username}` }).click()
+  const opened = page.context().waitForEvent('page')
+  await page.getByText('Open it in a new tab').click()
+  await expect(await opened).toHaveURL(`${origin}/risk?signature=2`)
+  await page.context().close()
+})

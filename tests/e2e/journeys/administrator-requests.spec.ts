@@ -1,6 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
-import { administratorBrowser, createMember, requestDeposit, send, setWallet, signedIn } from '../people'
+import {
+  administratorBrowser,
+  createMember,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  wallet,
+  type Account,
+} from '../people'
 import { administratorKey, administratorSession, need, origin } from '../stack'
 
 // What administrators see of requests for money, beyond the one way round that money goes.
@@ -70,25 +79,36 @@ test('a role that cannot open a page is told so, and asks for nothing', async ({
   await context.close()
 })
 
+/** A member with a funded package who earned enough of two others' to withdraw. */
+async function earner(): Promise<Account & { username: string }> {
+  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
+  const funded = async (referrer?: string) => {
+    const person = await createMember('earner', { referrer })
+    const account = await signedIn(person)
+    await setWallet(account)
+    const depositId = await requestDeposit(account, 1000)
+    const approval = { depositId, action: 'approve' }
+    await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', approval)
+    return { ...account, username: person.username }
+  }
+  const member = await funded()
+  const own = `/rest/v1/profiles?select=id&user_id=eq.${member.userId}`
+  const [profile] = await send<{ id: string }[]>(member.token, 'GET', own)
+  for (let referrals = 0; referrals < 2; referrals++) await funded(profile?.id)
+  return member
+}
+
 test('how a withdrawal was paid is told with its approval', async ({ browser }) => {
-  const { token, userId } = await signedIn({
-    email: need('DEMO_MEMBER_EMAIL'),
-    password: need('DEMO_MEMBER_PASSWORD'),
-  })
-  const [profile] = await send<{ username: string; trc20_wallet_address: string }[]>(
-    token,
-    'GET',
-    `/rest/v1/profiles?select=username,trc20_wallet_address&user_id=eq.${userId}`,
-  )
+  const { token, userId, username } = await earner()
   await send(token, 'POST', '/rest/v1/withdrawals', {
     id: randomUUID(),
     user_id: userId,
     amount: 100.5,
-    wallet_address: profile?.trc20_wallet_address,
+    wallet_address: wallet,
     status: 'pending',
   })
   const page = await openList(browser)
-  await page.goto(`/admin/withdrawals?q=${profile?.username}`)
+  await page.goto(`/admin/withdrawals?q=${username}`)
   const row = page.getByRole('row', { name: /\$100\.50/ })
   await row.getByRole('button', { name: /^Reject / }).click()
   await expect(page.getByLabel('Payout reference (optional)')).toHaveCount(0)

@@ -139,5 +139,5 @@ export function AdminShell() {
   useStore(administratorSession)
   const session = administratorSession.current()
   if (!session) return <Navigate to={paths.admin.login} replace />
-  return <SignedIn signedIn={session.admin} />
+  return <SignedIn key={session.session_token} signedIn={session.admin} />
 }

@@ -1,6 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { RouterProvider } from 'react-router'
+import { adminKey } from '@/lib/admin-overview'
+import { administratorSession } from '@/lib/administrator-session'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts, type Toast } from '@/lib/toast-queue'
@@ -10,6 +12,14 @@ import { router } from './router'
 const Toaster = lazy(() => import('./toaster'))
 
 memberSession.startIfStored()
+
+// As below, for administrators. Before any page draws for the next session: also in another tab it may follow at once.
+let administrator = administratorSession.get()?.session_token
+administratorSession.subscribe(() => {
+  const now = administratorSession.get()?.session_token
+  if (now !== administrator) queryClient.removeQueries({ queryKey: [adminKey] })
+  administrator = now
+})
 
 /** What one person loaded must never be seen by the next one on the same browser. */
 function useForgetfulCache(): void {

@@ -1,4 +1,5 @@
 import { getCoreRowModel, useReactTable, type Table } from '@tanstack/react-table'
+import { useEffect } from 'react'
 import { EmptyState } from '@/components/empty-state'
 import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
@@ -58,6 +59,19 @@ function countText(props: DataTableProps<unknown>): string {
   return `${page.items.length} of ${page.more ? `more than ${total}` : total} ${props.noun}`
 }
 
+/** A page past the last one, as after its only row was decided, gives way to the last one. */
+function useLastPage({ query, table }: Pick<DataTableProps<unknown>, 'query' | 'table'>): void {
+  const { page, pageSize } = table.state
+  const { data, isPlaceholderData } = query
+  const total = data?.total ?? 0
+  const past = page > 1 && total > 0 && data?.items.length === 0 && !isPlaceholderData
+  const last = Math.ceil(total / pageSize)
+  const { change } = table
+  useEffect(() => {
+    if (past) change({ page: last }, { replace: true })
+  }, [past, last, change])
+}
+
 /** The one table of lists that the server pages, sorts, searches and counts; its state is in the address. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const {
@@ -76,6 +90,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const wide = useMedia('(min-width: 768px)')
   const view = useView(props, wide ? preferences.hidden : none, (hidden) => remember({ hidden }))
   const { density } = preferences
+  useLastPage(props)
   return (
     <div className="flex flex-col gap-4">
       <Toolbar
@@ -96,7 +111,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
           errorText={errorText}
           loadingText={loadingText}
           skeleton={<RowSkeletons rows={8} density={density} />}
-          isEmpty={(page) => page.items.length === 0}
+          isEmpty={(page) => page.total === 0}
           empty={
             table.narrowed ? (
               <EmptyState

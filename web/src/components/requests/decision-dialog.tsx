@@ -47,6 +47,8 @@ interface DecisionDialogProps {
   flags: RequestFlag[]
   /** Said before the sentence every decision carries. */
   note?: ReactNode
+  /** What this decision may be given beside the reason. */
+  children?: ReactNode
   decide: (reason: string) => Promise<void>
   onClose: () => void
   /** The row is decided, by this press or by somebody else. */
@@ -56,7 +58,8 @@ interface DecisionDialogProps {
 
 /** Approving or rejecting a request for money: once, with the facts in sight, and with the reason the member reads. */
 export function DecisionDialog(props: DecisionDialogProps) {
-  const { noun, action, amount, facts, flags, note, decide, onClose, onDecided, onCloseAutoFocus } = props
+  const { noun, action, amount, facts, flags, note, children } = props
+  const { decide, onClose, onDecided, onCloseAutoFocus } = props
   const [reason, setReason] = useState('')
   const [conflict, setConflict] = useState<string | null>(null)
   const { verb, busy } = words[action]
@@ -111,6 +114,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
           note="The member reads this"
         />
       ) : null}
+      {children}
     </ReviewDialog>
   )
 }

@@ -7,7 +7,7 @@ import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
 import { RequestFlags } from './decision-dialog'
-import type { MoneyRequest, RequestActs } from './request'
+import type { DetailsPlace, MoneyRequest, RequestActs } from './request'
 
 interface RequestDetailsProps<Row extends MoneyRequest> {
   noun: 'deposit' | 'withdrawal'
@@ -19,12 +19,12 @@ interface RequestDetailsProps<Row extends MoneyRequest> {
   /** Why it cannot be approved. */
   blocked?: string | null
   buttons?: ReactNode
-  onClose: () => void
+  place: DetailsPlace
 }
 
 /** One request beside what is known of its member. */
 export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsProps<Row>) {
-  const { noun, row, acts, facts, memberFacts = [], blocked, buttons, onClose } = props
+  const { noun, row, acts, facts, memberFacts = [], blocked, buttons, place } = props
   const pending = row.status === 'pending' && acts.forbidden === null
   const decided: Fact[] = row.decided_at
     ? [
@@ -33,7 +33,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
       ]
     : []
   return (
-    <Sheet open onOpenChange={(open) => !open && onClose()}>
+    <Sheet open onOpenChange={(open) => !open && place.onClose()}>
       <SheetContent
         side="right"
         title={`${noun === 'deposit' ? 'Deposit' : 'Withdrawal'} of ${row.username}`}
@@ -57,6 +57,14 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
           </>
         }
       >
+        <div className="mb-4 flex gap-2">
+          <Button variant="outline" size="compact" aria-disabled={!place.previous} onClick={place.previous}>
+            Previous
+          </Button>
+          <Button variant="outline" size="compact" aria-disabled={!place.next} onClick={place.next}>
+            Next
+          </Button>
+        </div>
         <div className="mb-4 text-compact empty:hidden">
           <RequestFlags flags={row.flags} />
         </div>

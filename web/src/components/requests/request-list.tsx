@@ -10,7 +10,7 @@ import type { Fact } from '@/components/review-dialog'
 import { exportCsv } from '@/lib/export-csv'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
 import { DecisionDialog, RequestFlags } from './decision-dialog'
-import type { DecisionAction, MoneyRequest, RequestActs, RequestPage } from './request'
+import type { DecisionAction, DetailsPlace, MoneyRequest, RequestActs, RequestPage } from './request'
 import { StatusCounts } from './status-counts'
 import { requestTexts } from './texts'
 import { useDecisions } from './use-decisions'
@@ -22,20 +22,24 @@ interface RequestListProps<Row extends MoneyRequest> {
   /** What the decision dialog repeats. */
   factsOf: (row: Row) => Fact[]
   noteOf?: (row: Row, action: DecisionAction) => ReactNode
+  /** More fields of the decision dialog. */
+  fieldsOf?: (row: Row, action: DecisionAction) => ReactNode
   decide: (row: Row, action: DecisionAction, reason: string) => Promise<void>
-  details: (row: Row, acts: RequestActs<Row>, onClose: () => void) => ReactNode
+  details: (row: Row, acts: RequestActs<Row>, place: DetailsPlace) => ReactNode
 }
 
 /** A list of requests for money: what waits, oldest first, and every decision that was made. */
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
-  const { noun, load, columnsOf, factsOf, noteOf, decide, details } = props
+  const { noun, load, columnsOf, factsOf, noteOf, fieldsOf, decide, details } = props
   const table = useTableState({ sort: 'created_at.asc', filters: { status: 'pending' } })
   const query = useAdminList(noun, table, load, requestTexts[noun].failedToLoad)
   const forbidden = useMoneyForbidden()
   const rows = query.data?.items
   const { open, start, close, markDecided, focusNext } = useDecisions<Row>(rows ?? [])
   const [detailsId, setDetailsId] = useState<string | null>(null)
-  const shown = rows?.find((row) => row.id === detailsId)
+  const at = rows?.findIndex((row) => row.id === detailsId) ?? -1
+  const shown = rows?.[at]
+  const toDetails = (row: Row | undefined) => row && (() => setDetailsId(row.id))
   const nouns = `${noun}s` as const
   const texts = requestTexts[noun]
 
@@ -79,7 +83,13 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         // Who may not decide about money may not take the list away either.
         onExport={forbidden === null ? (progress) => exportCsv(nouns, table.state, progress) : undefined}
       />
-      {shown ? details(shown, acts, () => setDetailsId(null)) : null}
+      {shown
+        ? details(shown, acts, {
+            previous: toDetails(rows[at - 1]),
+            next: toDetails(rows[at + 1]),
+            onClose: () => setDetailsId(null),
+          })
+        : null}
       {open ? (
         <DecisionDialog
           noun={noun}
@@ -90,9 +100,14 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
           note={noteOf?.(open.row, open.action)}
           decide={(reason) => decide(open.row, open.action, reason)}
           onClose={close}
-          onDecided={markDecided}
+          onDecided={() => {
+            setDetailsId(null)
+            markDecided()
+          }}
           onCloseAutoFocus={focusNext}
-        />
+        >
+          {fieldsOf?.(open.row, open.action)}
+        </DecisionDialog>
       ) : null}
     </>
   )

@@ -43,3 +43,10 @@ export interface RequestActs<Row extends MoneyRequest> {
   onDetails: (row: Row) => void
   onDecide: (row: Row, action: DecisionAction) => void
 }
+
+/** The ways out of a request's details: to its neighbours in the list as it is shown, where there are any, and back. */
+export interface DetailsPlace {
+  previous: (() => void) | undefined
+  next: (() => void) | undefined
+  onClose: () => void
+}

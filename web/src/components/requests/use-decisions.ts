@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { adminKey } from '@/lib/admin-overview'
 import type { DecisionAction, MoneyRequest } from './request'
 
@@ -14,30 +14,31 @@ interface Open<Row> {
  */
 export function useDecisions<Row extends MoneyRequest>(rows: Row[]) {
   const [open, setOpen] = useState<Open<Row> | null>(null)
-  const [decided, setDecided] = useState<string | null>(null)
+  // Ids of the rows to go on with. No state: the dialog is gone before a drawing could tell it.
+  const followers = useRef<string[] | null>(null)
   const queries = useQueryClient()
 
   function focusNext(event: Event) {
-    if (decided === null) return
+    if (followers.current === null) return
     event.preventDefault()
-    const from = rows.findIndex((row) => row.id === decided)
-    const later = [...rows.slice(from + 1), ...rows.slice(0, Math.max(0, from))]
-    const next = later.find((row) => row.status === 'pending' && row.id !== decided)
-    const target = next
-      ? document.querySelector<HTMLElement>(`[data-row="${next.id}"] [data-decision]`)
-      : document.querySelector<HTMLElement>('h1')
+    const buttons = followers.current.map((id) =>
+      document.querySelector<HTMLElement>(`[data-row="${id}"] [data-decision]`),
+    )
+    const target = buttons.find((button) => button !== null) ?? document.querySelector('h1')
     target?.focus()
   }
 
   return {
     open,
     start: (row: Row, action: DecisionAction) => {
-      setDecided(null)
+      followers.current = null
       setOpen({ row, action })
     },
     close: () => setOpen(null),
     markDecided: () => {
-      setDecided(open?.row.id ?? null)
+      const ids = rows.map((row) => row.id)
+      const at = ids.indexOf(open?.row.id ?? '')
+      followers.current = [...ids.slice(at + 1), ...ids.slice(0, Math.max(0, at))]
       void queries.invalidateQueries({ queryKey: [adminKey] })
     },
     focusNext,

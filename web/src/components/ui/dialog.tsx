@@ -1,10 +1,53 @@
 import { X } from 'lucide-react'
 import { Dialog as Primitive } from 'radix-ui'
-import type { ComponentProps, ReactNode } from 'react'
+import {
+  createContext,
+  use,
+  useLayoutEffect,
+  useRef,
+  type ComponentProps,
+  type ReactNode,
+  type RefObject,
+} from 'react'
 import { cn } from '@/lib/cn'
 import { Button } from './button'
 
-export const Dialog = Primitive.Root
+const Opener = createContext<RefObject<Element | null>>({ current: null })
+
+/** What has the focus. An entry of a menu is gone when the dialog closes; the menu's button is not. */
+function focusHolder(): Element | null {
+  const menu = document.activeElement?.closest('[role=menu]')
+  return menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : document.activeElement
+}
+
+/** Remembers what it was opened from: most dialogs have no trigger that the primitive could return to. */
+export function Dialog(props: ComponentProps<typeof Primitive.Root>) {
+  const opener = useRef<Element>(null)
+  useLayoutEffect(() => {
+    if (props.open) opener.current = focusHolder()
+  }, [props.open])
+  return (
+    <Opener value={opener}>
+      <Primitive.Root {...props} />
+    </Opener>
+  )
+}
+
+/** Hands the focus back when a dialog closes, unless `first` has prevented it. */
+export function useReturnFocus(first?: (event: Event) => void) {
+  const opener = use(Opener)
+  return (event: Event) => {
+    first?.(event)
+    // Nothing had it: the primitive may know a trigger.
+    if (event.defaultPrevented || opener.current === document.body) return
+    event.preventDefault()
+    // Who took it meanwhile, such as the heading of the next page, keeps it.
+    if (document.activeElement !== document.body) return
+    const around = [...document.querySelectorAll('h1, [role=dialog]')].at(-1)
+    const target = opener.current?.isConnected ? opener.current : around
+    if (target instanceof HTMLElement) target.focus()
+  }
+}
 
 export function Overlay() {
   return (
@@ -23,7 +66,17 @@ interface DialogContentProps extends Omit<ComponentProps<typeof Primitive.Conten
 
 /** A dialog in the middle of the page; a sheet from the bottom on phones. */
 export function DialogContent(props: DialogContentProps) {
-  const { className, title, description, footer, closable = true, children, ...rest } = props
+  const {
+    className,
+    title,
+    description,
+    footer,
+    closable = true,
+    children,
+    onCloseAutoFocus,
+    ...rest
+  } = props
+  const returnFocus = useReturnFocus(onCloseAutoFocus)
   return (
     <Primitive.Portal>
       <Overlay />
@@ -35,6 +88,7 @@ export function DialogContent(props: DialogContentProps) {
         )}
         {...(description ? {} : { 'aria-describedby': undefined })}
         {...rest}
+        onCloseAutoFocus={returnFocus}
       >
         <div className="flex items-start gap-4 px-4 pt-5 md:px-6 md:pt-6">
           <Primitive.Title className="grow pt-1 text-section">{title}</Primitive.Title>

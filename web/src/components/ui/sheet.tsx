@@ -3,9 +3,9 @@ import { Dialog as Primitive } from 'radix-ui'
 import type { ComponentProps, ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 import { Button } from './button'
-import { Overlay } from './dialog'
+import { Overlay, useReturnFocus } from './dialog'
 
-export const Sheet = Primitive.Root
+export { Dialog as Sheet } from './dialog'
 export const SheetTrigger = Primitive.Trigger
 
 interface SheetContentProps extends Omit<ComponentProps<typeof Primitive.Content>, 'title'> {
@@ -20,8 +20,10 @@ export function SheetContent({
   side = 'left',
   footer,
   children,
+  onCloseAutoFocus,
   ...rest
 }: SheetContentProps) {
+  const returnFocus = useReturnFocus(onCloseAutoFocus)
   return (
     <Primitive.Portal>
       <Overlay />
@@ -36,6 +38,7 @@ export function SheetContent({
           className,
         )}
         {...rest}
+        onCloseAutoFocus={returnFocus}
       >
         <div className="flex items-center gap-4 border-b px-4 py-3">
           <Primitive.Title className="grow text-section">{title}</Primitive.Title>

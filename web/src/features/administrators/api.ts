@@ -5,7 +5,7 @@ import {
   type Administrator,
   type AdministratorSession,
 } from '@/lib/administrator-session'
-import { unwrap } from '@/lib/errors'
+import { hasCode, Refusal, unwrap } from '@/lib/errors'
 import { administratorClient, callFunction } from '@/lib/supabase'
 import type { Role } from './roles'
 
@@ -36,6 +36,17 @@ export async function touchSession(): Promise<void> {
   unwrap(await (await administratorClient()).rpc('touch_admin_session'))
 }
 
+/** A code that is wrong or missing is a 401 too, but the session is as good as before. */
+async function withCode(body: Record<string, unknown>): Promise<void> {
+  try {
+    await callFunction(await administratorClient(), 'admin-auth', body)
+  } catch (error) {
+    if (error instanceof Refusal && hasCode(error, 'totp_required', 'totp_invalid'))
+      throw new Refusal(error.message, 400, error.code, error.details)
+    throw error
+  }
+}
+
 interface PasswordChange {
   email: string
   currentPassword: string
@@ -47,8 +58,8 @@ interface PasswordChange {
 /** Sets a new password and ends the account's other sessions. */
 export function useChangePassword() {
   return useMutation({
-    mutationFn: async (change: PasswordChange) =>
-      callFunction(await administratorClient(), 'admin-auth', { action: 'change_password', ...change }),
+    mutationFn: (change: PasswordChange) => withCode({ action: 'change_password', ...change }),
+    meta: { realm: 'administrator' },
   })
 }
 
@@ -62,6 +73,7 @@ export function useEnroll() {
   return useMutation({
     mutationFn: async () =>
       callFunction<Enrollment>(await administratorClient(), 'admin-auth', { action: 'totp_enroll' }),
+    meta: { realm: 'administrator' },
   })
 }
 
@@ -69,10 +81,10 @@ export function useEnroll() {
 export function useTwoStep() {
   return useMutation({
     mutationFn: async ({ on, code }: { on: boolean; code: string }) => {
-      const action = on ? 'totp_verify' : 'totp_disable'
-      await callFunction(await administratorClient(), 'admin-auth', { action, code })
+      await withCode({ action: on ? 'totp_verify' : 'totp_disable', code })
       administratorSession.amend({ two_step: on })
     },
+    meta: { realm: 'administrator' },
   })
 }
 

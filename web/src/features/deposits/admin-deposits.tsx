@@ -28,7 +28,7 @@ export function AdminDeposits() {
             : undefined
         }
         decide={(deposit, action, reason) => decideDeposit(deposit.id, action, reason)}
-        details={(deposit, acts, onClose) => (
+        details={(deposit, acts, place) => (
           <RequestDetails
             noun="deposit"
             row={deposit}
@@ -50,7 +50,7 @@ export function AdminDeposits() {
                 View receipt
               </Button>
             }
-            onClose={onClose}
+            place={place}
           />
         )}
       />

@@ -28,6 +28,19 @@ export function ReceiptViewer({
   const scale = zooms[zoom] ?? 1
   const isPdf = receiptUrl.toLowerCase().endsWith('.pdf')
 
+  // A signature that has run out leads nowhere. The window is opened by the press itself, or it would be blocked.
+  async function openPdf() {
+    const shown = window.open('about:blank')
+    const { data } = await receipt.refetch()
+    if (!shown) return
+    if (data === undefined) {
+      shown.close()
+      return
+    }
+    shown.opener = null
+    shown.location.replace(data)
+  }
+
   function unreadable() {
     if (!renewed) {
       setRenewed(true)
@@ -80,9 +93,9 @@ export function ReceiptViewer({
         ) : isPdf ? (
           <p>
             This receipt is a PDF.{' '}
-            <a href={receipt.data} target="_blank" rel="noreferrer" className="text-link">
+            <Button variant="link" size="text" onClick={() => void openPdf()}>
               Open it in a new tab
-            </a>
+            </Button>
           </p>
         ) : (
           <div className="max-h-[64dvh] overflow-auto rounded-control border bg-muted">

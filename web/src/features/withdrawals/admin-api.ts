@@ -16,8 +16,13 @@ export async function listWithdrawals(request: ListRequest): Promise<RequestPage
   return callFunction(await administratorClient(), 'admin-list-withdrawals', request)
 }
 
-/** Decides once; asked again by the same administrator it answers the first result. */
-export async function decideWithdrawal(id: string, action: DecisionAction, reason: string): Promise<void> {
-  const body = { withdrawalId: id, action, reason }
+/** Decides once; asked again by the same administrator it answers the first result. How it was paid is kept once. */
+export async function decideWithdrawal(
+  id: string,
+  action: DecisionAction,
+  reason: string,
+  payoutReference: string,
+): Promise<void> {
+  const body = { withdrawalId: id, action, reason, ...(payoutReference ? { payoutReference } : {}) }
   await callFunction(await administratorClient(), 'admin-approve-withdrawal', body)
 }

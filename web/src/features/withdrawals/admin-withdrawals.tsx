@@ -1,11 +1,14 @@
 import type { ColumnDef } from '@tanstack/react-table'
+import { useState } from 'react'
 import { Address } from '@/components/address'
+import { Field } from '@/components/field'
 import { Money } from '@/components/money'
 import type { RequestActs } from '@/components/requests/request'
 import { requestColumns } from '@/components/requests/request-columns'
 import { RequestDetails } from '@/components/requests/request-details'
 import { RequestList } from '@/components/requests/request-list'
 import { Change, type Fact } from '@/components/review-dialog'
+import { Input } from '@/components/ui/input'
 import { compare } from '@/lib/money'
 import { decideWithdrawal, listWithdrawals, type AdminWithdrawal } from './admin-api'
 
@@ -67,8 +70,36 @@ function factsOf(row: AdminWithdrawal): Fact[] {
   ]
 }
 
+const longestReference = 200
+
+function PayoutField({ value, onChange }: { value: string; onChange: (reference: string) => void }) {
+  const tooLong = value.trim().length > longestReference
+  return (
+    <Field
+      label="Payout reference (optional)"
+      hint="The transaction hash or the exchange's number, once it is paid. The member sees it."
+      className="mt-4"
+      error={tooLong ? 'A payout reference has at most 200 characters.' : null}
+    >
+      {(control) => (
+        <Input
+          {...control}
+          className="font-mono"
+          autoComplete="off"
+          spellCheck={false}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
 /** Withdrawals Management. */
 export function AdminWithdrawals() {
+  // With the row it was typed for: the next one has a payout of its own.
+  const [payout, setPayout] = useState({ id: '', reference: '' })
+  const referenceOf = (row: AdminWithdrawal) => (payout.id === row.id ? payout.reference : '')
   return (
     <RequestList
       noun="withdrawal"
@@ -78,8 +109,18 @@ export function AdminWithdrawals() {
       noteOf={(_row, action) =>
         action === 'approve' ? 'Approving records the payout; it does not send USDT.' : undefined
       }
-      decide={(row, action, reason) => decideWithdrawal(row.id, action, reason)}
-      details={(row, acts, onClose) => (
+      fieldsOf={(row, action) =>
+        action === 'approve' ? (
+          <PayoutField
+            value={referenceOf(row)}
+            onChange={(reference) => setPayout({ id: row.id, reference })}
+          />
+        ) : undefined
+      }
+      decide={(row, action, reason) =>
+        decideWithdrawal(row.id, action, reason, action === 'approve' ? referenceOf(row).trim() : '')
+      }
+      details={(row, acts, place) => (
         <RequestDetails
           noun="withdrawal"
           row={row}
@@ -96,7 +137,7 @@ export function AdminWithdrawals() {
                 ]
               : []),
           ]}
-          onClose={onClose}
+          place={place}
         />
       )}
     />

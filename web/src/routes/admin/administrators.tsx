@@ -1,5 +1,10 @@
+import { SuperAdminOnly } from '@/components/super-admin-only'
 import { AccountsPage } from '@/features/administrators/accounts-page'
 
 export default function AdminAdministratorsPage() {
-  return <AccountsPage />
+  return (
+    <SuperAdminOnly title="Administrators">
+      <AccountsPage />
+    </SuperAdminOnly>
+  )
 }

@@ -1,5 +1,10 @@
+import { SuperAdminOnly } from '@/components/super-admin-only'
 import { ReadinessPage } from '@/features/operator/readiness-page'
 
 export default function AdminReadinessPage() {
-  return <ReadinessPage />
+  return (
+    <SuperAdminOnly title="Readiness">
+      <ReadinessPage />
+    </SuperAdminOnly>
+  )
 }

@@ -1,0 +1,161 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, test, type Browser, type Page } from '@playwright/test'
+import {
+  administratorBrowser,
+  createMember,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  wallet,
+  type Account,
+} from '../people'
+import { administratorKey, administratorSession, need, origin } from '../stack'
+
+// What administrators see of requests for money, beyond the one way round that money goes.
+
+async function openList(browser: Browser): Promise<Page> {
+  return (await administratorBrowser(browser)).newPage()
+}
+
+test('a page past the last one gives way to the last one', async ({ browser }) => {
+  const person = await createMember('paged')
+  const account = await signedIn(person)
+  await setWallet(account)
+  await requestDeposit(account, 100)
+  const page = await openList(browser)
+  await page.goto(`/admin/deposits?q=${person.username}&page=2`)
+  await expect(
+    page.getByRole('button', {
+      name: `Approve the deposit of ${person.username}`,
+    }),
+  ).toBeVisible()
+  await expect(page).toHaveURL(/^[^?]*\?q=\w+$/)
+  await page.context().close()
+})
+
+test('the details lead from one request to the next', async ({ browser }) => {
+  const person = await createMember('stepped')
+  const account = await signedIn(person)
+  await setWallet(account)
+  for (const amount of [50, 100]) await requestDeposit(account, amount)
+  const page = await openList(browser)
+  await page.goto(`/admin/deposits?q=${person.username}`)
+  await page.getByRole('button', { name: person.username, exact: true }).first().click()
+  const sheet = page.getByRole('dialog', {
+    name: `Deposit of ${person.username}`,
+  })
+  const amount = sheet.getByRole('definition').nth(1)
+  await expect(amount).toHaveText('$50.00')
+  await expect(sheet.getByRole('button', { name: 'Previous' })).toHaveAttribute('aria-disabled', 'true')
+  await sheet.getByRole('button', { name: 'Next' }).press('Enter')
+  await expect(amount).toHaveText('$100.00')
+  await expect(sheet.getByRole('button', { name: 'Next' })).toBeFocused()
+  await expect(sheet.getByRole('button', { name: 'Next' })).toHaveAttribute('aria-disabled', 'true')
+  await sheet.getByRole('button', { name: 'Previous' }).press('Enter')
+  await expect(amount).toHaveText('$50.00')
+  await page.context().close()
+})
+
+test('a role that cannot open a page is told so, and asks for nothing', async ({ browser }) => {
+  const context = await browser.newContext({ baseURL: origin })
+  const support = await administratorSession(need('DEMO_SUPPORT_EMAIL'), need('DEMO_SUPPORT_PASSWORD'))
+  await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
+    administratorKey,
+    JSON.stringify(support),
+  ] as const)
+  const page = await context.newPage()
+  for (const [path, heading] of [
+    ['/admin/administrators', 'Administrators'],
+    ['/admin/readiness', 'Readiness'],
+  ] as const) {
+    await page.goto(path)
+    await expect(page.getByRole('heading', { level: 1, name: heading })).toBeVisible()
+    await expect(page.getByText('Your role (support_admin) cannot open this page.')).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Retry' })).toHaveCount(0)
+  }
+  await page.getByRole('link', { name: 'Back to the dashboard' }).click()
+  await expect(page).toHaveURL(/\/admin\/dashboard$/)
+  await context.close()
+})
+
+/** A member with a funded package who earned enough of two others' to withdraw. */
+async function earner(): Promise<Account & { username: string }> {
+  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
+  const funded = async (referrer?: string) => {
+    const person = await createMember('earner', { referrer })
+    const account = await signedIn(person)
+    await setWallet(account)
+    const depositId = await requestDeposit(account, 1000)
+    const approval = { depositId, action: 'approve' }
+    await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', approval)
+    return { ...account, username: person.username }
+  }
+  const member = await funded()
+  const own = `/rest/v1/profiles?select=id&user_id=eq.${member.userId}`
+  const [profile] = await send<{ id: string }[]>(member.token, 'GET', own)
+  for (let referrals = 0; referrals < 2; referrals++) await funded(profile?.id)
+  return member
+}
+
+test('how a withdrawal was paid is told with its approval', async ({ browser }) => {
+  const { token, userId, username } = await earner()
+  await send(token, 'POST', '/rest/v1/withdrawals', {
+    id: randomUUID(),
+    user_id: userId,
+    amount: 100.5,
+    wallet_address: wallet,
+    status: 'pending',
+  })
+  const page = await openList(browser)
+  await page.goto(`/admin/withdrawals?q=${username}`)
+  const row = page.getByRole('row', { name: /\$100\.50/ })
+  await row.getByRole('button', { name: /^Reject / }).click()
+  await expect(page.getByLabel('Payout reference (optional)')).toHaveCount(0)
+  await page.keyboard.press('Escape')
+  await row.getByRole('button', { name: /^Approve / }).click()
+  const dialog = page.getByRole('dialog', {
+    name: 'Approve withdrawal of $100.50?',
+  })
+  const reference = dialog.getByLabel('Payout reference (optional)')
+  await reference.fill('x'.repeat(201))
+  await expect(dialog.getByText('A payout reference has at most 200 characters.')).toBeVisible()
+  const paidBy = randomBytes(32).toString('hex')
+  await reference.fill(` ${paidBy} `)
+  await dialog.getByRole('button', { name: 'Approve $100.50' }).click()
+  await expect(page.getByText('Withdrawal approved successfully')).toBeVisible()
+  const [paid] = await send<{ payout_reference: string }[]>(
+    token,
+    'GET',
+    `/rest/v1/withdrawals?select=payout_reference&payout_reference=eq.${paidBy}`,
+  )
+  expect(paid?.payout_reference).toBe(paidBy)
+  await page.context().close()
+})
+
+test('a receipt that is a PDF opens with a signature made for that press', async ({ browser }) => {
+  const person = await createMember('papers')
+  const account = await signedIn(person)
+  await setWallet(account)
+  await requestDeposit(account, 100)
+  const page = await openList(browser)
+  await page.route('**/admin-list-deposits', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({
+      response: answer,
+      body: (await answer.text()).replaceAll('.png', '.pdf'),
+    })
+  })
+  let signatures = 0
+  await page.route('**/admin-get-receipt', (route) =>
+    route.fulfill({
+      json: { signedUrl: `${origin}/risk?signature=${++signatures}` },
+    }),
+  )
+  await page.goto(`/admin/deposits?q=${person.username}`)
+  await page.getByRole('button', { name: `View the receipt of ${person.username}` }).click()
+  const opened = page.context().waitForEvent('page')
+  await page.getByText('Open it in a new tab').click()
+  await expect(await opened).toHaveURL(`${origin}/risk?signature=2`)
+  await page.context().close()
+})

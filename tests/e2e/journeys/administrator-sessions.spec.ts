@@ -1,0 +1,102 @@
+import { expect, test, type Page } from '@playwright/test'
+import { administratorBrowser, send } from '../people'
+import { administratorKey, administratorSession, need, origin } from '../stack'
+
+// Sessions of administrators in one browser: several tabs of one person, and one person after another.
+
+const warning = (page: Page) => page.getByRole('dialog', { name: 'Are you still there?' })
+
+test('a tab that lies idle does not sign out the tab that is used, and both end when nobody is there', async ({
+  browser,
+}) => {
+  const context = await administratorBrowser(browser)
+  await context.clock.install()
+  const [idle, used] = [await context.newPage(), await context.newPage()]
+  for (const tab of [idle, used]) {
+    await tab.goto('/admin/audit')
+    await expect(tab.getByRole('heading', { level: 1, name: 'Audit' })).toBeVisible()
+  }
+  for (let minutes = 0; minutes < 40; minutes += 10) {
+    await context.clock.fastForward('10:00')
+    await used.keyboard.press('Shift')
+  }
+  await context.clock.fastForward('00:10')
+  for (const tab of [idle, used]) {
+    await expect(tab.getByRole('heading', { level: 1, name: 'Audit' })).toBeVisible()
+    await expect(warning(tab)).toBeHidden()
+  }
+
+  await context.clock.fastForward('28:30')
+  await expect(warning(used)).toBeVisible()
+  await expect(warning(idle)).toBeVisible()
+  await context.clock.fastForward('02:00')
+  await expect(used).toHaveURL(/\/admin\/login$/)
+  await expect(idle).toHaveURL(/\/admin\/login$/)
+  await context.close()
+})
+
+async function signIn(page: Page, who: 'ADMIN' | 'SUPPORT'): Promise<void> {
+  await page.getByLabel('Email').fill(need(`DEMO_${who}_EMAIL`))
+  await page.getByLabel('Password', { exact: true }).fill(need(`DEMO_${who}_PASSWORD`))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page).toHaveURL(/\/admin\/dashboard$/)
+}
+
+test('who signs in next in the same tab sees nothing of the one before', async ({ browser }) => {
+  const page = await (await browser.newContext({ baseURL: origin })).newPage()
+  await page.goto('/admin/login')
+  await signIn(page, 'ADMIN')
+  await page.getByRole('link', { name: 'Administrators' }).click()
+  await expect(page.getByRole('listitem').filter({ hasText: 'Elin Dahl' })).toBeVisible()
+  await page.getByRole('button', { name: 'Sign Out' }).click()
+  await expect(page).toHaveURL(/\/admin\/login$/)
+
+  // From here on nothing is loaded that could put right what is shown.
+  await page.route('**/rpc/get_admin_overview', (route) => route.abort())
+  await signIn(page, 'SUPPORT')
+  const side = page.getByRole('complementary', { name: 'Side' })
+  await expect(side.getByText(need('DEMO_SUPPORT_EMAIL'))).toBeVisible()
+  await expect(side.getByRole('link', { name: 'Settings' })).toBeVisible()
+  await expect(side.getByRole('link', { name: 'Administrators' })).toHaveCount(0)
+  await expect(side.getByRole('link', { name: 'Readiness' })).toHaveCount(0)
+  await page.context().close()
+})
+
+test('an open page follows the administrator who signs in in another tab', async ({ browser }) => {
+  const context = await administratorBrowser(browser)
+  const [page, other] = [await context.newPage(), await context.newPage()]
+  await page.goto('/admin/dashboard')
+  await other.goto('/admin/dashboard')
+  const side = page.getByRole('complementary', { name: 'Side' })
+  await expect(side.getByRole('link', { name: 'Administrators' })).toBeVisible()
+  const support = await administratorSession(need('DEMO_SUPPORT_EMAIL'), need('DEMO_SUPPORT_PASSWORD'))
+  await other.evaluate(([key, value]) => localStorage.setItem(key, value), [
+    administratorKey,
+    JSON.stringify(support),
+  ] as const)
+  await expect(side.getByText(need('DEMO_SUPPORT_EMAIL'))).toBeVisible()
+  await expect(side.getByRole('link', { name: 'Administrators' })).toHaveCount(0)
+  await context.close()
+})
+
+test('a session that has ended is said when the password or the second step is changed', async ({
+  browser,
+}) => {
+  const context = await administratorBrowser(browser)
+  const page = await context.newPage()
+  await page.goto('/admin/settings')
+  const token = await page.evaluate(
+    (key) => (JSON.parse(localStorage.getItem(key) ?? '{}') as { access_token: string }).access_token,
+    administratorKey,
+  )
+  const start = page.getByRole('button', { name: 'Set up two-step sign-in' })
+  // The first sign of a person asks the server too; what is pressed afterwards must say it by itself.
+  const touched = page.waitForResponse('**/rpc/touch_admin_session')
+  await start.focus()
+  await page.keyboard.press('Shift')
+  await touched
+  await send(token, 'POST', '/functions/v1/admin-auth', { action: 'logout' })
+  await start.press('Enter')
+  await expect(page).toHaveURL(/\/admin\/login$/)
+  await context.close()
+})

@@ -155,6 +155,12 @@ def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
             connection.rollback()
 
 
+def told(refused: pytest.ExceptionInfo[psycopg.Error]) -> dict[str, Any]:
+    """What a refusal says."""
+    assert refused.value.sqlstate == "PGRST"
+    return dict(json.loads(refused.value.diag.message_primary or "{}"))
+
+
 PAIRS = [(what, lock) for what, (_, _, locks) in WAITS.items() for lock in locks]
 
 
@@ -166,9 +172,7 @@ def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> 
     with held(scene, LOCKS[lock]), impatient(scene, actor) as connection:
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(statement, scene.values)
-        assert refused.value.sqlstate == "PGRST"
-        told = json.loads(refused.value.diag.message_primary or "{}")
-        assert (told["code"], told["message"]) == ("try_again", TRY_AGAIN)
+        assert (told(refused)["code"], told(refused)["message"]) == ("try_again", TRY_AGAIN)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +205,55 @@ def test_what_waits_in_vain(scene: Scene, actor: str, lock: str, statement: str)
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(statement, scene.values)
         assert refused.value.sqlstate == WAITED_IN_VAIN
+
+
+@contextmanager
+def acting(url: str, role: str, claims: dict[str, Any]) -> Iterator[Owner]:
+    """A transaction of somebody, under these claims."""
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        connection.execute(
+            "select set_config('request.jwt.claims', %s, true), set_config('role', %s, true)",
+            [json.dumps({**claims, "role": role, "aud": "authenticated"}), role],
+        )
+        yield connection
+
+
+def meet(url: str, first: Owner, second: Owner, statement: str, values: dict[str, Any]) -> None:
+    """Let the second session do something until it waits for the first, which commits then.
+
+    Raises:
+        psycopg.Error: what the second is told.
+    """
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(url, autocommit=True) as watch:
+        waiting = pool.submit(second.execute, statement, values)
+        query = "select cardinality(pg_blocking_pids(%s)) > 0"
+        until = time.monotonic() + 2
+        while not waiting.done() and time.monotonic() < until:
+            if watch.execute(query, [second.info.backend_pid]).fetchone() == (True,):
+                break
+            time.sleep(0.02)
+        first.commit()
+        waiting.result()
+
+
+def test_two_super_admins_who_switch_each_other_off_leave_one(
+    stack: Stack, people: People, owner: Owner
+) -> None:
+    one, other = people.administrator("super_admin"), people.administrator("super_admin")
+    url = stack.values["DATABASE_ADMIN_URL"]
+    switch_off = "select public.update_administrator(%(whom)s, null, null, false)"
+    with (
+        acting(url, "platform_admin", {"sub": one.admin_id, "sid": one.session_token}) as first,
+        acting(url, "platform_admin", {"sub": other.admin_id, "sid": other.session_token}) as second,
+    ):
+        first.execute(switch_off, {"whom": other.admin_id})
+        with pytest.raises(psycopg.Error) as refused:
+            meet(url, first, second, switch_off, {"whom": one.admin_id})
+        second.rollback()
+    assert told(refused)["code"] == "session_ended"
+    query = "select id::text, is_active from private.admin_users where id = any(%s::uuid[])"
+    rows = owner.execute(query, [[one.admin_id, other.admin_id]]).fetchall()
+    assert {row["id"]: row["is_active"] for row in rows} == {one.admin_id: True, other.admin_id: False}
 
 
 def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> None:

@@ -91,9 +91,11 @@ set local client_min_messages = warning;
 alter table private.settings disable trigger user;
 update private.settings as s set value = v.value
 from (values
-    ('operator.name', '"Operator"'::jsonb), ('operator.address', '"Street 1"'), ('support.email', '"help@operator.example"'),
-    ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'), ('terms.text', '"Terms"'), ('terms.version', '"1"'),
-    ('risk.text', '"Risk"'), ('risk.version', '"1"'), ('operator.countries', '["EE"]'), ('mail.ready', 'true')
+    ('operator.name', '"Operator"'::jsonb), ('operator.address', '"Street 1"'),
+    ('operator.countries', '["EE"]'), ('support.email', '"help@operator.example"'),
+    ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'),
+    ('terms.text', '"Terms"'), ('terms.version', '"1"'), ('risk.text', '"Risk"'), ('risk.version', '"1"'),
+    ('mail.ready', 'true')
 ) as v (key, value)
 where s.key = v.key;
 alter table private.settings enable trigger user;
@@ -281,7 +283,7 @@ def test_two_super_admins_who_switch_each_other_off_leave_one(
 
 @pytest.fixture
 def ready_to_leave(stack: Stack) -> Iterator[str]:
-    """A database of its own without the demo, in which nothing keeps demo mode; its people are those of the pgTAP files."""
+    """A database without the demo, with the people of the pgTAP files, in which nothing keeps demo mode."""
     with copies(stack.values["DATABASE_ADMIN_URL"], 1) as (database,):
         with psycopg.connect(database) as connection:
             connection.execute(ACTORS.read_text())

@@ -188,7 +188,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) IS 'A new account with a hashed password. Errors: forbidden, email_taken.';
+COMMENT ON FUNCTION edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) IS 'A new account with a hashed password. Errors: forbidden, two_step_required, email_taken.';
 
 CREATE FUNCTION edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -254,19 +254,20 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) IS 'Another administrator forgot the password: a new hash, all sessions end. Errors: forbidden, not_found.';
+COMMENT ON FUNCTION edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) IS 'Another administrator forgot the password: a new hash, all sessions end. Errors: forbidden, two_step_required, not_found.';
 
 CREATE FUNCTION edge.sealed_mt5_password(p_admin_id uuid, p_subscription_id uuid) RETURNS TABLE(user_id uuid, key_id text, secret bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
 declare
-    v_role public.admin_role;
+    v_admin private.admin_users;
 begin
-    select a.role into v_role from private.admin_users as a where a.id = p_admin_id and a.is_active;
-    if v_role is null or v_role not in ('super_admin', 'finance_admin') then
+    select * into v_admin from private.admin_users as a where a.id = p_admin_id and a.is_active;
+    if v_admin.role is null or v_admin.role not in ('super_admin', 'finance_admin') then
         perform private.refuse(403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.');
     end if;
+    perform private.require_two_step(v_admin);
     return query
     select s.user_id, b.key_id, b.secret
     from public.bot_subscriptions as s
@@ -279,7 +280,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION edge.sealed_mt5_password(p_admin_id uuid, p_subscription_id uuid) IS 'The sealed password of one subscription, for an administrator who may see it; leaves an audit row. Errors: forbidden, not_found.';
+COMMENT ON FUNCTION edge.sealed_mt5_password(p_admin_id uuid, p_subscription_id uuid) IS 'The sealed password of one subscription, for an administrator who may see it; leaves an audit row. Errors: forbidden, two_step_required, not_found.';
 
 CREATE FUNCTION edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -458,7 +459,7 @@ begin
     if v_refusal is not null then
         return private.sign_up_error(400, v_refusal);
     end if;
-    if pg_catalog.length(v_display_name) > 80 or v_display_name ~ '[\x01-\x1f\x7f]' then
+    if not private.is_display_name(v_display_name) then
         return private.sign_up_error(400, 'A name has at most 80 characters, on one line.');
     end if;
     if exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(v_username)) then
@@ -1729,7 +1730,7 @@ begin
     if coalesce(v_name, '') = '' then
         perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
     end if;
-    if pg_catalog.length(v_name) > 80 or v_name ~ '[\x01-\x1f\x7f]' then
+    if not private.is_display_name(v_name) then
         perform private.refuse(400, 'invalid_display_name', 'A name has at most 80 characters, on one line.');
     end if;
     return v_name;
@@ -1783,7 +1784,7 @@ begin
     if coalesce(v_wallet, '') = '' then
         perform private.refuse(400, 'wallet_required', 'Wallet address required');
     end if;
-    if pg_catalog.length(v_wallet) > 128 or v_wallet ~ '[\x01-\x1f\x7f]' then
+    if pg_catalog.length(v_wallet) > 128 or not private.is_readable(v_wallet) then
         perform private.refuse(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
     end if;
     if private.setting('wallet.strict') = 'true' and not private.wallet_ok(v_wallet) then
@@ -2318,6 +2319,19 @@ begin
                 limit 3
             )
             union all
+            (
+                select
+                    'same_receipt',
+                    pg_catalog.format(
+                        'Same receipt file as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
+                    )
+                from public.deposits as d
+                inner join private.profiles as q on d.user_id = q.user_id
+                where d.receipt_etag = (p_deposit).receipt_etag and d.user_id <> (p_deposit).user_id and d.status <> 'rejected'
+                order by d.created_at desc
+                limit 3
+            )
+            union all
             select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
             where (p_member).account_status in ('suspended', 'disabled')
         ) as f
@@ -2325,7 +2339,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION private.deposit_flags(p_deposit public.deposits, p_member private.profiles) IS 'What stands out about a pending deposit: the same reference claimed elsewhere, a blocked member.';
+COMMENT ON FUNCTION private.deposit_flags(p_deposit public.deposits, p_member private.profiles) IS 'What stands out about a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
 
 CREATE FUNCTION private.deposit_flows(p_deposit public.deposits, p_sign integer) RETURNS void
     LANGUAGE plpgsql
@@ -2372,6 +2386,8 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
+    -- What is copied brings a line's end along; a retry brings it again and is compared with what was stored.
+    new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
     -- A retry is looked for first: triggers run before ON CONFLICT.
     select * into v_twin from public.deposits as d where d.id = new.id;
     if found then
@@ -2389,9 +2405,8 @@ begin
         perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
     new.kind := private.deposit_kind(new.amount, v_member.package_value);
-    new.reference_number := pg_catalog.btrim(new.reference_number);
     new.reference_key := private.reference_key(new.reference_number);
-    if coalesce(new.reference_key, '') = '' or pg_catalog.length(new.reference_number) > 200 then
+    if coalesce(new.reference_key, '') = '' or pg_catalog.length(new.reference_number) > 200 or not private.is_readable(new.reference_number) then
         perform private.refuse(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
     end if;
     select count(*) into v_pending from public.deposits as d where d.user_id = new.user_id and d.status = 'pending';
@@ -2926,6 +2941,33 @@ end
 $$;
 
 COMMENT ON FUNCTION private.is_demo() IS 'Whether the installation is in demo mode: no real money is accepted.';
+
+CREATE FUNCTION private.is_display_name(p_name text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return pg_catalog.length(p_name) <= 80
+        -- The two joiners belong to the spelling of names in Persian and in the scripts of India.
+        and private.is_readable(pg_catalog.regexp_replace(p_name, '[\u200c\u200d]', '', 'g'))
+        -- Something is seen besides spaces, fillers and the joiners.
+        and p_name ~ '[^ \u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u200c\u200d\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0]';
+end
+$$;
+
+COMMENT ON FUNCTION private.is_display_name(p_name text) IS 'Whether a trimmed text may be the display name of a member: up to 80 characters on one line, seen as they are stored.';
+
+CREATE FUNCTION private.is_readable(p_text text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    -- Control characters, soft hyphen, marks and overrides of direction, zero width, ends of line and paragraph.
+    return p_text !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]';
+end
+$$;
+
+COMMENT ON FUNCTION private.is_readable(p_text text) IS 'Whether every character of a text is seen, in the order in which it is stored.';
 
 CREATE FUNCTION private.keep_team_days(p_nos integer[], p_most integer) RETURNS integer
     LANGUAGE plpgsql
@@ -4271,6 +4313,19 @@ $$;
 
 COMMENT ON FUNCTION private.requestable(p_user_id uuid) IS 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
 
+CREATE FUNCTION private.requests_lock() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    lock table public.deposits, public.withdrawals in share mode;
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+
+COMMENT ON FUNCTION private.requests_lock() IS 'Nobody requests, decides or takes back a deposit or a withdrawal until the end of the transaction. After the money lock. Errors: try_again.';
+
 CREATE FUNCTION private.require_admin(p_roles public.admin_role[] DEFAULT NULL::public.admin_role[]) RETURNS private.admin_users
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -4288,9 +4343,8 @@ begin
     if p_roles is not null and v_admin.role <> all(p_roles) then
         perform private.refuse(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
     end if;
-    -- With real money, what only some roles may do asks for the second step; signing in and setting it up do not.
-    if p_roles is not null and v_admin.role <> 'support_admin' and v_admin.totp_confirmed_at is null and not private.is_demo() then
-        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
+    if p_roles is not null then
+        perform private.require_two_step(v_admin);
     end if;
     return v_admin;
 end
@@ -4342,11 +4396,25 @@ begin
     if v_admin.role is distinct from 'super_admin' then
         perform private.refuse(403, 'forbidden', 'Only a super admin can do this.');
     end if;
+    perform private.require_two_step(v_admin);
     return v_admin;
 end
 $$;
 
-COMMENT ON FUNCTION private.require_super(p_admin_id uuid) IS 'The super admin with this id. Errors: forbidden.';
+COMMENT ON FUNCTION private.require_super(p_admin_id uuid) IS 'The super admin with this id. Errors: forbidden, two_step_required.';
+
+CREATE FUNCTION private.require_two_step(p_admin private.admin_users) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if (p_admin).role <> 'support_admin' and (p_admin).totp_confirmed_at is null and not private.is_demo() then
+        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
+    end if;
+end
+$$;
+
+COMMENT ON FUNCTION private.require_two_step(p_admin private.admin_users) IS 'With real money, finance and super administrators need the second step. Errors: two_step_required.';
 
 CREATE FUNCTION private.rests_on(p_days integer) RETURNS jsonb
     LANGUAGE sql STABLE
@@ -5519,7 +5587,8 @@ declare
     v_row jsonb;
     v_noun text;
 begin
-    perform private.status_refusal((private.lock_member(auth.uid())).account_status);
+    -- Pending closes what is new only.
+    perform private.status_refusal(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
     where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
     if found then
@@ -5550,7 +5619,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.cancel_request(p_id uuid) IS 'A member takes back an own pending deposit or withdrawal; it counts as rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_*.';
+COMMENT ON FUNCTION public.cancel_request(p_id uuid) IS 'A member, also a pending one, takes back an own pending deposit or withdrawal; it counts as rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
 
 CREATE FUNCTION public.change_setting(p_key text, p_value jsonb) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6599,6 +6668,7 @@ begin
     if not private.is_demo() then
         perform private.refuse(409, 'demo_is_over', 'Demo mode has ended already.');
     end if;
+    perform private.requests_lock();
     select pg_catalog.string_agg(r.missing, ' ') into v_missing from private.readiness() as r where not r.ok;
     if v_missing is not null then
         perform private.refuse(409, 'not_ready', v_missing);
@@ -6609,7 +6679,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.leave_demo() IS 'Ends demo mode for good when nothing is missing. Super admin. Errors: forbidden, demo_is_over, not_ready.';
+COMMENT ON FUNCTION public.leave_demo() IS 'Ends demo mode for good when nothing is missing. Super admin. Errors: forbidden, demo_is_over, not_ready, try_again.';
 
 CREATE FUNCTION public.list_administrators() RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -7042,6 +7112,7 @@ CREATE FUNCTION public.note_export(p_list text, p_filters jsonb) RETURNS jsonb
 declare
     v_admin private.admin_users := private.require_admin();
 begin
+    perform private.require_two_step(v_admin);
     if v_admin.role = 'support_admin' and p_list <> 'audit' then
         perform private.refuse(403, 'forbidden', 'A support admin can export the own actions only.');
     end if;
@@ -7050,7 +7121,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.note_export(p_list text, p_filters jsonb) IS 'Asked before a list leaves as a file: who may, and a row of the trail. Errors: forbidden.';
+COMMENT ON FUNCTION public.note_export(p_list text, p_filters jsonb) IS 'Asked before a list leaves as a file: who may, and a row of the trail. Errors: forbidden, two_step_required.';
 
 CREATE FUNCTION public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7282,12 +7353,13 @@ CREATE FUNCTION public.update_administrator(p_admin_id uuid, p_full_name text, p
     SET search_path TO ''
     AS $$
 declare
-    v_caller private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_caller private.admin_users;
     v_before private.admin_users;
     v_after private.admin_users;
 begin
-    -- All accounts are locked: two super admins who switch each other off at once would leave none.
+    -- All accounts are locked before the caller is read: whoever waited here may be no super admin any more.
     perform 1 from private.admin_users as a order by a.id for no key update;
+    v_caller := private.require_admin(array['super_admin']::public.admin_role[]);
     select * into v_before from private.admin_users as a where a.id = p_admin_id;
     if not found then
         perform private.refuse(404, 'not_found', 'There is no such administrator.');
@@ -7316,7 +7388,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.update_administrator(p_admin_id uuid, p_full_name text, p_role text, p_is_active boolean) IS 'Name, role and activity of an account; another role or none ends its sessions. Super admin, never on oneself. Errors: forbidden, not_found, invalid_input.';
+COMMENT ON FUNCTION public.update_administrator(p_admin_id uuid, p_full_name text, p_role text, p_is_active boolean) IS 'Name, role and activity of an account; another role or none ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
 
 CREATE FUNCTION public.update_member(p_profile_id uuid, p_account_status text, p_admin_notes text, p_reason text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7329,6 +7401,7 @@ declare
     v_before private.profiles;
     v_after private.profiles;
 begin
+    perform private.require_two_step(v_admin);
     if v_user is null then
         perform private.refuse(404, 'not_found', 'There is no such member.');
     end if;
@@ -7376,7 +7449,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.update_member(p_profile_id uuid, p_account_status text, p_admin_notes text, p_reason text) IS 'Notes and account status of a member. A change of status needs a reason, is told to the member, and ends the sign-ins when it blocks. Errors: forbidden, not_found, invalid_input, account_closed, reason_required.';
+COMMENT ON FUNCTION public.update_member(p_profile_id uuid, p_account_status text, p_admin_notes text, p_reason text) IS 'Notes and account status of a member. A change of status needs a reason, is told to the member, and ends the sign-ins when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
 
 CREATE FUNCTION public.update_subscription(p_subscription_id uuid, p_status text, p_reason text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7387,6 +7460,7 @@ declare
     v_reason text := pg_catalog.btrim(p_reason);
     v_subscription public.bot_subscriptions;
 begin
+    perform private.require_two_step(v_admin);
     if coalesce(v_reason, '') = '' then
         perform private.refuse(400, 'reason_required', 'Give a reason.');
     end if;
@@ -7411,7 +7485,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.update_subscription(p_subscription_id uuid, p_status text, p_reason text) IS 'Any administrator suspends a running subscription or makes it active again, with a reason. Errors: forbidden, reason_required, invalid_input, not_found.';
+COMMENT ON FUNCTION public.update_subscription(p_subscription_id uuid, p_status text, p_reason text) IS 'Any administrator suspends a running subscription or makes it active again, with a reason. Errors: forbidden, two_step_required, reason_required, invalid_input, not_found.';
 
 CREATE TABLE private.admin_notice_reads (
     admin_id uuid NOT NULL,
@@ -8710,6 +8784,8 @@ CREATE INDEX deposits_decided_flow_idx ON public.deposits USING btree (decided_a
 
 CREATE INDEX deposits_pending_idx ON public.deposits USING btree (user_id, created_at) WHERE (status = 'pending'::public.request_status);
 
+CREATE INDEX deposits_receipt_etag_idx ON public.deposits USING btree (receipt_etag) WHERE (status <> 'rejected'::public.request_status);
+
 CREATE UNIQUE INDEX deposits_receipt_key ON public.deposits USING btree (receipt_name);
 
 CREATE UNIQUE INDEX deposits_reference_approved_key ON public.deposits USING btree (reference_key) WHERE ((status = 'approved'::public.request_status) AND (voided_at IS NULL));
@@ -9388,6 +9464,10 @@ GRANT ALL ON FUNCTION private.is_below(p_referrer uuid, p_jump uuid, p_depth int
 
 REVOKE ALL ON FUNCTION private.is_demo() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.is_display_name(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.is_readable(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.keep_team_days(p_nos integer[], p_most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.lapsed_around(p_no integer) FROM PUBLIC;
@@ -9513,6 +9593,8 @@ REVOKE ALL ON FUNCTION private.request_page(p_table text, p_text_column text, p_
 
 REVOKE ALL ON FUNCTION private.requestable(p_user_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.requests_lock() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.require_admin(p_roles public.admin_role[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.require_owner(p_user_id uuid) FROM PUBLIC;
@@ -9520,6 +9602,8 @@ REVOKE ALL ON FUNCTION private.require_owner(p_user_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.require_status_change(p_role public.admin_role, p_from public.account_status, p_to public.account_status) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.require_super(p_admin_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.require_two_step(p_admin private.admin_users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.rests_on(p_days integer) FROM PUBLIC;
 

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from tests.mutations.run import copies
 from tests.support.people import Administrator, Member, People
 from tests.support.stack import Stack
 
@@ -26,6 +28,9 @@ LOCKS = {
     "money": "select pg_advisory_xact_lock(42)",
     "audit": "select pg_advisory_xact_lock(43)",
     "receipt": "select pg_advisory_xact_lock(47, hashtext(%(receipt)s))",
+    # What every request holds until it is committed.
+    "deposits": "lock table public.deposits in row exclusive mode",
+    "withdrawals": "lock table public.withdrawals in row exclusive mode",
     **{
         name: f"select 1 from private.profiles where user_id = %({name})s for no key update"
         for name in ("member", "sponsor", "earner")
@@ -55,7 +60,7 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("money", "member", "sponsor", "earner"),
     ),
     "the books are reconciled": ("owner", "select private.reconcile()", ("money",)),
-    "demo mode is left": ("superior", "select public.leave_demo()", ("money",)),
+    "demo mode is left": ("superior", "select public.leave_demo()", ("money", "deposits", "withdrawals")),
     "a deposit is requested": (
         "member",
         "insert into public.deposits (amount, user_id) values (50, %(member)s)",
@@ -79,6 +84,26 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a bot is subscribed": ("owner", SUBSCRIBE, ("member",)),
     "a bot is unsubscribed": ("owner", "select edge.unsubscribe_bot(%(member)s, 'Ranger')", ("member",)),
 }
+
+ACTORS = Path(__file__).parents[1] / "support" / "actors.sql"
+MAKE_READY = """
+set local client_min_messages = warning;
+alter table private.settings disable trigger user;
+update private.settings as s set value = v.value
+from (values
+    ('operator.name', '"Operator"'::jsonb), ('operator.address', '"Street 1"'),
+    ('operator.countries', '["EE"]'), ('support.email', '"help@operator.example"'),
+    ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'),
+    ('terms.text', '"Terms"'), ('terms.version', '"1"'), ('risk.text', '"Risk"'), ('risk.version', '"1"'),
+    ('mail.ready', 'true')
+) as v (key, value)
+where s.key = v.key;
+alter table private.settings enable trigger user;
+update private.admin_users set totp_key_id = 'k', totp_secret = 'x', totp_confirmed_at = now();
+select actors.join_as('ymir');
+select actors.join_as('freya', 'ymir');
+select actors.complete('freya');
+"""
 
 
 @dataclass(frozen=True)
@@ -155,6 +180,12 @@ def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
             connection.rollback()
 
 
+def told(refused: pytest.ExceptionInfo[psycopg.Error]) -> dict[str, Any]:
+    """What a refusal says."""
+    assert refused.value.sqlstate == "PGRST"
+    return dict(json.loads(refused.value.diag.message_primary or "{}"))
+
+
 PAIRS = [(what, lock) for what, (_, _, locks) in WAITS.items() for lock in locks]
 
 
@@ -166,9 +197,7 @@ def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> 
     with held(scene, LOCKS[lock]), impatient(scene, actor) as connection:
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(statement, scene.values)
-        assert refused.value.sqlstate == "PGRST"
-        told = json.loads(refused.value.diag.message_primary or "{}")
-        assert (told["code"], told["message"]) == ("try_again", TRY_AGAIN)
+        assert (told(refused)["code"], told(refused)["message"]) == ("try_again", TRY_AGAIN)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +230,91 @@ def test_what_waits_in_vain(scene: Scene, actor: str, lock: str, statement: str)
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(statement, scene.values)
         assert refused.value.sqlstate == WAITED_IN_VAIN
+
+
+@contextmanager
+def acting(url: str, role: str, claims: dict[str, Any]) -> Iterator[Owner]:
+    """A transaction of somebody, under these claims."""
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        connection.execute(
+            "select set_config('request.jwt.claims', %s, true), set_config('role', %s, true)",
+            [json.dumps({**claims, "role": role, "aud": "authenticated"}), role],
+        )
+        yield connection
+
+
+def meet(url: str, first: Owner, second: Owner, statement: str, values: dict[str, Any]) -> None:
+    """Let the second session do something until it waits for the first, which commits then.
+
+    Raises:
+        psycopg.Error: what the second is told.
+    """
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(url, autocommit=True) as watch:
+        waiting = pool.submit(second.execute, statement, values)
+        query = "select cardinality(pg_blocking_pids(%s)) > 0"
+        until = time.monotonic() + 2
+        while not waiting.done() and time.monotonic() < until:
+            if watch.execute(query, [second.info.backend_pid]).fetchone() == (True,):
+                break
+            time.sleep(0.02)
+        first.commit()
+        waiting.result()
+
+
+def test_two_super_admins_who_switch_each_other_off_leave_one(
+    stack: Stack, people: People, owner: Owner
+) -> None:
+    one, other = people.administrator("super_admin"), people.administrator("super_admin")
+    url = stack.values["DATABASE_ADMIN_URL"]
+    switch_off = "select public.update_administrator(%(whom)s, null, null, false)"
+    with (
+        acting(url, "platform_admin", {"sub": one.admin_id, "sid": one.session_token}) as first,
+        acting(url, "platform_admin", {"sub": other.admin_id, "sid": other.session_token}) as second,
+    ):
+        first.execute(switch_off, {"whom": other.admin_id})
+        with pytest.raises(psycopg.Error) as refused:
+            meet(url, first, second, switch_off, {"whom": one.admin_id})
+        second.rollback()
+    assert told(refused)["code"] == "session_ended"
+    query = "select id::text, is_active from private.admin_users where id = any(%s::uuid[])"
+    rows = owner.execute(query, [[one.admin_id, other.admin_id]]).fetchall()
+    assert {row["id"]: row["is_active"] for row in rows} == {one.admin_id: True, other.admin_id: False}
+
+
+@pytest.fixture
+def ready_to_leave(stack: Stack) -> Iterator[str]:
+    """A database without the demo, with the people of the pgTAP files, in which nothing keeps demo mode."""
+    with copies(stack.values["DATABASE_ADMIN_URL"], 1) as (database,):
+        with psycopg.connect(database) as connection:
+            connection.execute(ACTORS.read_text())
+            connection.execute(MAKE_READY)
+        yield database
+
+
+def test_a_request_under_way_is_no_money_of_demo_mode_afterwards(ready_to_leave: str) -> None:
+    with (
+        psycopg.connect(ready_to_leave, row_factory=dict_row) as first,
+        psycopg.connect(ready_to_leave, row_factory=dict_row) as second,
+    ):
+        first.execute("select actors.claims_deposit('freya', 50)")
+        second.execute("select actors.act_as('olga')")
+        with pytest.raises(psycopg.Error) as refused:
+            meet(ready_to_leave, first, second, "select public.leave_demo()", {})
+        second.rollback()
+        assert told(refused)["code"] == "not_ready"
+        assert told(refused)["message"].startswith("There are deposits or withdrawals from demo mode.")
+        row = first.execute(
+            "select private.is_demo() as demo, (select count(*) from public.deposits) as deposits"
+        ).fetchone()
+        assert row == {"demo": True, "deposits": 1}
+
+
+def test_without_a_request_under_way_demo_mode_ends(ready_to_leave: str) -> None:
+    with psycopg.connect(ready_to_leave, row_factory=dict_row) as connection:
+        connection.execute("select actors.act_as('olga')")
+        connection.execute("select public.leave_demo()")
+        connection.execute("select actors.act_as_owner()")
+        assert connection.execute("select private.is_demo() as demo").fetchone() == {"demo": False}
 
 
 def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> None:

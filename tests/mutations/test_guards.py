@@ -36,6 +36,7 @@ TOLD_WHEN_LOCKED = {
     "private.lock_members(uuid[])",
     "private.money_lock()",
     "private.receipt_lock(text)",
+    "private.requests_lock()",
 }
 
 

@@ -140,7 +140,7 @@ begin
     insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
     values (
         'receipts', v_name, actors.user_id(p_name)::text,
-        jsonb_build_object('size', 1000, 'eTag', '"x"', 'mimetype', case p_extension when 'pdf' then 'application/pdf' else 'image/png' end),
+        jsonb_build_object('size', 1000, 'eTag', format('"%s"', md5(v_name)), 'mimetype', case p_extension when 'pdf' then 'application/pdf' else 'image/png' end),
         now() - interval '2 hours'
     );
     return 'http://localhost/storage/v1/object/public/receipts/' || v_name;

@@ -449,8 +449,8 @@ inner join (
     from (select sum(e.total) as total, sum(e.bonus_rows) as bonus_rows from earned as e) as e
     cross join lateral (values ('bonuses', e.total), ('bonus_rows', e.bonus_rows)) as f (name, value)
     union all
-    select 'shortfall', coalesce(sum(s.withdrawn_amount - s.bonus_amount), 0)
-    from private.totals as s where s.bonus_amount < s.withdrawn_amount
+    select 'shortfall', coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
+    from private.totals as s where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
 ) as f on c.name = f.name
 where c.value <> f.value
 union all

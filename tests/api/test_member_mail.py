@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -110,6 +111,7 @@ def server() -> Iterator[Server]:
 async def post_office(stack: Stack, server: Server) -> AsyncIterator[Post]:
     """A worker's hands, with a database that waits half a second for a lock."""
     settings = WorkerSettings(
+        audit_heads_path=Path("unused"),
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D500",
         smtp_host="127.0.0.1",
         smtp_port=server.server_address[1],

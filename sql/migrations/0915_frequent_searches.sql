@@ -2,6 +2,8 @@
 -- end of the list, as if that were 10,000 rows away, and showed rows of other pages. Such a list is read from its
 -- beginning now, however far: matches so frequent are found soon.
 
+-- With another argument: two functions of the name would be ambiguous.
+-- squawk-ignore ban-drop-function
 drop function private.page_of(text, text, text, private.list_request, bigint);
 create function private.page_of(
     p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean default false

@@ -40,7 +40,7 @@ begin
     if p_seq is null or exists (
         select 1 from private.audit_log as l where l.seq = p_seq and l.hash = pg_catalog.decode(p_hash, 'hex')
     ) then
-        return '{}';
+        return '{}'::jsonb;
     end if;
     return pg_catalog.jsonb_build_object('audit_row', p_seq);
 end

@@ -480,6 +480,37 @@ $$;
 
 COMMENT ON FUNCTION hooks.before_user_created(event jsonb) IS 'Checks sponsor, name and username of a sign-up and reserves the username for 24 hours. Money, status and role in the metadata are not looked at.';
 
+CREATE FUNCTION jobs.audit_head() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select pg_catalog.jsonb_build_object('seq', l.seq, 'hash', pg_catalog.encode(l.hash, 'hex'))
+        from private.audit_log as l order by l.seq desc limit 1
+    );
+end
+$$;
+
+COMMENT ON FUNCTION jobs.audit_head() IS 'Number and hash of the newest audit row; null when there is none.';
+
+CREATE FUNCTION jobs.check_audit_copy(p_seq bigint, p_hash text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update private.books_state as s set copied_seq = p_seq, copied_hash = pg_catalog.decode(p_hash, 'hex');
+    if p_seq is null or exists (
+        select 1 from private.audit_log as l where l.seq = p_seq and l.hash = pg_catalog.decode(p_hash, 'hex')
+    ) then
+        return '{}'::jsonb;
+    end if;
+    return pg_catalog.jsonb_build_object('audit_row', p_seq);
+end
+$$;
+
+COMMENT ON FUNCTION jobs.check_audit_copy(p_seq bigint, p_hash text) IS 'What the worker wrote down last, null for nothing: kept for the check of the books. Answers {}, or the number of the row when it is missing or another.';
+
 CREATE FUNCTION jobs.check_books() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET work_mem TO '64MB'
@@ -2098,11 +2129,19 @@ CREATE FUNCTION private.counted_members(p_where text, p_order text, p_reversed t
     SET search_path TO ''
     AS $$
 begin
-    if p_where = ' where true' then
-        total := private.counter('profiles')::bigint;
-    else
-        execute 'select count(*) from private.profiles as r' || p_where into total;
-    end if;
+    case p_where
+        when ' where true' then
+            total := private.counter('profiles')::bigint;
+        when ' where true and r.account_verified' then
+            total := private.counter('verified_profiles')::bigint;
+        when ' where true and not r.account_verified' then
+            total := (private.counter('profiles') - private.counter('verified_profiles'))::bigint;
+        when ' where true and r.account_status = ''active''::public.account_status' then
+            total := private.counter('profiles')::bigint
+                - (select count(*) from private.profiles as p where p.account_status <> 'active');
+        else
+            execute 'select count(*) from private.profiles as r' || p_where into total;
+    end case;
     ids := private.page_of('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
     more := false;
 end
@@ -2132,16 +2171,15 @@ declare
     v_cash_in numeric := private.counter('deposits_approved');
     v_withdrawn numeric := private.counter('withdrawals_approved');
     v_pending numeric := private.counter('reserved');
-    v_available numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
+    -- Member by member: what one asked for beyond the own balance takes nothing from what others may withdraw.
+    v_claims numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
 begin
     return pg_catalog.jsonb_build_object(
         'approved_cash_in', private.money(v_cash_in),
         'approved_withdrawals', private.money(v_withdrawn),
-        'withdrawable', private.money(greatest(v_available - v_pending, 0)),
+        'withdrawable', private.money(v_claims - v_pending),
         'pending', private.money(v_pending),
-        'ratio', case when greatest(v_available, v_pending) > 0
-            then private.percent((v_cash_in - v_withdrawn) / greatest(v_available, v_pending) * 100)
-        end
+        'ratio', case when v_claims > 0 then private.percent((v_cash_in - v_withdrawn) / v_claims * 100) end
     );
 end
 $$;
@@ -2744,7 +2782,7 @@ begin
     if total > 10000 then
         more := true;
         total := 10000::bigint;
-        ids := private.page_of(p_walk, p_order, p_reversed, p_request, total);
+        ids := private.page_of(p_walk, p_order, p_reversed, p_request, total, more);
         return;
     end if;
     execute pg_catalog.format(
@@ -3481,7 +3519,7 @@ $$;
 
 COMMENT ON FUNCTION private.page_limit(p_limit integer, p_default integer, p_most integer) IS 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
 
-CREATE FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint) RETURNS uuid[]
+CREATE FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean DEFAULT false) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
@@ -3493,7 +3531,8 @@ begin
     if v_rows <= 0 then
         return '{}'::uuid[];
     end if;
-    if v_offset <= p_total / 2 then
+    -- The other end is as far away as the total says: not when there are more.
+    if p_more or v_offset <= p_total / 2 then
         execute pg_catalog.format('select array(select r.id %s order by %s offset %s limit %s)', p_from, p_order, v_offset, v_rows)
         into v_ids using (p_request).pattern;
         return v_ids;
@@ -3505,7 +3544,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint) IS 'Ids of one page, in order. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
+COMMENT ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean) IS 'Ids of one page, in order; from the nearer end unless there are more rows than the total. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
 
 CREATE FUNCTION private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -4284,7 +4323,7 @@ begin
     if total > 10000 then
         more := true;
         total := 10000;
-        ids := private.page_of(v_from || ' and ' || v_matches, v_up, v_down, p_request, total);
+        ids := private.page_of(v_from || ' and ' || v_matches, v_up, v_down, p_request, total, more);
         return;
     end if;
     execute pg_catalog.format(
@@ -4585,13 +4624,15 @@ CREATE FUNCTION private.shortfall_changed() RETURNS trigger
     AS $$
 begin
     perform private.count_up(
-        'shortfall', greatest(new.withdrawn_amount - new.bonus_amount, 0) - greatest(old.withdrawn_amount - old.bonus_amount, 0)
+        'shortfall',
+        greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
+        - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
     );
     return null;
 end
 $$;
 
-COMMENT ON FUNCTION private.shortfall_changed() IS 'Counts what members withdrew beyond what they earned; only a correction can bring it about.';
+COMMENT ON FUNCTION private.shortfall_changed() IS 'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
 
 CREATE FUNCTION private.sign_up_error(p_status integer, p_message text) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
@@ -5110,6 +5151,35 @@ end
 $$;
 
 COMMENT ON FUNCTION private.verified_counted() IS 'Counts members whose account is complete.';
+
+CREATE FUNCTION private.verify_audit_chain() RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return query
+    select a.seq
+    from (
+        select
+            l.seq,
+            l.hash,
+            l.prev,
+            pg_catalog.lag(l.hash) over w as before,
+            pg_catalog.lag(l.seq) over w as seq_before,
+            private.audit_hash(l.prev, l.*) as expected
+        from private.audit_log as l
+        window w as (order by l.seq)
+    ) as a
+    where a.hash <> a.expected or a.prev is distinct from a.before or a.seq <> coalesce(a.seq_before, 0) + 1
+    union all
+    select s.copied_seq
+    from private.books_state as s
+    left join private.audit_log as l on s.copied_seq = l.seq and s.copied_hash = l.hash
+    where s.copied_seq is not null and l.seq is null;
+end
+$$;
+
+COMMENT ON FUNCTION private.verify_audit_chain() IS 'Numbers of the audit rows at which the chain breaks, and of the row written down outside when it is missing or another; none when the chain is whole.';
 
 CREATE FUNCTION private.visible_root(p_root uuid) RETURNS private.profiles
     LANGUAGE plpgsql STABLE
@@ -7723,6 +7793,13 @@ CREATE VIEW private.book_violations AS
             count(*) FILTER (WHERE (w.status = 'rejected'::public.request_status)) AS rejected_rows
            FROM public.withdrawals w
           GROUP BY w.user_id
+        ), journal AS MATERIALIZED (
+         SELECT t.user_id,
+            COALESCE(sum((t.amount)::numeric) FILTER (WHERE (t.status = 'completed'::public.transaction_status)), (0)::numeric) AS amount,
+            count(*) FILTER (WHERE (t.transaction_type = 'bonus'::public.transaction_type)) AS bonus_rows,
+            COALESCE(sum(abs((t.amount)::numeric)) FILTER (WHERE (t.transaction_type = 'bonus'::public.transaction_type)), (0)::numeric) AS bonus_volume
+           FROM public.transactions t
+          GROUP BY t.user_id
         ), members AS MATERIALIZED (
          SELECT m.user_id,
             m.wrong_journal,
@@ -7736,11 +7813,7 @@ CREATE VIEW private.book_violations AS
                     ((p.package_value)::numeric <> COALESCE(d.package, (0)::numeric)) AS wrong_package
                    FROM (((((private.profiles p
                      LEFT JOIN private.totals s ON ((p.user_id = s.user_id)))
-                     LEFT JOIN ( SELECT t.user_id,
-                            sum((t.amount)::numeric) AS amount
-                           FROM public.transactions t
-                          WHERE (t.status = 'completed'::public.transaction_status)
-                          GROUP BY t.user_id) j ON ((p.user_id = j.user_id)))
+                     LEFT JOIN journal j ON ((p.user_id = j.user_id)))
                      LEFT JOIN earned b ON ((p.user_id = b.user_id)))
                      LEFT JOIN claimed d ON ((p.user_id = d.user_id)))
                      LEFT JOIN drawn w ON ((p.user_id = w.user_id)))) m
@@ -7934,10 +8007,15 @@ UNION ALL
 UNION ALL
  SELECT 'I13'::text AS rule,
     (m.user_id)::text AS object
-   FROM members m
-  WHERE (m.wrong_package AND (NOT (EXISTS ( SELECT 1
+   FROM (( SELECT w.user_id
+           FROM members w
+          WHERE w.wrong_package
+        UNION
+         SELECT c.user_id
            FROM private.corrections c
-          WHERE ((c.user_id = m.user_id) AND (c.confirmed_by IS NOT NULL))))))
+          WHERE (c.confirmed_by IS NOT NULL)) m
+     JOIN private.profiles p ON ((m.user_id = p.user_id)))
+  WHERE ((p.package_value)::numeric <> private.package_due(m.user_id))
 UNION ALL
  SELECT 'I14'::text AS rule,
     (l.id)::text AS object
@@ -8039,15 +8117,7 @@ UNION ALL
 UNION ALL
  SELECT 'I26'::text AS rule,
     (a.seq)::text AS object
-   FROM ( SELECT l.seq,
-            l.hash,
-            l.prev,
-            lag(l.hash) OVER w AS before,
-            lag(l.seq) OVER w AS seq_before,
-            private.audit_hash(l.prev, l.*) AS expected
-           FROM private.audit_log l
-          WINDOW w AS (ORDER BY l.seq)) a
-  WHERE ((a.hash <> a.expected) OR (a.prev IS DISTINCT FROM a.before) OR (a.seq <> (COALESCE(a.seq_before, (0)::bigint) + 1)))
+   FROM private.verify_audit_chain() a(seq)
 UNION ALL
  SELECT 'I27'::text AS rule,
     c.name AS object
@@ -8056,9 +8126,10 @@ UNION ALL
             f_1.value
            FROM (( SELECT count(*) AS members,
                     count(*) FILTER (WHERE ((p_1.package_value)::numeric > (0)::numeric)) AS active,
-                    COALESCE(sum((p_1.package_value)::numeric), (0)::numeric) AS packages
+                    COALESCE(sum((p_1.package_value)::numeric), (0)::numeric) AS packages,
+                    count(*) FILTER (WHERE p_1.account_verified) AS verified
                    FROM private.profiles p_1) p
-             CROSS JOIN LATERAL ( VALUES ('profiles'::text,(p.members)::numeric), ('active_profiles'::text,p.active), ('package_investment'::text,p.packages)) f_1(name, value))
+             CROSS JOIN LATERAL ( VALUES ('profiles'::text,(p.members)::numeric), ('active_profiles'::text,p.active), ('package_investment'::text,p.packages), ('verified_profiles'::text,p.verified)) f_1(name, value))
         UNION ALL
          SELECT f_1.name,
             COALESCE(f_1.value, (0)::numeric) AS "coalesce"
@@ -8074,9 +8145,10 @@ UNION ALL
            FROM (( SELECT sum(w_1.pending_rows) AS pending,
                     sum(w_1.counted) AS counted,
                     sum(w_1.approved_rows) AS approved,
-                    sum(w_1.rejected_rows) AS rejected
+                    sum(w_1.rejected_rows) AS rejected,
+                    sum(w_1.reserved) AS reserved
                    FROM drawn w_1) w
-             CROSS JOIN LATERAL ( VALUES ('pending_withdrawals'::text,w.pending), ('withdrawals_approved'::text,w.counted), ('withdrawals_approved_count'::text,w.approved), ('withdrawals_rejected_count'::text,w.rejected)) f_1(name, value))
+             CROSS JOIN LATERAL ( VALUES ('pending_withdrawals'::text,w.pending), ('withdrawals_approved'::text,w.counted), ('withdrawals_approved_count'::text,w.approved), ('withdrawals_rejected_count'::text,w.rejected), ('reserved'::text,w.reserved)) f_1(name, value))
         UNION ALL
          SELECT f_1.name,
             COALESCE(f_1.value, (0)::numeric) AS "coalesce"
@@ -8086,10 +8158,50 @@ UNION ALL
              CROSS JOIN LATERAL ( VALUES ('bonuses'::text,e.total), ('bonus_rows'::text,e.bonus_rows)) f_1(name, value))
         UNION ALL
          SELECT 'shortfall'::text,
-            COALESCE(sum(((s.withdrawn_amount)::numeric - (s.bonus_amount)::numeric)), (0)::numeric) AS "coalesce"
+            COALESCE(sum((((s.withdrawn_amount)::numeric + (s.reserved_amount)::numeric) - (s.bonus_amount)::numeric)), (0)::numeric) AS "coalesce"
            FROM private.totals s
-          WHERE ((s.bonus_amount)::numeric < (s.withdrawn_amount)::numeric)) f ON ((c.name = f.name)))
+          WHERE ((s.bonus_amount)::numeric < ((s.withdrawn_amount)::numeric + (s.reserved_amount)::numeric))
+        UNION ALL
+         SELECT f_1.name,
+            COALESCE(f_1.value, (0)::numeric) AS "coalesce"
+           FROM (( SELECT sum(j_1.bonus_rows) AS bonus_rows,
+                    sum(j_1.bonus_volume) AS bonus_volume
+                   FROM journal j_1) j
+             CROSS JOIN LATERAL ( VALUES ('bonus_transactions'::text,j.bonus_rows), ('bonus_volume'::text,j.bonus_volume)) f_1(name, value))
+        UNION ALL
+         SELECT ('subscriptions_'::text || e.status),
+            COALESCE(b.subscriptions, (0)::bigint) AS "coalesce"
+           FROM (unnest(enum_range(NULL::public.subscription_status)) e(status)
+             LEFT JOIN ( SELECT s.status,
+                    count(*) AS subscriptions
+                   FROM public.bot_subscriptions s
+                  GROUP BY s.status) b ON ((e.status = b.status)))) f ON ((c.name = f.name)))
   WHERE (c.value <> f.value)
+UNION ALL
+ SELECT 'I27'::text AS rule,
+    ('flow of '::text || f.day) AS object
+   FROM ( SELECT k.day,
+            k.deposits,
+            k.withdrawals,
+            k.decided_deposits
+           FROM private.flows('-infinity'::date) k(day, deposits, withdrawals, decided_deposits)
+        UNION ALL
+         SELECT v.day,
+            (- v.deposits),
+            0,
+            (- v.decided_deposits)
+           FROM (public.deposits d
+             CROSS JOIN LATERAL ( VALUES (((d.created_at AT TIME ZONE 'UTC'::text))::date,d.amount,0), (((d.decided_at AT TIME ZONE 'UTC'::text))::date,0,d.amount)) v(day, deposits, decided_deposits))
+          WHERE ((d.status = 'approved'::public.request_status) AND (d.voided_at IS NULL))
+        UNION ALL
+         SELECT ((w.created_at AT TIME ZONE 'UTC'::text))::date AS timezone,
+            0,
+            (- (w.amount)::numeric),
+            0
+           FROM public.withdrawals w
+          WHERE ((w.status = 'approved'::public.request_status) AND (w.voided_at IS NULL))) f
+  GROUP BY f.day
+ HAVING ((sum(f.deposits) <> (0)::numeric) OR (sum(f.withdrawals) <> (0)::numeric) OR (sum(f.decided_deposits) <> (0)::numeric))
 UNION ALL
  SELECT 'I28'::text AS rule,
     ((d.no || ' '::text) || d.day) AS object
@@ -8111,12 +8223,18 @@ CREATE TABLE private.books_state (
     violations integer DEFAULT 0 NOT NULL,
     rules jsonb DEFAULT '{}'::jsonb NOT NULL,
     took interval DEFAULT '00:00:00'::interval NOT NULL,
+    copied_seq bigint,
+    copied_hash bytea,
     CONSTRAINT books_state_only_row_check CHECK (only_row)
 );
 
 COMMENT ON TABLE private.books_state IS 'The last check: how many violations, by rule.';
 
 COMMENT ON COLUMN private.books_state.took IS 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
+
+COMMENT ON COLUMN private.books_state.copied_seq IS 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
+
+COMMENT ON COLUMN private.books_state.copied_hash IS 'The hash of that row.';
 
 CREATE TABLE private.bot_secrets (
     subscription_id uuid NOT NULL,
@@ -8862,7 +8980,7 @@ CREATE TRIGGER _500_network_update AFTER UPDATE OF package_cents ON private.posi
 
 CREATE TRIGGER _500_placed AFTER INSERT ON private.profiles FOR EACH ROW EXECUTE FUNCTION private.profiles_placed();
 
-CREATE TRIGGER _500_shortfall AFTER UPDATE ON private.totals FOR EACH ROW WHEN ((((old.bonus_amount)::numeric < (old.withdrawn_amount)::numeric) OR ((new.bonus_amount)::numeric < (new.withdrawn_amount)::numeric))) EXECUTE FUNCTION private.shortfall_changed();
+CREATE TRIGGER _500_shortfall AFTER UPDATE ON private.totals FOR EACH ROW WHEN ((((old.bonus_amount)::numeric < ((old.withdrawn_amount)::numeric + (old.reserved_amount)::numeric)) OR ((new.bonus_amount)::numeric < ((new.withdrawn_amount)::numeric + (new.reserved_amount)::numeric)))) EXECUTE FUNCTION private.shortfall_changed();
 
 CREATE TRIGGER _500_verified AFTER UPDATE ON private.profiles FOR EACH ROW WHEN ((old.account_verified IS DISTINCT FROM new.account_verified)) EXECUTE FUNCTION private.verified_counted();
 
@@ -9201,6 +9319,12 @@ GRANT ALL ON FUNCTION gate.check_request() TO service_role;
 REVOKE ALL ON FUNCTION hooks.before_user_created(event jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION hooks.before_user_created(event jsonb) TO supabase_auth_admin;
 
+REVOKE ALL ON FUNCTION jobs.audit_head() FROM PUBLIC;
+GRANT ALL ON FUNCTION jobs.audit_head() TO worker;
+
+REVOKE ALL ON FUNCTION jobs.check_audit_copy(p_seq bigint, p_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION jobs.check_audit_copy(p_seq bigint, p_hash text) TO worker;
+
 REVOKE ALL ON FUNCTION jobs.check_books() FROM PUBLIC;
 GRANT ALL ON FUNCTION jobs.check_books() TO worker;
 
@@ -9523,7 +9647,7 @@ REVOKE ALL ON FUNCTION private.package_due(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.page_limit(p_limit integer, p_default integer, p_most integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION private.page_of(p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) FROM PUBLIC;
 
@@ -9674,6 +9798,8 @@ REVOKE ALL ON FUNCTION private.username_taken(p_username text, p_email text) FRO
 REVOKE ALL ON FUNCTION private.verification_result(p_profile private.profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.verified_counted() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.verify_audit_chain() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.visible_root(p_root uuid) FROM PUBLIC;
 

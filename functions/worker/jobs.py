@@ -11,6 +11,7 @@ from typing import Any
 
 from procrastinate import Blueprint, JobContext, RetryStrategy
 
+from functions.worker.audit_heads import AuditHeads
 from functions.worker.post import Post
 from functions.worker.receipts import UnusedReceipts
 
@@ -86,6 +87,24 @@ async def remove_unused_receipts(context: JobContext, timestamp: int) -> None:
     """Take uploads away that no deposit named within a day."""
     receipts: UnusedReceipts = context.additional_context["receipts"]
     report("remove_unused_receipts", await receipts.remove())
+
+
+@timetable.periodic(cron="11 * * * *")
+@timetable.task(
+    name="check_audit_copy",
+    queueing_lock="check_audit_copy",
+    lock="audit_heads",
+    retry=AGAIN,
+    pass_context=True,
+)
+async def check_audit_copy(context: JobContext, timestamp: int) -> None:
+    """Compare the audit chain with what was written down an hour ago, and write its head down now."""
+    heads: AuditHeads = context.additional_context["audit_heads"]
+    wrong = await heads.check()
+    report("check_audit_copy", wrong)
+    # A line after one that the chain does not know would end the alarm.
+    if not wrong:
+        report("copy_audit_head", await heads.copy())
 
 
 @timetable.periodic(cron="*/2 * * * *")

@@ -1,5 +1,7 @@
 """What the worker reads from its environment."""
 
+from pathlib import Path
+
 from functions.core.settings import ServiceSettings
 
 
@@ -14,6 +16,7 @@ class WorkerSettings(ServiceSettings):
         site_url: the web app's origin, before every link.
         storage_internal_url, supabase_service_role_key: where receipts are removed, and with which key.
         deposit_address: what members must be shown, written down here too; empty when it is not.
+        audit_heads_path: the file that the audit chain's head is written to every hour; keep it.
     """
 
     port: int = 0
@@ -26,3 +29,4 @@ class WorkerSettings(ServiceSettings):
     storage_internal_url: str
     supabase_service_role_key: str
     deposit_address: str = ""
+    audit_heads_path: Path

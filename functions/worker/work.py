@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from functions.core.database import Pool, make_pool
 from functions.core.metrics import published, waiting
+from functions.worker.audit_heads import AuditHeads
 from functions.worker.health import serve_health
 from functions.worker.jobs import deliver_mail, timetable
 from functions.worker.post import Post
@@ -53,6 +54,7 @@ async def work(settings: WorkerSettings) -> None:
     await install_queue(settings.database_url)
     url = make_conninfo(settings.database_url, options=QUEUE_SCHEMA)
     pool = make_pool(url, settings.database_pool_size, "worker")
+    post = Post(pool, settings)
     app = App(connector=PsycopgConnector())
     app.add_tasks_from(timetable, namespace="product")
     # When one of them fails, the others are cancelled and the supervisor starts the process anew.
@@ -69,7 +71,11 @@ async def work(settings: WorkerSettings) -> None:
             fetch_job_polling_interval=30,
             abort_job_polling_interval=60,
             shutdown_graceful_timeout=15,
-            additional_context={"post": Post(pool, settings), "receipts": UnusedReceipts(pool, settings)},
+            additional_context={
+                "post": post,
+                "receipts": UnusedReceipts(pool, settings),
+                "audit_heads": AuditHeads(post, settings.audit_heads_path),
+            },
         )
         for task in beside:
             task.cancel()

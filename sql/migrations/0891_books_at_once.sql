@@ -122,6 +122,27 @@ $$;
 comment on function private.wrong_team_days() is
 'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
 
+create function private.verify_audit_chain() returns setof bigint
+language plpgsql stable set search_path = '' as $$
+begin
+    return query
+    select a.seq
+    from (
+        select
+            l.seq,
+            l.hash,
+            l.prev,
+            pg_catalog.lag(l.hash) over w as before,
+            pg_catalog.lag(l.seq) over w as seq_before,
+            private.audit_hash(l.prev, l.*) as expected
+        from private.audit_log as l
+        window w as (order by l.seq)
+    ) as a
+    where a.hash <> a.expected or a.prev is distinct from a.before or a.seq <> coalesce(a.seq_before, 0) + 1;
+end
+$$;
+comment on function private.verify_audit_chain() is 'Numbers of the audit rows at which the chain breaks; none when it is whole.';
+
 create or replace view private.book_violations as
 with earned as materialized (
     select
@@ -159,6 +180,15 @@ drawn as materialized (
     from public.withdrawals as w group by w.user_id
 ),
 
+journal as materialized (
+    select
+        t.user_id,
+        coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
+        count(*) filter (where t.transaction_type = 'bonus') as bonus_rows,
+        coalesce(sum(abs(t.amount)) filter (where t.transaction_type = 'bonus'), 0) as bonus_volume
+    from public.transactions as t group by t.user_id
+),
+
 -- Members of whom anything is wrong, and what.
 members as materialized (
     select m.*
@@ -178,9 +208,7 @@ members as materialized (
             p.package_value <> coalesce(d.package, 0) as wrong_package
         from private.profiles as p
         left join private.totals as s on p.user_id = s.user_id
-        left join (
-            select t.user_id, sum(t.amount) as amount from public.transactions as t where t.status = 'completed' group by t.user_id
-        ) as j on p.user_id = j.user_id
+        left join journal as j on p.user_id = j.user_id
         left join earned as b on p.user_id = b.user_id
         left join claimed as d on p.user_id = d.user_id
         left join drawn as w on p.user_id = w.user_id
@@ -321,11 +349,15 @@ union all
 -- I12 Nobody earns from themselves.
 select 'I12', b.id::text from bonus_rows as b where b.from_oneself
 union all
--- I13 A package is what the approved deposits say.
+-- I13 A package is what the approved deposits say, and of a corrected member what the correction left.
 select 'I13', m.user_id::text
-from members as m
-where m.wrong_package
-    and not exists (select 1 from private.corrections as c where c.user_id = m.user_id and c.confirmed_by is not null)
+from (
+    select w.user_id from members as w where w.wrong_package
+    union
+    select c.user_id from private.corrections as c where c.confirmed_by is not null
+) as m
+inner join private.profiles as p on m.user_id = p.user_id
+where p.package_value <> private.package_due(m.user_id)
 union all
 -- I14 Every member stands one below the sponsor, roots at 0: so there is no cycle.
 select 'I14', l.id::text from places as l where l.wrong_depth
@@ -393,19 +425,7 @@ left join private.admin_session_activity as a on s.session_token = a.session_tok
 where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
 union all
 -- I26 The audit chain is whole.
-select 'I26', a.seq::text
-from (
-    select
-        l.seq,
-        l.hash,
-        l.prev,
-        lag(l.hash) over w as before,
-        lag(l.seq) over w as seq_before,
-        private.audit_hash(l.prev, l.*) as expected
-    from private.audit_log as l
-    window w as (order by l.seq)
-) as a
-where a.hash <> a.expected or a.prev is distinct from a.before or a.seq <> coalesce(a.seq_before, 0) + 1
+select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
 union all
 -- I27 The kept figures are the figures.
 select 'I27', c.name
@@ -414,11 +434,13 @@ inner join (
     select f.name, f.value
     from (
         select
-            count(*) as members, count(*) filter (where p.package_value > 0) as active, coalesce(sum(p.package_value), 0) as packages
+            count(*) as members, count(*) filter (where p.package_value > 0) as active, coalesce(sum(p.package_value), 0) as packages,
+            count(*) filter (where p.account_verified) as verified
         from private.profiles as p
     ) as p
     cross join lateral (
-        values ('profiles', p.members::numeric), ('active_profiles', p.active), ('package_investment', p.packages)
+        values
+        ('profiles', p.members::numeric), ('active_profiles', p.active), ('package_investment', p.packages), ('verified_profiles', p.verified)
     ) as f (name, value)
     union all
     select f.name, coalesce(f.value, 0)
@@ -436,23 +458,51 @@ inner join (
     select f.name, coalesce(f.value, 0)
     from (
         select
-            sum(w.pending_rows) as pending, sum(w.counted) as counted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected
+            sum(w.pending_rows) as pending, sum(w.counted) as counted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
+            sum(w.reserved) as reserved
         from drawn as w
     ) as w
     cross join lateral (
         values
         ('pending_withdrawals', w.pending), ('withdrawals_approved', w.counted), ('withdrawals_approved_count', w.approved),
-        ('withdrawals_rejected_count', w.rejected)
+        ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
     ) as f (name, value)
     union all
     select f.name, coalesce(f.value, 0)
     from (select sum(e.total) as total, sum(e.bonus_rows) as bonus_rows from earned as e) as e
     cross join lateral (values ('bonuses', e.total), ('bonus_rows', e.bonus_rows)) as f (name, value)
     union all
-    select 'shortfall', coalesce(sum(s.withdrawn_amount - s.bonus_amount), 0)
-    from private.totals as s where s.bonus_amount < s.withdrawn_amount
+    select 'shortfall', coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
+    from private.totals as s where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
+    union all
+    select f.name, coalesce(f.value, 0)
+    from (select sum(j.bonus_rows) as bonus_rows, sum(j.bonus_volume) as bonus_volume from journal as j) as j
+    cross join lateral (values ('bonus_transactions', j.bonus_rows), ('bonus_volume', j.bonus_volume)) as f (name, value)
+    union all
+    select 'subscriptions_' || e.status, coalesce(b.subscriptions, 0)
+    from unnest(enum_range(null::public.subscription_status)) as e (status)
+    left join (
+        select s.status, count(*) as subscriptions from public.bot_subscriptions as s group by s.status
+    ) as b on e.status = b.status
 ) as f on c.name = f.name
 where c.value <> f.value
+union all
+-- I27 So are the days of what came in and went out.
+select 'I27', 'flow of ' || f.day
+from (
+    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows('-infinity') as k
+    union all
+    select v.day, -v.deposits, 0, -v.decided_deposits
+    from public.deposits as d
+    cross join lateral (
+        values ((d.created_at at time zone 'UTC')::date, d.amount, 0), ((d.decided_at at time zone 'UTC')::date, 0, d.amount)
+    ) as v (day, deposits, decided_deposits)
+    where d.status = 'approved' and d.voided_at is null
+    union all
+    select (w.created_at at time zone 'UTC')::date, 0, -w.amount, 0
+    from public.withdrawals as w where w.status = 'approved' and w.voided_at is null
+) as f
+group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
 union all
 -- I28 What a member earned by day is what the journal says (10,000 members by chance).
 select 'I28', d.no || ' ' || d.day from private.wrong_earning_days as d

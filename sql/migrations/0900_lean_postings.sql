@@ -1,7 +1,7 @@
 -- What an approval and a repair write beside the rows themselves. A repair of fifteen thousand bonuses wrote twenty
 -- index entries for each, and every posting locked places for a foreign key of a queue that only triggers fill.
 -- The sums of a member change in place now: no index holds what changes with every bonus, and what the one that did
--- was for, the members who withdrew more than they kept, is a kept figure like the others beside it.
+-- was for, the members who withdrew and asked for more than they kept, is a kept figure like the others beside it.
 -- Takes the locks of a purchase for a moment.
 
 -- squawk-ignore ban-drop-constraint
@@ -50,18 +50,23 @@ create function private.shortfall_changed() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform private.count_up(
-        'shortfall', greatest(new.withdrawn_amount - new.bonus_amount, 0) - greatest(old.withdrawn_amount - old.bonus_amount, 0)
+        'shortfall',
+        greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
+        - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
     );
     return null;
 end
 $$;
-comment on function private.shortfall_changed() is 'Counts what members withdrew beyond what they earned; only a correction can bring it about.';
+comment on function private.shortfall_changed() is
+'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
 create trigger _500_shortfall after update on private.totals
-for each row when (old.bonus_amount < old.withdrawn_amount or new.bonus_amount < new.withdrawn_amount)
+for each row when (
+    old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
+)
 execute function private.shortfall_changed();
 insert into private.counters (name, value)
-select 'shortfall', coalesce(sum(t.withdrawn_amount - t.bonus_amount), 0)
-from private.totals as t where t.bonus_amount < t.withdrawn_amount;
+select 'shortfall', coalesce(sum(t.withdrawn_amount + t.reserved_amount - t.bonus_amount), 0)
+from private.totals as t where t.bonus_amount < t.withdrawn_amount + t.reserved_amount;
 
 create or replace function private.coverage() returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -69,16 +74,15 @@ declare
     v_cash_in numeric := private.counter('deposits_approved');
     v_withdrawn numeric := private.counter('withdrawals_approved');
     v_pending numeric := private.counter('reserved');
-    v_available numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
+    -- Member by member: what one asked for beyond the own balance takes nothing from what others may withdraw.
+    v_claims numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
 begin
     return pg_catalog.jsonb_build_object(
         'approved_cash_in', private.money(v_cash_in),
         'approved_withdrawals', private.money(v_withdrawn),
-        'withdrawable', private.money(greatest(v_available - v_pending, 0)),
+        'withdrawable', private.money(v_claims - v_pending),
         'pending', private.money(v_pending),
-        'ratio', case when greatest(v_available, v_pending) > 0
-            then private.percent((v_cash_in - v_withdrawn) / greatest(v_available, v_pending) * 100)
-        end
+        'ratio', case when v_claims > 0 then private.percent((v_cash_in - v_withdrawn) / v_claims * 100) end
     );
 end
 $$;

@@ -206,6 +206,7 @@ def worker(settings: Settings, keys: Keys) -> dict[str, str]:
         "STORAGE_INTERNAL_URL": f"http://{settings.address('storage')}",
         "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
         "DEPOSIT_ADDRESS": settings.options.get("DEPOSIT_ADDRESS", ""),
+        "AUDIT_HEADS_PATH": str(settings.state / "audit-heads"),
     }
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiosmtplib
@@ -107,6 +108,7 @@ def server() -> Iterator[Server]:
 async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
     """A worker's hands, with a database that waits half a second for a lock."""
     settings = WorkerSettings(
+        audit_heads_path=Path("unused"),
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D500",
         smtp_host="127.0.0.1",
         smtp_port=port,

@@ -71,7 +71,6 @@ READS_MORE = {
     "rpc/list_members search kof": FREQUENT,
     "rpc/list_members sort package_value.desc page middle": BY_NUMBER,
     "rpc/list_members sort username.asc page middle": BY_NUMBER,
-    "rpc/list_members verified false": COUNTED,
     "rpc/list_subscriptions search kof": FREQUENT,
     "rpc/search_team frequent": "collects up to 2,001 matches, or walks a team of up to 50,000",
     "rpc/search_team two letters": "walks a team of up to 50,000",

@@ -1,5 +1,6 @@
 """The worker: what a transaction tells reaches the person, once, whatever happens to the process."""
 
+import json
 import os
 import signal
 import time
@@ -13,6 +14,8 @@ import psycopg
 import pytest
 
 from functions.core.database import make_pool
+from functions.worker.audit_heads import AuditHeads
+from functions.worker.post import Post
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
@@ -149,8 +152,9 @@ def test_new_mail_and_a_retry_wake_whoever_listens(
         owner.execute("delete from private.outbox where id = %s", [row["id"]])
 
 
-async def remove_unused(stack: Stack) -> int:
-    settings = WorkerSettings(
+def worker_settings(stack: Stack, audit_heads_path: Path) -> WorkerSettings:
+    return WorkerSettings(
+        audit_heads_path=audit_heads_path,
         database_url=stack.values["DATABASE_ADMIN_URL"],
         smtp_host="127.0.0.1",
         mail_from="Test <test@example.com>",
@@ -158,6 +162,10 @@ async def remove_unused(stack: Stack) -> int:
         storage_internal_url=f"{stack.url}/storage/v1",
         supabase_service_role_key=stack.service_key,
     )
+
+
+async def remove_unused(stack: Stack) -> int:
+    settings = worker_settings(stack, Path("unused"))
     async with make_pool(settings.database_url, 2, "test") as pool:
         return await UnusedReceipts(pool, settings).remove()
 
@@ -235,3 +243,34 @@ def test_a_receipt_is_named_or_removed_and_never_both(stack: Stack, member: Memb
             "update storage.objects set created_at = now() - interval '2 hours' where name like %s",
             [f"{member.user_id}/%"],
         )
+
+
+@pytest.mark.threat("T130")
+async def test_an_audit_row_that_was_written_down_and_is_gone_is_found(
+    stack: Stack, owner: Owner, tmp_path: Path
+) -> None:
+    def audit_rule() -> bool:
+        owner.execute("update private.books_state set took = '0'")
+        row = owner.execute("select jobs.check_books() ? 'I26' as broken").fetchone()
+        assert row
+        return bool(row["broken"])
+
+    path = tmp_path / "audit-heads"
+    settings = worker_settings(stack, path)
+    async with make_pool(settings.database_url, 2, "test") as pool:
+        heads = AuditHeads(Post(pool, settings), path)
+        try:
+            assert await heads.check() == {}, "there is no copy yet"
+            head = await heads.copy()
+            assert json.loads(path.read_text()) == head
+            assert await heads.check() == {}
+            assert not audit_rule()
+            # As if rows had been there an hour ago that nobody has now.
+            with path.open("a") as file:
+                file.write(json.dumps({"seq": head["seq"] + 1_000_000, "hash": "00"}) + "\n")
+            assert await heads.check() == {"audit_row": head["seq"] + 1_000_000}
+            assert audit_rule(), "administrators and `make status` see it with the books"
+        finally:
+            path.unlink(missing_ok=True)
+            await heads.check()
+        assert not audit_rule()

@@ -229,6 +229,9 @@ from (
     union all select 'bonus_transactions', (select count(*) from public.transactions as t where t.transaction_type = 'bonus')
     union all select 'bonus_volume', (select sum(abs(t.amount)) from public.transactions as t where t.transaction_type = 'bonus')
     union all select 'reserved', (select sum(w.amount) from public.withdrawals as w where w.status = 'pending')
+    union all select 'shortfall', (
+        select sum(greatest(t.withdrawn_amount + t.reserved_amount - t.bonus_amount, 0)) from private.totals as t
+    )
     union all select 'subscriptions_' || b.status, count(*) from public.bot_subscriptions as b group by b.status
 ) as f
 where c.name = f.name;

@@ -80,6 +80,13 @@ select plant('I24', without_index('public.bot_subscriptions_running_key', $$ ins
 select plant('I25', $$ update public.admin_sessions set expires_at = now() + interval '9 hours' where admin_id = user_id('sam') $$, 'a session beyond its limit');
 select plant('I26', $$ update private.audit_log set actor = 'system' where action = 'withdrawal.approved' $$, 'an edited audit row');
 select plant('I27', $$ update private.counters set value = value + 1 where name = 'profiles' $$, 'a kept figure that is none');
+-- Every kept figure but those that nothing reads.
+select plant('I27', format($$ update private.counters set value = value + 1 where name = %L $$, name), 'the kept figure ' || name)
+from private.counters where name not in ('available_balance') order by name;
+select plant('I27', $$ update private.flow_changes set deposits = deposits + 1 $$, 'a day on which more came in');
+select plant('I27', $$ update private.flow_changes set decided_deposits = 0 $$, 'a day on which nothing was decided');
+select plant('I27', $$ update private.flow_changes set day = day - 1 where withdrawals > 0 $$, 'a payout on another day');
+select plant('I27', $$ insert into private.flow_days (day, withdrawals) values ('2020-01-01', 5) $$, 'a day on which nothing went out');
 -- Kept days and sums, with changes that no fold has seen yet and a team large enough to have days of its own.
 select jobs.fold_networks();
 select private.keep_team_days(array[position_no('ymir'), position_no('freya')], 2);
@@ -95,6 +102,19 @@ select plant('I29', $$ update private.networks set direct_funded = direct_funded
 select plant('I30', $$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$, 'a team that grew more than it did');
 select plant('I30', $$ update private.team_days set day = day - 1 where no = position_no('ymir') $$, 'a team that grew on another day');
 select is(broken(), null, 'and nothing of it is left');
+
+-- A correction says what its member's package is from then on; it does not excuse every other one.
+select administrator('orm', 'super_admin');
+create temporary table corrected (id uuid);
+grant all on corrected to public;
+select act_as('olga');
+insert into corrected select (propose_correction('set_package', profile_id('buri'), 100, 'test') #>> '{correction,id}')::uuid;
+select act_as('orm');
+select confirm_correction(id) from corrected;
+select act_as_owner();
+select is(broken(), null, 'a corrected package is right');
+select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('buri') $$, 'a package that neither a deposit nor the correction gave');
+select plant('I13', $$ update private.profiles set package_value = 0 where user_id = user_id('buri') $$, 'a correction that was lost');
 
 -- Every rule that is asked has a corruption above
 select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(pg_get_viewdef('private.book_violations'), '''(I[0-9]{2})''', 'g') as m) as asked

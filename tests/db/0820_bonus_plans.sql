@@ -58,6 +58,10 @@ set local session_replication_role = replica;
 create temporary table truth as select b.bonus_type, b.subject_no, b.pair_number, b.amount, b.user_id, b.source_user_id from public.bonuses as b;
 create temporary table lost as select b.* from public.bonuses as b where b.pair_number = 3 and b.subject_no = position_no('freya');
 create temporary table kept as select b.id from public.bonuses as b where not exists (select 1 from lost as x where x.id = b.id);
+insert into private.counter_deltas (name, delta)
+select f.name, f.delta
+from (select count(*) as entries, sum(abs(t.amount)) as volume from public.transactions as t where t.reference_id in (select id from lost)) as j
+cross join lateral (values ('bonus_transactions', -j.entries), ('bonus_volume', -j.volume)) as f (name, delta);
 delete from public.transactions where reference_id in (select id from lost);
 update private.totals as t set
     pairing_amount = t.pairing_amount - b.pairing, pairing_count = t.pairing_count - b.pairings,

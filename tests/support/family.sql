@@ -286,6 +286,19 @@ begin
     insert into private.network_changes (no, day, members, package_cents, referral, pairing, override, funded)
     select c.no - v_low + 1 + v_no + (n - v_first) * 16, c.day, c.members, c.package_cents, c.referral, c.pairing, c.override, c.funded
     from generate_series(v_first, v_last) as n, private.network_changes as c where c.no in (select m.no from stage.members as m);
+    insert into private.flow_changes (day, deposits, withdrawals, decided_deposits)
+    select f.day, f.deposits * p_count, f.withdrawals * p_count, f.decided * p_count
+    from (
+        select (d.created_at at time zone 'UTC')::date as day, d.user_id, d.amount as deposits, 0 as withdrawals, 0 as decided
+        from public.deposits as d where d.status = 'approved' and d.voided_at is null
+        union all
+        select (d.decided_at at time zone 'UTC')::date, d.user_id, 0, 0, d.amount
+        from public.deposits as d where d.status = 'approved' and d.voided_at is null
+        union all
+        select (w.created_at at time zone 'UTC')::date, w.user_id, 0, w.amount, 0
+        from public.withdrawals as w where w.status = 'approved' and w.voided_at is null
+    ) as f
+    where f.user_id in (select m.user_id from stage.members as m);
     insert into private.counter_deltas (name, delta)
     select c.key, c.value::numeric * p_count from stage.original as s, jsonb_each_text(s.counted) as c;
     perform set_config('session_replication_role', 'origin', true);

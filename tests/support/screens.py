@@ -209,6 +209,8 @@ CALLS: list[Call] = [
         "rpc/list_members",
         "select public.list_members(%(filters)s)",
         {"verified": "false"},
+        {"verified": "true"},
+        {"status": "active"},
         {"status": "suspended"},
         {"package": "50", "page": "few"},
         {"sort": "username.asc", "page": "middle"},

@@ -68,7 +68,8 @@ async def work(settings: WorkerSettings) -> None:
         await app.run_worker_async(
             concurrency=2,
             delete_jobs="successful",
-            fetch_job_polling_interval=30,
+            # A job may be announced between the first look and the first ear at a start.
+            fetch_job_polling_interval=5,
             abort_job_polling_interval=60,
             shutdown_graceful_timeout=15,
             additional_context={

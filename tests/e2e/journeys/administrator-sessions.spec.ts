@@ -100,3 +100,29 @@ test('a session that has ended is said when the password or the second step is c
   await expect(page).toHaveURL(/\/admin\/login$/)
   await context.close()
 })
+
+test('a code that does not match can be typed again and signs nobody out', async ({ browser }) => {
+  const context = await administratorBrowser(browser)
+  const page = await context.newPage()
+  await page.goto('/admin/settings')
+  await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()
+  await page.getByLabel('Six-digit code').fill('000000')
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await expect(page.getByText('That code did not match. Codes change every 30 seconds.')).toBeVisible()
+  await expect(page.getByLabel('Six-digit code')).toHaveValue('')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await expect(page.getByRole('button', { name: 'Set up two-step sign-in' })).toBeVisible()
+  await context.close()
+})
+
+test('a list that does not load is said under the title Error', async ({ browser }) => {
+  const context = await administratorBrowser(browser)
+  const page = await context.newPage()
+  await page.route('**/functions/v1/admin-get-transactions', (route) =>
+    route.fulfill({ status: 500, json: { success: false, error: 'It went wrong.' } }),
+  )
+  await page.goto('/admin/transactions')
+  const toast = page.getByRole('listitem').filter({ hasText: 'Failed to load transactions' })
+  await expect(toast.getByText('Error', { exact: true })).toBeVisible()
+  await context.close()
+})

@@ -29,11 +29,15 @@ async function signOutBlocked(message: string): Promise<void> {
 function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>, 'meta'>): void {
   console.error(error)
   const meta = source.meta
-  if (meta?.errorToast) toasts.error(meta.errorToast)
+  const administrators = meta?.realm === 'administrator'
+  if (meta?.errorToast && administrators) toasts.error('Error', { description: meta.errorToast })
+  else if (meta?.errorToast) toasts.error(meta.errorToast)
   if (!(error instanceof Refusal)) return
   // A 403 is an ordinary refusal and never signs out, except where it says that the account is blocked.
-  if (meta?.realm === 'administrator') {
-    if (error.status === 401) administratorSession.clear()
+  if (administrators) {
+    // A code that is wrong or missing is a 401 too, but the session is as good as before.
+    const isCode = hasCode(error, 'totp_required', 'totp_invalid')
+    if (error.status === 401 && !isCode) administratorSession.clear()
   } else if (error.status === 401) memberSession.end()
   else if (hasCode(error, 'account_suspended', 'account_disabled')) void signOutBlocked(error.message)
   else if (hasCode(error, 'aal2_required')) memberSession.demandCode()

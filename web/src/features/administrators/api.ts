@@ -5,7 +5,7 @@ import {
   type Administrator,
   type AdministratorSession,
 } from '@/lib/administrator-session'
-import { hasCode, Refusal, unwrap } from '@/lib/errors'
+import { unwrap } from '@/lib/errors'
 import { administratorClient, callFunction } from '@/lib/supabase'
 import type { Role } from './roles'
 
@@ -36,15 +36,8 @@ export async function touchSession(): Promise<void> {
   unwrap(await (await administratorClient()).rpc('touch_admin_session'))
 }
 
-/** A code that is wrong or missing is a 401 too, but the session is as good as before. */
-async function withCode(body: Record<string, unknown>): Promise<void> {
-  try {
-    await callFunction(await administratorClient(), 'admin-auth', body)
-  } catch (error) {
-    if (error instanceof Refusal && hasCode(error, 'totp_required', 'totp_invalid'))
-      throw new Refusal(error.message, 400, error.code, error.details)
-    throw error
-  }
+async function changeOwn(body: Record<string, unknown>): Promise<void> {
+  await callFunction(await administratorClient(), 'admin-auth', body)
 }
 
 interface PasswordChange {
@@ -58,7 +51,7 @@ interface PasswordChange {
 /** Sets a new password and ends the account's other sessions. */
 export function useChangePassword() {
   return useMutation({
-    mutationFn: (change: PasswordChange) => withCode({ action: 'change_password', ...change }),
+    mutationFn: (change: PasswordChange) => changeOwn({ action: 'change_password', ...change }),
     meta: { realm: 'administrator' },
   })
 }
@@ -81,7 +74,7 @@ export function useEnroll() {
 export function useTwoStep() {
   return useMutation({
     mutationFn: async ({ on, code }: { on: boolean; code: string }) => {
-      await withCode({ action: on ? 'totp_verify' : 'totp_disable', code })
+      await changeOwn({ action: on ? 'totp_verify' : 'totp_disable', code })
       administratorSession.amend({ two_step: on })
     },
     meta: { realm: 'administrator' },

@@ -41,6 +41,8 @@ SMALL = {
     "private.counter_deltas": "emptied every minute",
     "private.flow_changes": "emptied every minute",
     "private.network_changes": "emptied every minute",
+    "procrastinate.procrastinate_jobs": "what waits, and what failed within a month",
+    "procrastinate.procrastinate_events": "of those jobs",
     "storage.buckets": "fixed",
     "private.postings": "a sequence",
 }

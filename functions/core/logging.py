@@ -7,6 +7,7 @@ import traceback
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Any
 
 import orjson
@@ -62,9 +63,15 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    sys.excepthook = _log_end
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = name == "uvicorn.error"
+
+
+def _log_end(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    """What ends the process is a line like the others, and as discreet."""
+    logging.getLogger("process").critical("the process ends", exc_info=(kind, error, where))
 
 
 class RequestLog:

@@ -101,6 +101,17 @@ def test_an_address_that_the_mail_server_refuses_is_in_no_log(stack: Stack, tmp_
 
 
 @pytest.mark.threat("T128")
+def test_what_ends_a_service_is_a_line_like_the_others() -> None:
+    end = "logging.configure('INFO'); raise ExceptionGroup('two', [OSError(5)])"
+    service = [sys.executable, "-c", f"from functions.core import logging; {end}"]
+    ended = subprocess.run(service, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    said = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert [(line["level"], line["message"]) for line in said] == [("critical", "the process ends")]
+    assert "OSError: 5" in said[0]["exception"]
+
+
+@pytest.mark.threat("T128")
 def test_a_log_says_where_the_database_refused_but_not_what(stack: Stack) -> None:
     canary = f"canary{secrets.token_hex(12)}@example.com"
     record = logging.makeLogRecord({"msg": "a request failed"})

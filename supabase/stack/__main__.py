@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -234,14 +233,9 @@ def bootstrap(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
-def _interrupt(*_: object) -> None:
-    """A kind request to end is taken as Ctrl-C, so that what was started is also ended."""
-    raise KeyboardInterrupt
-
-
 def main() -> int:
     """Run one command; a failure that a person can act on is a line or two, not a traceback."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    suites.hear_interruptions()
     parser = argparse.ArgumentParser(prog="python3 supabase/stack", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, function in COMMANDS.items():

@@ -28,6 +28,16 @@ BROWSER_TESTS = ROOT / "tests" / "e2e"
 GRACE_SECONDS = 15
 
 
+def hear_interruptions() -> None:
+    """Take a kind request to end as Ctrl-C, so that what was started is also ended.
+
+    And hear Ctrl-C where whoever started this lets it be ignored, as a shell does for jobs in the background:
+    commands would inherit that.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one suite came to."""

@@ -13,14 +13,11 @@ from settings import ROOT
 
 # Suites whose commands leave marks: when they start, and what their teardown removes when they are let.
 STAND_INS = """
-import signal, sys
+import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import suites
 from settings import Settings
-
-def interrupt(*_):
-    raise KeyboardInterrupt
 
 COMMAND = '''
 import os, signal, subprocess, sys, time
@@ -46,7 +43,7 @@ class StandIns(suites.Suites):
         command = [sys.executable, "-c", COMMAND, str(self.settings.state), name, sys.argv[3]]
         return (self._stream(command, self.settings.state, self.env, out)[0], 0, 0)
 
-signal.signal(signal.SIGTERM, interrupt)
+suites.hear_interruptions()
 suites.GRACE_SECONDS = 3
 state = Path(sys.argv[2])
 StandIns(Settings(state=state), Path("/usr/bin"), state / "log").run()
@@ -61,8 +58,11 @@ def runs(pid: int) -> bool:
 
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_an_interrupted_run_ends_its_commands_and_starts_no_other(tmp_path: Path, stubborn: bool) -> None:
+    # Ctrl-C is ignored from here on, as a shell does for jobs in the background.
+    shell = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
     launcher = [sys.executable, "-c", STAND_INS, str(ROOT / "supabase" / "stack"), str(tmp_path)]
-    process = subprocess.Popen([*launcher, "stubborn" if stubborn else ""], stderr=subprocess.PIPE, text=True)
+    command = [*shell, *launcher, "stubborn" if stubborn else ""]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     started = [tmp_path / "pgtap.started", tmp_path / "tests-api.started"]
     try:
         deadline = time.monotonic() + 20

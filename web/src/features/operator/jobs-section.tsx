@@ -51,7 +51,7 @@ function Mail({ mail }: { mail: FailedMail }) {
       <Button
         variant="outline"
         size="row"
-        aria-label={`Send the mail to ${mail.recipient} again`}
+        aria-label={`Send again to ${mail.recipient}`}
         busy={retry.isPending && 'Sending'}
         onClick={() => void send()}
       >

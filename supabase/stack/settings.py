@@ -37,6 +37,8 @@ DATABASE_ROLES = (
     "worker",
 )
 PREFERRED_GATEWAY_PORT = 8000
+# Of those to choose from, the one that browsers and Node never ask: a bad port of the Fetch standard.
+REFUSED_PORT = 10080
 TOKEN_SECONDS = 3600
 ADMIN_SESSION_SECONDS = 8 * 3600
 PROFILES = ("product", "reference", "benchmark")
@@ -216,7 +218,7 @@ def _choose_port(service: str, settings: Settings) -> int:
     for _ in range(1000):
         # Below the range from which the system takes ports for outgoing connections.
         port = 10000 + secrets.randbelow(10000)
-        if port not in taken and is_free(port):
+        if port not in {*taken, REFUSED_PORT} and is_free(port):
             return port
     raise Stop("No free port between 10000 and 19999 was found.")
 

@@ -195,6 +195,12 @@ def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path
     assert not set(configuration.ROOT.glob(".stack-test-*")) - before
 
 
+def test_no_port_is_chosen_that_browsers_refuse(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter(range(80, 200))
+    monkeypatch.setattr(configuration.secrets, "randbelow", lambda _: next(drawn))
+    assert configuration._choose_port("mail", configuration.Settings(state=fresh)) > 10080
+
+
 @pytest.mark.parametrize("command", ["down", "status", "logs", "backup"])
 def test_without_a_stack_the_way_to_one_is_said(fresh: Path, command: str) -> None:
     answer = launch(fresh, command)

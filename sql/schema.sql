@@ -1953,6 +1953,25 @@ $$;
 
 COMMENT ON FUNCTION private.closed_name(p_id uuid) IS 'Username of a closed account.';
 
+CREATE FUNCTION private.company_totals() RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select pg_catalog.jsonb_build_object(
+        'team_count', coalesce(sum(a.members), 0), 'team_packages', private.money(coalesce(sum(a.package_cents), 0) * 0.01)
+    )
+    -- One statement: a fold between two would count twice or not at all.
+    from (
+        select n.members, n.package_cents
+        from private.positions as o inner join private.networks as n on o.no = n.no
+        where o.referrer_no is null
+        union all
+        select c.members, c.package_cents from private.network_changes as c
+    ) as a
+$$;
+
+COMMENT ON FUNCTION private.company_totals() IS 'All members, and their packages in dollars, as they are now.';
+
 CREATE FUNCTION private.company_tree(p_after integer, p_limit integer) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -4765,6 +4784,22 @@ $$;
 
 COMMENT ON FUNCTION private.team_growth(p_member private.profiles, p_no integer) IS 'Who joined and who was funded below a member, by day: of a large team from the kept days, of a small one by walking it.';
 
+CREATE FUNCTION private.team_totals(p_root private.profiles, p_place private.positions) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    v_sums private.networks := private.network_sums(p_root);
+begin
+    return pg_catalog.jsonb_build_object(
+        'team_count', v_sums.members - 1,
+        'team_packages', private.money((v_sums.package_cents - (p_place).package_cents) * 0.01)
+    );
+end
+$$;
+
+COMMENT ON FUNCTION private.team_totals(p_root private.profiles, p_place private.positions) IS 'Everybody below a member, as it is now: how many, and their packages in dollars.';
+
 CREATE FUNCTION private.tell(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -6585,18 +6620,20 @@ declare
     v_root private.profiles := private.visible_root(p_root);
     v_place private.positions;
     v_rate numeric;
+    v_tree jsonb;
     -- Whole pairs only: an even number of rows after an even position.
     v_limit integer := (private.page_limit(p_limit, 50, 200) + 1) / 2 * 2;
     v_after integer := greatest(coalesce(p_after, 0), 0) / 2 * 2;
 begin
     if v_root.id is null then
-        return private.company_tree(v_after, v_limit);
+        v_tree := private.company_tree(v_after, v_limit);
+        return v_tree || pg_catalog.jsonb_build_object('root', (v_tree -> 'root') || private.company_totals());
     end if;
     select o.* into v_place from private.positions as o where o.profile_id = v_root.id;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_root.package_value;
     return pg_catalog.jsonb_build_object(
-        'root', private.tree_node(v_place, v_root),
+        'root', private.tree_node(v_place, v_root) || private.team_totals(v_root, v_place),
         'path', private.tree_path(v_root),
         'items', coalesce(private.tree_children(v_place.no, v_rate, v_after, v_limit), '[]'),
         'total', v_place.children,
@@ -6605,7 +6642,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION public.get_team_tree(p_root uuid, p_after integer, p_limit integer) IS 'One member (the caller without p_root) and 50 of the direct referrals after a position, always whole pairs. pair_state is paying, blocked, open or no_rate. Errors: member_not_found, invalid_limit.';
+COMMENT ON FUNCTION public.get_team_tree(p_root uuid, p_after integer, p_limit integer) IS 'One member (the caller without p_root) with the totals of everybody below, and 50 of the direct referrals after a position, always whole pairs. pair_state is paying, blocked, open or no_rate. Errors: member_not_found, invalid_limit.';
 
 CREATE FUNCTION public.get_transaction_history(p_type text DEFAULT NULL::text, p_status text DEFAULT NULL::text, p_from date DEFAULT NULL::date, p_to date DEFAULT NULL::date, p_before text DEFAULT NULL::text, p_limit integer DEFAULT NULL::integer) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -9479,6 +9516,8 @@ REVOKE ALL ON FUNCTION private.close_profile(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.closed_name(p_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.company_totals() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.company_tree(p_after integer, p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.completed_volume() FROM PUBLIC;
@@ -9762,6 +9801,8 @@ REVOKE ALL ON FUNCTION private.subscriptions_counted() FROM PUBLIC;
 REVOKE ALL ON FUNCTION private.take(p_bucket text, p_key text, p_max integer, p_window interval) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.team_growth(p_member private.profiles, p_no integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.team_totals(p_root private.profiles, p_place private.positions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.tell(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) FROM PUBLIC;
 

@@ -100,6 +100,12 @@ export interface TreeChild extends TreeNode {
   blocked_by: string | null
 }
 
+/** The member at the top of a page, with everybody below as they are now. */
+export interface TreeRoot extends TreeNode {
+  team_count: number
+  team_packages: Decimal
+}
+
 export interface PathStep {
   id: string
   username: string | null
@@ -107,7 +113,7 @@ export interface PathStep {
 }
 
 export interface TreePage {
-  root: TreeNode
+  root: TreeRoot
   /** From the member down to the root. */
   path: PathStep[]
   items: TreeChild[]

@@ -1,9 +1,13 @@
+import { useQuery } from '@tanstack/react-query'
 import { Money } from '@/components/money'
 import { Facts, type Fact } from '@/components/review-dialog'
+import { Region } from '@/components/region'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
+import { Skeleton } from '@/components/ui/skeleton'
+import { treeQuery } from './api'
 import { fullNameOf, nameOf } from './names'
 import { describePair, type MemberRow } from './tree-rows'
 
@@ -44,7 +48,33 @@ export function TreeDetails({ row, onClose, onRoot }: TreeDetailsProps) {
         }
       >
         <Facts facts={facts} />
+        {node.direct_referrals > 0 ? (
+          <div className="mt-4">
+            <TeamFacts id={node.id} />
+          </div>
+        ) : null}
       </SheetContent>
     </Sheet>
+  )
+}
+
+/** Everybody below, however deep. Comes with the first page of the branch, which opens at once afterwards. */
+function TeamFacts({ id }: { id: string }) {
+  return (
+    <Region
+      query={useQuery(treeQuery(id, 0))}
+      errorText="Failed to load MLM data"
+      loadingText="Loading team"
+      skeleton={<Skeleton className="h-22" />}
+    >
+      {({ root }) => (
+        <Facts
+          facts={[
+            { label: 'Whole team', value: root.team_count.toLocaleString('en-US') },
+            { label: 'Team packages', value: <Money value={root.team_packages} /> },
+          ]}
+        />
+      )}
+    </Region>
   )
 }

@@ -1054,9 +1054,12 @@ COMMENT ON FUNCTION private.ago(p_at timestamp with time zone, p_now timestamp w
 
 CREATE FUNCTION private.all_wrong() RETURNS private.due_bonus[]
     LANGUAGE plpgsql STABLE
-    SET enable_nestloop TO 'off'
-    SET join_collapse_limit TO '1'
     SET search_path TO ''
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_material TO 'off'
+    SET join_collapse_limit TO '1'
+    SET work_mem TO '64MB'
     AS $$
 begin
     return array(
@@ -8328,31 +8331,46 @@ CREATE VIEW private.pairs AS
 
 COMMENT ON VIEW private.pairs IS 'Paying pairs: both children funded. A merge join of two covering indexes.';
 
-CREATE VIEW private.due_overrides AS
- SELECT q.owner_no AS subject_no,
+CREATE VIEW private.due_of_pairs AS
+ SELECT q.owner_no,
     q.pair_no,
-    o.referrer_no AS user_no,
+    q.left_no,
+    q.right_no,
     q.volume_cents,
-    private.override_percent() AS rate,
-    (((q.volume_cents)::bigint * private.override_percent()) / 100) AS cents
-   FROM (private.pairs q
+    o.referrer_no,
+    k.pairing_percent,
+    (((q.volume_cents)::bigint * k.pairing_percent) / 100) AS pairing_cents,
+    private.override_percent() AS override_percent,
+    (((q.volume_cents)::bigint * private.override_percent()) / 100) AS override_cents
+   FROM ((private.pairs q
      JOIN private.positions o ON ((q.owner_no = o.no)))
-  WHERE (o.referrer_no IS NOT NULL);
+     LEFT JOIN private.packages k ON ((o.package_cents = k.value_cents)));
+
+COMMENT ON VIEW private.due_of_pairs IS 'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
+
+CREATE VIEW private.due_overrides AS
+ SELECT d.owner_no AS subject_no,
+    d.pair_no,
+    d.referrer_no AS user_no,
+    d.volume_cents,
+    d.override_percent AS rate,
+    d.override_cents AS cents
+   FROM private.due_of_pairs d
+  WHERE (d.referrer_no IS NOT NULL);
 
 COMMENT ON VIEW private.due_overrides IS 'Override bonuses as they should be; subject and source: the pair''s owner.';
 
 CREATE VIEW private.due_pairings AS
- SELECT q.owner_no AS subject_no,
-    q.pair_no,
-    q.owner_no AS user_no,
-    q.volume_cents,
-    k.pairing_percent AS rate,
-    (((q.volume_cents)::bigint * k.pairing_percent) / 100) AS cents,
-    q.left_no,
-    q.right_no
-   FROM ((private.pairs q
-     JOIN private.positions o ON ((q.owner_no = o.no)))
-     JOIN private.packages k ON ((o.package_cents = k.value_cents)));
+ SELECT d.owner_no AS subject_no,
+    d.pair_no,
+    d.owner_no AS user_no,
+    d.volume_cents,
+    d.pairing_percent AS rate,
+    d.pairing_cents AS cents,
+    d.left_no,
+    d.right_no
+   FROM private.due_of_pairs d
+  WHERE (d.pairing_percent IS NOT NULL);
 
 COMMENT ON VIEW private.due_pairings IS 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
 
@@ -8559,6 +8577,19 @@ CREATE TABLE private.username_reservations (
 COMMENT ON TABLE private.username_reservations IS 'Names of sign-ups that are not confirmed yet, for 24 hours.';
 
 CREATE VIEW private.wrong_bonuses AS
+ WITH paired AS MATERIALIZED (
+         SELECT d.owner_no,
+            d.pair_no,
+            d.left_no,
+            d.right_no,
+            d.volume_cents,
+            d.referrer_no,
+            d.pairing_percent,
+            d.pairing_cents,
+            d.override_percent,
+            d.override_cents
+           FROM private.due_of_pairs d
+        )
  SELECT 'referral'::public.bonus_type AS bonus_type,
     COALESCE(d.subject_no, b.subject_no) AS subject_no,
     NULL::integer AS pair_number,
@@ -8575,39 +8606,61 @@ CREATE VIEW private.wrong_bonuses AS
   WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents)
 UNION ALL
  SELECT 'pairing'::public.bonus_type AS bonus_type,
-    COALESCE(d.subject_no, b.subject_no) AS subject_no,
+    COALESCE(d.owner_no, b.subject_no) AS subject_no,
     COALESCE(d.pair_no, b.pair_number) AS pair_number,
-    d.user_no,
+    d.owner_no AS user_no,
         CASE
             WHEN (d.left_no IS NOT NULL) THEN private.pair_source(d.left_no, d.right_no)
             ELSE NULL::integer
         END AS source_no,
     (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
-    COALESCE(d.rate, 0) AS rate,
-    COALESCE(d.cents, (0)::bigint) AS cents
-   FROM (private.due_pairings d
+    COALESCE(d.pairing_percent, 0) AS rate,
+    COALESCE(d.pairing_cents, (0)::bigint) AS cents
+   FROM (( SELECT c.owner_no,
+            c.pair_no,
+            c.left_no,
+            c.right_no,
+            c.volume_cents,
+            c.referrer_no,
+            c.pairing_percent,
+            c.pairing_cents,
+            c.override_percent,
+            c.override_cents
+           FROM paired c
+          WHERE (c.pairing_percent IS NOT NULL)) d
      FULL JOIN ( SELECT p.subject_no,
             p.pair_number,
             p.amount_cents AS cents
            FROM public.bonuses p
-          WHERE (p.bonus_type = 'pairing'::public.bonus_type)) b ON (((d.subject_no = b.subject_no) AND (d.pair_no = b.pair_number))))
-  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents)
+          WHERE (p.bonus_type = 'pairing'::public.bonus_type)) b ON (((d.owner_no = b.subject_no) AND (d.pair_no = b.pair_number))))
+  WHERE (COALESCE(d.pairing_cents, (0)::bigint) IS DISTINCT FROM b.cents)
 UNION ALL
  SELECT 'override'::public.bonus_type AS bonus_type,
-    COALESCE(d.subject_no, b.subject_no) AS subject_no,
+    COALESCE(d.owner_no, b.subject_no) AS subject_no,
     COALESCE(d.pair_no, b.pair_number) AS pair_number,
-    d.user_no,
-    d.subject_no AS source_no,
+    d.referrer_no AS user_no,
+    d.owner_no AS source_no,
     (COALESCE(d.volume_cents, 0))::bigint AS volume_cents,
-    COALESCE(d.rate, 0) AS rate,
-    COALESCE(d.cents, (0)::bigint) AS cents
-   FROM (private.due_overrides d
+    COALESCE(d.override_percent, 0) AS rate,
+    COALESCE(d.override_cents, (0)::bigint) AS cents
+   FROM (( SELECT c.owner_no,
+            c.pair_no,
+            c.left_no,
+            c.right_no,
+            c.volume_cents,
+            c.referrer_no,
+            c.pairing_percent,
+            c.pairing_cents,
+            c.override_percent,
+            c.override_cents
+           FROM paired c
+          WHERE (c.referrer_no IS NOT NULL)) d
      FULL JOIN ( SELECT o.subject_no,
             o.pair_number,
             o.amount_cents AS cents
            FROM public.bonuses o
-          WHERE (o.bonus_type = 'override'::public.bonus_type)) b ON (((d.subject_no = b.subject_no) AND (d.pair_no = b.pair_number))))
-  WHERE (COALESCE(d.cents, (0)::bigint) IS DISTINCT FROM b.cents);
+          WHERE (o.bonus_type = 'override'::public.bonus_type)) b ON (((d.owner_no = b.subject_no) AND (d.pair_no = b.pair_number))))
+  WHERE (COALESCE(d.override_cents, (0)::bigint) IS DISTINCT FROM b.cents);
 
 COMMENT ON VIEW private.wrong_bonuses IS 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
 

@@ -1,11 +1,102 @@
 -- The comparison of all bonuses is a merge from end to end. How many pairs are complete, and how many bonuses are
 -- wrong, the planner cannot know: it expects a hundred times too many and then looks up each left child by itself,
--- which takes twice as long at a million members; or it joins the owners first, of which there are more. So the
--- comparison has a function of its own, without nested loops and with the joins in the order in which the views
--- have them, and what is done about a few wrong rows is planned as usual.
+-- which takes twice as long at a million members; or it joins the owners first, of which there are more; or it keeps
+-- copies of what it reads in order anyway. So the comparison has a function of its own, which does nothing but merge,
+-- with the joins in the order in which the views have them, and what is done about a few wrong rows is planned as
+-- usual. Both bonuses of a pair come from one reading of the pairs, which is most of the work.
+
+create view private.due_of_pairs as
+select
+    q.owner_no,
+    q.pair_no,
+    q.left_no,
+    q.right_no,
+    q.volume_cents,
+    o.referrer_no,
+    k.pairing_percent,
+    q.volume_cents::bigint * k.pairing_percent / 100 as pairing_cents,
+    private.override_percent() as override_percent,
+    q.volume_cents::bigint * private.override_percent() / 100 as override_cents
+from private.pairs as q
+inner join private.positions as o on q.owner_no = o.no
+left join private.packages as k on o.package_cents = k.value_cents;
+comment on view private.due_of_pairs is
+'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
+
+create or replace view private.due_pairings as
+select
+    d.owner_no as subject_no,
+    d.pair_no,
+    d.owner_no as user_no,
+    d.volume_cents,
+    d.pairing_percent as rate,
+    d.pairing_cents as cents,
+    d.left_no,
+    d.right_no
+from private.due_of_pairs as d
+where d.pairing_percent is not null;
+
+create or replace view private.due_overrides as
+select
+    d.owner_no as subject_no,
+    d.pair_no,
+    d.referrer_no as user_no,
+    d.volume_cents,
+    d.override_percent as rate,
+    d.override_cents as cents
+from private.due_of_pairs as d
+where d.referrer_no is not null;
+
+create or replace view private.wrong_bonuses as
+with paired as materialized (select d.* from private.due_of_pairs as d)
+
+select
+    'referral'::public.bonus_type as bonus_type,
+    coalesce(d.subject_no, b.subject_no) as subject_no,
+    null::integer as pair_number,
+    d.user_no,
+    d.subject_no as source_no,
+    coalesce(d.volume_cents, 0)::bigint as volume_cents,
+    coalesce(d.rate, 0) as rate,
+    coalesce(d.cents, 0) as cents
+from private.due_referrals as d
+full join (select r.subject_no, r.amount_cents as cents from public.bonuses as r where r.bonus_type = 'referral') as b
+    on d.subject_no = b.subject_no
+where coalesce(d.cents, 0) is distinct from b.cents
+union all
+select
+    'pairing'::public.bonus_type,
+    coalesce(d.owner_no, b.subject_no),
+    coalesce(d.pair_no, b.pair_number),
+    d.owner_no,
+    case when d.left_no is not null then private.pair_source(d.left_no, d.right_no) end,
+    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.pairing_percent, 0),
+    coalesce(d.pairing_cents, 0)
+from (select c.* from paired as c where c.pairing_percent is not null) as d
+full join (select p.subject_no, p.pair_number, p.amount_cents as cents from public.bonuses as p where p.bonus_type = 'pairing') as b
+    on d.owner_no = b.subject_no and d.pair_no = b.pair_number
+where coalesce(d.pairing_cents, 0) is distinct from b.cents
+union all
+select
+    'override'::public.bonus_type,
+    coalesce(d.owner_no, b.subject_no),
+    coalesce(d.pair_no, b.pair_number),
+    d.referrer_no,
+    d.owner_no,
+    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.override_percent, 0),
+    coalesce(d.override_cents, 0)
+from (select c.* from paired as c where c.referrer_no is not null) as d
+full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
+    on d.owner_no = b.subject_no and d.pair_no = b.pair_number
+where coalesce(d.override_cents, 0) is distinct from b.cents;
 
 create function private.all_wrong() returns private.due_bonus[]
-language plpgsql stable set enable_nestloop = off set join_collapse_limit = 1 set search_path = '' as $$
+language plpgsql stable set search_path = ''
+set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
+-- The pairs of a million members are sorted in memory; one comparison runs at a time.
+set work_mem = '64MB' as $$
 begin
     return array(
         select row(

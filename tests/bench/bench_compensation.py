@@ -24,14 +24,11 @@ SQL = """
     select v.kind, v.bonuses, v.cents::bigint
     from (
         select
-            count(k.pairing_percent) as pairings,
-            sum(q.volume_cents::bigint * k.pairing_percent / 100) as pairing,
-            count(o.referrer_no) as overrides,
-            sum(q.volume_cents::bigint * private.override_percent() / 100)
-                filter (where o.referrer_no is not null) as override
-        from private.pairs as q
-        inner join private.positions as o on q.owner_no = o.no
-        left join private.packages as k on o.package_cents = k.value_cents
+            count(d.pairing_percent) as pairings,
+            sum(d.pairing_cents) as pairing,
+            count(d.referrer_no) as overrides,
+            sum(d.override_cents) filter (where d.referrer_no is not null) as override
+        from private.due_of_pairs as d
     ) as p
     cross join lateral (
         values ('pairing', p.pairings, p.pairing), ('override', p.overrides, p.override)
@@ -39,6 +36,13 @@ SQL = """
     union all
     select 'referral', count(*), sum(d.cents)::bigint from private.due_referrals as d
 """
+# As in private.all_wrong().
+MERGING = {
+    "enable_nestloop": "off",
+    "enable_hashjoin": "off",
+    "enable_material": "off",
+    "join_collapse_limit": "1",
+}
 # Page images aside, and without what checkpoints and others on the cluster say of themselves.
 WAL = """
     select sum(w.record_size)::bigint from pg_get_wal_stats(%s, %s, true) as w
@@ -86,9 +90,8 @@ def explained(connection: psycopg.Connection, query: str) -> tuple[float, int]:
 
 def recomputation(connection: psycopg.Connection, text: str, javascript: dict[str, Any]) -> None:
     """P1: everybody computes every bonus."""
-    # As in private.all_wrong().
-    connection.execute("set enable_nestloop = off")
-    connection.execute("set join_collapse_limit = 1")
+    for setting, value in MERGING.items():
+        connection.execute(f"set {setting} = {value}")
     sums = {row[0]: (row[1], row[2]) for row in connection.execute(SQL)}
     members: list[rivals.Member] = connection.execute(
         "select o.no, o.referrer_no, o.child_no, o.paid_cents from private.positions as o order by o.no"
@@ -102,8 +105,8 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
         "P1", f"rivals and SQL agree to the cent, {text}", sum(rows for rows, _ in sums.values()), "bonuses"
     )
     times = {"SQL": best_of(ROUNDS, lambda: connection.execute(SQL).fetchall())}
-    connection.execute("reset enable_nestloop")
-    connection.execute("reset join_collapse_limit")
+    for setting in MERGING:
+        connection.execute(f"reset {setting}")
     times["numpy"] = best_of(ROUNDS, lambda: rivals.numpy(columns))
     times["DuckDB"] = best_of(ROUNDS, duck)
     times["Python"] = best_of(1, lambda: rivals.python(members))

@@ -15,6 +15,7 @@ from functions.storage.reception import metadata_of_header
 from functions.storage.rows import Draft, Row, select_object, shown, try_write
 from functions.storage.service import Answer, Caller, service_of, uuid_or_none
 from functions.storage.uploads import put_row
+from functions.storage.versions import with_bytes
 
 router = APIRouter(tags=["move and copy"])
 
@@ -63,17 +64,22 @@ async def copy(request: Request) -> Answer:
     name = asked["destinationKey"]
     check_key(name)
     upsert = request.headers.get("x-upsert") == "true"
-    async with service.as_caller(request, caller, "storage.object.copy") as db:
-        source = await select_object(db, asked["bucketId"], asked["sourceKey"])
-    if source is None:
-        raise no_such_key()
-    draft = _copied(request, asked, source, Draft(bucket_id, name, caller.owner_id, {}, {}))
-    await try_write(request, caller, "storage.object.copy", draft, upsert)
-    version = str(uuid4())
-    try:
-        await service.store.copy(source["version"], version)
-    except FileNotFoundError as error:
-        raise no_such_key() from error
+
+    async def source() -> Row:
+        async with service.as_caller(request, caller, "storage.object.copy") as db:
+            row = await select_object(db, asked["bucketId"], asked["sourceKey"])
+        if row is None:
+            raise no_such_key()
+        return row
+
+    async def copied(row: Row) -> tuple[Draft, str]:
+        draft = _copied(request, asked, row, Draft(bucket_id, name, caller.owner_id, {}, {}))
+        await try_write(request, caller, "storage.object.copy", draft, upsert)
+        version = str(uuid4())
+        await service.store.copy(row["version"], version)
+        return draft, version
+
+    draft, version = await with_bytes(source, copied)
     row = await put_row(request, "storage.object.copy", draft, version, upsert)
     return Answer({"Key": f"{bucket_id}/{name}", "Id": str(row["id"]), **shown(row)})
 

@@ -2,7 +2,13 @@
 
 import re
 
-from functions.storage.errors import StorageError, invalid_bucket_name, invalid_key, invalid_type
+from functions.storage.errors import (
+    StorageError,
+    invalid_bucket_name,
+    invalid_key,
+    invalid_schema,
+    invalid_type,
+)
 
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
@@ -88,6 +94,17 @@ def check_allowed_type(content_type: str, allowed: list[str] | None) -> None:
     kind = content_type.split("/", 1)[0]
     if content_type not in allowed and f"{kind}/*" not in allowed and "*/*" not in allowed:
         raise invalid_type(f"mime type {content_type} is not supported")
+
+
+def check_printable(cache_control: str, content_type: str) -> None:
+    """Refuse what no header line can hold: these two become header lines of every download.
+
+    Raises:
+        StorageError: InvalidRequest.
+    """
+    text = cache_control + content_type
+    if not text.isprintable() or not text.isascii():
+        raise invalid_schema("cacheControl and contentType must be printable")
 
 
 def check_robots(value: str) -> None:

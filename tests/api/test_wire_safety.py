@@ -150,6 +150,22 @@ def test_a_thousand_rows_are_the_most(finance: Administrator) -> None:
     assert time.monotonic() - started < 8
 
 
+@pytest.mark.parametrize("text", ["a\r\nx-evil: yes", "a\nb", "\u2603"])
+@pytest.mark.parametrize("field", ["cacheControl", "mimetype"])
+def test_what_is_said_of_a_copy_breaks_no_header(member: Member, field: str, text: str) -> None:
+    source = member.receipt().split("/receipts/")[1]
+    value = f"image/png;{text}" if field == "mimetype" else text
+    asked = {
+        "bucketId": "receipts",
+        "sourceKey": source,
+        "destinationKey": f"{member.user_id}/1234567891.png",
+        "copyMetadata": False,
+        "metadata": {field: value},
+    }
+    answer = member.http.post("/storage/v1/object/copy", json=asked)
+    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidRequest"), answer.text
+
+
 @pytest.mark.threat("T58", "T118")
 @pytest.mark.parametrize(
     ("name", "body"),

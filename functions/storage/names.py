@@ -13,6 +13,8 @@ from functions.storage.errors import (
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([a-z]+)?", re.IGNORECASE)
+# No disk is as large, and a number of any length is compared with it.
+_LARGEST = 2**63
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+")
 _ROBOTS = frozenset(
@@ -67,7 +69,7 @@ def bytes_of(size: int | str) -> int:
     match = _SIZE.fullmatch(size)
     if not match or (unit := (match[2] or "b").lower()) not in _UNITS:
         raise ValueError("no size")
-    return int(float(match[1]) * _UNITS[unit])
+    return int(min(float(match[1]) * _UNITS[unit], _LARGEST))
 
 
 def check_type_form(content_type: str) -> None:

@@ -77,7 +77,7 @@ def _is_known(request: Request, row: Row, headers: dict[str, str]) -> bool:
         return False
     try:
         since = parsedate_to_datetime(request.headers.get("if-modified-since", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     return since.replace(tzinfo=since.tzinfo or UTC) >= _modified(row).replace(microsecond=0)
 

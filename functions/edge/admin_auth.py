@@ -109,6 +109,10 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
         await connection.execute(
             "select edge.record_admin_sign_in(%s, %s, true)", [login.email, visit.address]
         )
+        # The account is locked now: a password replaced until here ended the sessions that there were.
+        signed_in = await _admin(connection, login.email)
+        if signed_in is None or signed_in["password_hash"] != stored:
+            raise FAILED
         session = await _one(
             connection,
             "select * from edge.start_admin_session(%s, %s, %s)",
@@ -116,14 +120,13 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
             visit.address,
             visit.user_agent,
         )
-        signed_in = await _admin(connection, login.email)
     reached("admin.after_session_row")
     token = str(session["session_token"])
     return {
         "session_token": token,
         "access_token": services.admin_key.sign(str(admin["id"]), token, session["expires_at"]),
         "expires_at": session["expires_at"].isoformat(),
-        "admin": _public(signed_in or admin),
+        "admin": _public(signed_in),
     }
 
 

@@ -146,6 +146,24 @@ def test_a_guess_that_nobody_could_judge_is_not_counted(people: People, visitor:
     assert failures(people, administrator.email) == 0
 
 
+@pytest.mark.threat("T63")
+def test_a_password_that_is_replaced_meanwhile_signs_nobody_in(people: People, visitor: Caller) -> None:
+    email = people.account("finance_admin")
+    with psycopg.connect(people.stack.values["DATABASE_ADMIN_URL"]) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute(
+            "select edge.set_admin_password(a.id, %s, null) from private.admin_users as a where a.email = %s",
+            [PasswordHasher().hash(NEW_PASSWORD), email],
+        )
+        asked = pool.submit(login, visitor, email)
+        while not holder.execute(
+            "select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))"
+        ).fetchone():
+            assert not asked.done()
+        holder.commit()
+        assert asked.result().status_code == 401
+    assert login(visitor, email, NEW_PASSWORD).status_code == 200
+
+
 @pytest.mark.threat("T79")
 def test_failures_are_kept_where_restarts_do_not_forget_them(people: People, visitor: Caller) -> None:
     email = people.account("support_admin")

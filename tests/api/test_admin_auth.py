@@ -138,7 +138,8 @@ def test_a_guess_that_nobody_could_judge_is_not_counted(people: People, visitor:
             asked = pool.submit(ask)
             while not holder.execute(
                 sql.SQL(
-                    "select {}(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))"
+                    "select {}(pid) from pg_locks"
+                    " where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
                 ).format(sql.Identifier(end))
             ).fetchone():
                 assert not asked.done()
@@ -156,7 +157,7 @@ def test_a_password_that_is_replaced_meanwhile_signs_nobody_in(people: People, v
         )
         asked = pool.submit(login, visitor, email)
         while not holder.execute(
-            "select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))"
+            "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
         ).fetchone():
             assert not asked.done()
         holder.commit()

@@ -57,8 +57,8 @@ def test_a_database_that_ends_a_request_is_a_reason_to_try_again(
             database.execute("lock table storage.objects in share mode")
             uploading = pool.submit(own_storage.upload, CONTENT)
             while not database.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity"
-                " where pg_backend_pid() = any(pg_blocking_pids(pid))"
+                "select pg_terminate_backend(pid) from pg_locks"
+                " where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
             ).fetchone():
                 assert not uploading.done()
         ended = uploading.result()

@@ -204,10 +204,6 @@ begin
         return;
     end if;
     delete from private.sign_in_failures as f where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255);
-    -- The attempt that just succeeded was counted against the address too.
-    delete from private.sign_in_failures as f where f.id = (
-        select max(g.id) from private.sign_in_failures as g where g.kind = 'admin_address' and g.key = pg_catalog.left(p_address, 255)
-    );
     update private.admin_users as a set last_login = pg_catalog.clock_timestamp()
     where a.email = pg_catalog.lower(p_email) returning a.id into v_admin_id;
     perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));

@@ -19,7 +19,8 @@ class ServiceSettings(BaseSettings):
         metrics_port: where Prometheus reads the process's figures; unset for nowhere.
     """
 
-    model_config = SettingsConfigDict(extra="ignore")
+    # What is missing or wrong is logged by its name: the values beside it are secrets.
+    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     host: str = "127.0.0.1"
     port: int

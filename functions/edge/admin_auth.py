@@ -1,6 +1,8 @@
 """admin-auth: how administrators sign in and out, change their password and set up two-step sign-in."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -26,6 +28,8 @@ CURRENT_WRONG = Refusal(400, "current_password_wrong", "The current password is 
 OTHER_EMAIL = Refusal(403, "forbidden", "You can change your own password only.")
 NOT_ENROLLED = Refusal(409, "totp_not_enrolled", "Two-step sign-in is not set up.")
 ALREADY_ENROLLED = Refusal(409, "totp_enrolled", "Two-step sign-in is already set up.")
+# What counts as a failure: somebody guessed, and was told.
+WRONG = (FAILED, CURRENT_WRONG, two_step.CODE_WRONG)
 
 Email = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, max_length=255)]
 Secret = Annotated[str, StringConstraints(max_length=1024)]
@@ -92,13 +96,12 @@ async def admin_auth(action: Action, request: Request, visit: Visitor, services:
 
 
 async def _login(login: Login, visit: Visit, services: Services) -> Row:
-    """Sign in. A failure is counted before the password is looked at, so parallel guesses count too."""
-    admin = await _admitted(login.email, visit, services)
-    stored = admin["password_hash"] if admin and admin["is_active"] else None
-    if not await passwords.matches(stored, login.password) or admin is None:
-        await _slow_down(login.email, services)
-        raise FAILED
-    async with transaction(services.pool, visit.settings()) as connection:
+    opened = transaction(services.pool, visit.settings())
+    async with _judging(opened, login.email, visit) as connection:
+        admin = await _admin(connection, login.email)
+        stored = admin["password_hash"] if admin and admin["is_active"] else None
+        if not await passwords.matches(stored, login.password) or admin is None:
+            raise FAILED
         if admin["totp_confirmed_at"]:
             if not login.totp:
                 raise two_step.CODE_ASKED
@@ -106,6 +109,10 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
         await connection.execute(
             "select edge.record_admin_sign_in(%s, %s, true)", [login.email, visit.address]
         )
+        # The account is locked now: a password replaced until here ended the sessions that there were.
+        signed_in = await _admin(connection, login.email)
+        if signed_in is None or signed_in["password_hash"] != stored:
+            raise FAILED
         session = await _one(
             connection,
             "select * from edge.start_admin_session(%s, %s, %s)",
@@ -113,43 +120,61 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
             visit.address,
             visit.user_agent,
         )
-        signed_in = await _admin(connection, login.email)
     reached("admin.after_session_row")
     token = str(session["session_token"])
     return {
         "session_token": token,
         "access_token": services.admin_key.sign(str(admin["id"]), token, session["expires_at"]),
         "expires_at": session["expires_at"].isoformat(),
-        "admin": _public(signed_in or admin),
+        "admin": _public(signed_in),
     }
 
 
-async def _admitted(email: str, visit: Visit, services: Services) -> Row | None:
-    """The account with this address, or None; counts the attempt as failed until it succeeds.
+@asynccontextmanager
+async def _judging(
+    opened: AbstractAsyncContextManager[Connection], email: str, visit: Visit
+) -> AsyncIterator[Connection]:
+    """A transaction in which password and code are judged: a wrong one is counted with it, and nothing else.
+
+    From the sixth failure on an address, known or not, the answer takes a second longer.
 
     Raises:
-        Refusal: 429 when the account or the address has failed too often.
+        Refusal: 429 when the account or the address has failed too often; what the block raises.
     """
-    async with transaction(services.pool) as connection:
-        # One attempt on an account at a time: otherwise a hundred at once would all see few failures.
-        await connection.execute("select pg_advisory_xact_lock(46, hashtext(%s))", [email])
-        allowed = await _one(
-            connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, visit.address
-        )
-        if not allowed["allowed"]:
-            raise TOO_MANY
-        await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, visit.address])
-        return await _admin(connection, email)
-
-
-async def _slow_down(email: str, services: Services) -> None:
-    """From the sixth failure on an address, known or not, the answer takes a second longer."""
-    async with transaction(services.pool) as connection:
-        few = await _one(
-            connection, "select edge.take('admin_failures', %s, 5, interval '15 minutes') as few", email
-        )
-    if not few["few"]:
+    wrong, few = None, True
+    async with passwords.turns, opened as connection:
+        await _admit(connection, email, visit)
+        try:
+            async with connection.transaction():
+                yield connection
+        except Refusal as refusal:
+            if refusal not in WRONG:
+                raise
+            wrong, few = refusal, await _count_failure(connection, email, visit)
+    if not few:
         await asyncio.sleep(SLOW_SECONDS)
+    if wrong:
+        raise wrong
+
+
+async def _admit(connection: Connection, email: str, visit: Visit) -> None:
+    # One attempt on an account, and from an address, at a time: a hundred at once would all see few failures.
+    await connection.execute("select pg_advisory_xact_lock(46, hashtext(%s))", [email])
+    await connection.execute("select pg_advisory_xact_lock(48, hashtext(%s))", [visit.address])
+    allowed = await _one(
+        connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, visit.address
+    )
+    if not allowed["allowed"]:
+        raise TOO_MANY
+
+
+async def _count_failure(connection: Connection, email: str, visit: Visit) -> bool:
+    """Count it; false from the sixth failure on."""
+    await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, visit.address])
+    row = await _one(
+        connection, "select edge.take('admin_failures', %s, 5, interval '15 minutes') as few", email
+    )
+    return bool(row["few"])
 
 
 async def _change_password(change: ChangePassword, caller: Caller, services: Services) -> Row:
@@ -160,11 +185,11 @@ async def _change_password(change: ChangePassword, caller: Caller, services: Ser
         owner = await _admin(connection, change.email)
     if owner is None or str(owner["id"]) != caller.id:
         raise OTHER_EMAIL
-    admin = await _admitted(change.email, caller.visit, services)
-    if admin is None or not await passwords.matches(admin["password_hash"], change.current_password):
-        raise CURRENT_WRONG
     new_hash = await passwords.hash_password(change.new_password)
-    async with caller.service_transaction() as connection:
+    async with _judging(caller.service_transaction(), change.email, caller.visit) as connection:
+        admin = await _one(connection, "select * from edge.admin_by_id(%s)", caller.id)
+        if not await passwords.matches(admin["password_hash"], change.current_password):
+            raise CURRENT_WRONG
         if admin["totp_confirmed_at"]:
             if not change.totp:
                 raise two_step.CODE_ASKED
@@ -199,21 +224,26 @@ async def _enroll_totp(caller: Caller, services: Services) -> Row:
 
 
 async def _show_code(shown: ShowCode, caller: Caller, services: Services) -> Row:
-    async with transaction(services.pool) as connection:
+    wrong = None
+    async with caller.service_transaction() as connection:
         guess = await _one(
             connection, "select edge.take('admin_totp', %s, 10, interval '15 minutes') as allowed", caller.id
         )
-    if not guess["allowed"]:
-        raise TOO_MANY
-    async with caller.service_transaction() as connection:
+        if not guess["allowed"]:
+            raise TOO_MANY
         admin = await _one(connection, "select * from edge.admin_by_id(%s)", caller.id)
         if not admin["totp_secret"]:
             raise NOT_ENROLLED
-        await two_step.require_code(connection, services.sealer, admin, shown.code)
-        if shown.action == "totp_verify":
-            await connection.execute("select edge.confirm_totp(%s)", [caller.id])
-        else:
-            await connection.execute("select edge.remove_totp(%s)", [caller.id])
+        try:
+            await two_step.require_code(connection, services.sealer, admin, shown.code)
+        except Refusal as refusal:
+            wrong = refusal
+        if not wrong:
+            turned = "confirm_totp" if shown.action == "totp_verify" else "remove_totp"
+            await connection.execute(f"select edge.{turned}(%s)", [caller.id])
+    # The guess is counted now.
+    if wrong:
+        raise wrong
     return {"success": True}
 
 

@@ -35,7 +35,7 @@ from functions.edge import (
     sync_all_mlm_bonuses,
 )
 from functions.edge.door import Shared
-from functions.edge.limits import Deadline, Limits
+from functions.edge.limits import BROKEN_JSON, Deadline, Limits
 from functions.edge.services import running
 
 DOORS = (
@@ -116,7 +116,9 @@ async def refuse_input(request: Request, error: RequestValidationError) -> JSONR
 
 @app.exception_handler(HTTPException)
 async def refuse_route(request: Request, error: HTTPException) -> JSONResponse:
-    """No such function, or not by this method."""
+    """No such function, not by this method, or JSON too deep to be read."""
+    if error.status_code == 400:
+        return await refuse(request, BROKEN_JSON)
     code = "not_found" if error.status_code == 404 else "method_not_allowed"
     text = "There is no such function." if error.status_code == 404 else "Call functions with POST."
     return await refuse(request, Refusal(error.status_code, code, text))

@@ -16,21 +16,23 @@ TOO_LONG = Refusal(400, "password_too_long", "New password must be at most 1,024
 TOO_COMMON = Refusal(400, "password_too_common", "This password is too easy to guess. Choose another one.")
 
 # 64 MiB each: two at a time keep the process small and the machine answering.
-_turns = asyncio.Semaphore(2)
+turns = asyncio.Semaphore(2)
 _hasher = PasswordHasher()
 _nobodys_hash = _hasher.hash(secrets.token_urlsafe())
 
 
 async def hash_password(password: str) -> str:
     """The Argon2id hash to store."""
-    async with _turns:
+    async with turns:
         return await asyncio.to_thread(_hasher.hash, password)
 
 
 async def matches(stored_hash: str | None, password: str) -> bool:
-    """Whether the password is the stored one; without a stored one the same time passes, and it is not."""
-    async with _turns:
-        verified = await asyncio.to_thread(_verify, stored_hash or _nobodys_hash, password)
+    """Whether the password is the stored one; without a stored one the same time passes, and it is not.
+
+    The caller has one of the turns.
+    """
+    verified = await asyncio.to_thread(_verify, stored_hash or _nobodys_hash, password)
     return verified and stored_hash is not None
 
 

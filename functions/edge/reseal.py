@@ -20,7 +20,7 @@ from functions.edge.sealing import SealBroken, Sealed, Sealer
 class ResealSettings(BaseSettings):
     """`database_url` of the owner, and the key file."""
 
-    model_config = SettingsConfigDict(extra="ignore")
+    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     database_url: str
     secrets_key_path: Path

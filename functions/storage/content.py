@@ -12,6 +12,8 @@ from functions.storage.errors import invalid_type, too_large
 
 # An image may be small as a file and still fill the memory of whoever opens it.
 MOST_PIXELS = 25_000_000
+# Segments and bytes of padding before a JPEG's frame; millions of them would cost seconds.
+MOST_STEPS = 10_000
 
 Size = tuple[int, int]
 
@@ -47,7 +49,7 @@ def _jpeg(file: BinaryIO) -> Size:
     """Walk the segments up to the frame header, which holds the size."""
     if file.read(2) != b"\xff\xd8":
         raise ValueError("no JPEG")
-    while True:
+    for _ in range(MOST_STEPS):
         marker = file.read(2)
         if len(marker) < 2 or marker[0] != 0xFF:
             raise ValueError("no JPEG segment")
@@ -61,6 +63,7 @@ def _jpeg(file: BinaryIO) -> Size:
             frame = file.read(5)
             return _positive(int.from_bytes(frame[3:5], "big"), int.from_bytes(frame[1:3], "big"))
         file.seek(length - 2, 1)
+    raise ValueError("a JPEG that does not begin")
 
 
 def _webp(file: BinaryIO) -> Size:

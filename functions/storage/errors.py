@@ -129,10 +129,15 @@ def disk_full() -> StorageError:
     return StorageError(507, "Insufficient Storage", "There is no room for more files", "DiskFull", 507)
 
 
+def busy() -> StorageError:
+    """The database has no connection free, or is gone."""
+    return StorageError(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
+
+
 def of_database(error: psycopg.Error) -> StorageError:
     """The answer to a database error: a refusal of SQL keeps its own status, code and text."""
     if isinstance(error, PoolTimeout | TooManyRequests):
-        return StorageError(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
+        return busy()
     if isinstance(error, pg.QueryCanceled | pg.LockNotAvailable):
         return StorageError(
             544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
@@ -148,6 +153,8 @@ def of_database(error: psycopg.Error) -> StorageError:
     refusal = refusal_of(error)
     if refusal:
         return StorageError(refusal.status, refusal.code, refusal.message, refusal.code, refusal.status)
+    if isinstance(error, psycopg.OperationalError):
+        return busy()
     return StorageError(500, "InternalError", "Internal Server Error", "InternalError", 500)
 
 

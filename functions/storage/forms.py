@@ -80,9 +80,11 @@ class Form:
         self._headers, self._value = {}, bytearray()
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._count(end - start)
         self._header[0].extend(data[start:end])
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._count(end - start)
         self._header[1].extend(data[start:end])
 
     def _header_end(self) -> None:
@@ -102,11 +104,14 @@ class Form:
         if self._in_file:
             self._file.append(data[start:end])
             return
-        self._other_bytes += end - start
-        if self._other_bytes > LARGEST_FIELDS:
-            raise too_large("The form's fields are too large")
+        self._count(end - start)
         if not self._opened:
             self._value.extend(data[start:end])
+
+    def _count(self, more: int) -> None:
+        self._other_bytes += more
+        if self._other_bytes > LARGEST_FIELDS:
+            raise too_large("The form's fields are too large")
 
     def _part_end(self) -> None:
         if self._in_file:

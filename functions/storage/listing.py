@@ -1,8 +1,8 @@
 """The two listings of a bucket; a missing bucket, or no right to see anything, is an empty list."""
 
 import base64
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -80,8 +80,10 @@ class Page:
             parts = dict(line.split(":", 1) for line in text.split("\n"))
             page = cls(parts["l"], parts["o"], parts["c"], parts["a"])
             if page.moment:
-                datetime.fromisoformat(page.moment)
-        except (ValueError, KeyError) as error:
+                # Python reads forms and years that PostgreSQL does not.
+                moment = datetime.fromisoformat(page.moment).astimezone(UTC)
+                page = replace(page, moment=moment.isoformat())
+        except (ValueError, KeyError, OverflowError) as error:
             raise invalid_parameter("Invalid Parameter cursor") from error
         if page.order not in ("asc", "desc") or page.column not in _KINDS or not page.last:
             raise invalid_parameter("Invalid Parameter cursor")

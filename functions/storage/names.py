@@ -2,11 +2,19 @@
 
 import re
 
-from functions.storage.errors import StorageError, invalid_bucket_name, invalid_key, invalid_type
+from functions.storage.errors import (
+    StorageError,
+    invalid_bucket_name,
+    invalid_key,
+    invalid_schema,
+    invalid_type,
+)
 
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([a-z]+)?", re.IGNORECASE)
+# No disk is as large, and a number of any length is compared with it.
+_LARGEST = 2**63
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+")
 _ROBOTS = frozenset(
@@ -61,7 +69,7 @@ def bytes_of(size: int | str) -> int:
     match = _SIZE.fullmatch(size)
     if not match or (unit := (match[2] or "b").lower()) not in _UNITS:
         raise ValueError("no size")
-    return int(float(match[1]) * _UNITS[unit])
+    return int(min(float(match[1]) * _UNITS[unit], _LARGEST))
 
 
 def check_type_form(content_type: str) -> None:
@@ -88,6 +96,17 @@ def check_allowed_type(content_type: str, allowed: list[str] | None) -> None:
     kind = content_type.split("/", 1)[0]
     if content_type not in allowed and f"{kind}/*" not in allowed and "*/*" not in allowed:
         raise invalid_type(f"mime type {content_type} is not supported")
+
+
+def check_printable(cache_control: str, content_type: str) -> None:
+    """Refuse what no header line can hold: these two become header lines of every download.
+
+    Raises:
+        StorageError: InvalidRequest.
+    """
+    text = cache_control + content_type
+    if not text.isprintable() or not text.isascii():
+        raise invalid_schema("cacheControl and contentType must be printable")
 
 
 def check_robots(value: str) -> None:

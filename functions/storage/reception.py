@@ -14,8 +14,9 @@ from fastapi import Request
 from python_multipart.multipart import parse_options_header
 
 from functions.storage.bodies import arriving
-from functions.storage.errors import invalid_schema, no_content, too_large
+from functions.storage.errors import no_content, too_large
 from functions.storage.forms import LARGEST_FIELDS, Form
+from functions.storage.names import check_printable
 from functions.storage.store import PIECE
 
 
@@ -59,9 +60,7 @@ async def receive(request: Request) -> Incoming:
         cache_control = f"max-age={fields['cacheControl']}"
     text = fields.get("metadata", fields.get("userMetadata"))
     content_type = fields.get("contentType") or form.file_type or "text/plain"
-    if not (cache_control + content_type).isprintable() or not (cache_control + content_type).isascii():
-        # They become header lines of every download.
-        raise invalid_schema("cacheControl and contentType must be printable")
+    check_printable(cache_control, content_type)
     known = _metadata_of_text(text) if text is not None else user_metadata
     return Incoming(content_type, cache_control, known, max(0, length - LARGEST_FIELDS), form.file())
 

@@ -1,6 +1,5 @@
 """The answer to a download: headers, conditions, ranges, and the bytes as a stream."""
 
-import logging
 import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -10,9 +9,10 @@ from urllib.parse import quote
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
-from functions.storage.errors import invalid_range, no_such_key
+from functions.storage.errors import invalid_range
 from functions.storage.rows import Row
 from functions.storage.service import service_of
+from functions.storage.versions import with_bytes
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
@@ -43,17 +43,11 @@ async def serve(request: Request, find: Callable[[], Awaitable[Row]], expires: i
     Raises:
         StorageError: what `find` raises; InvalidRange; NoSuchKey when the bytes are gone.
     """
-    gone = None
-    while True:
-        row = await find()
-        try:
-            return await _answer(request, row, expires)
-        except FileNotFoundError as error:
-            # Replaced bytes go at once, perhaps after their row was read here: then the row names others now.
-            if row["version"] == gone:
-                logging.getLogger("storage").error("a row without bytes", extra={"fields": {"version": gone}})
-                raise no_such_key() from error
-            gone = row["version"]
+
+    async def answer(row: Row) -> Response:
+        return await _answer(request, row, expires)
+
+    return await with_bytes(find, answer)
 
 
 async def _answer(request: Request, row: Row, expires: int | None) -> Response:
@@ -83,7 +77,7 @@ def _is_known(request: Request, row: Row, headers: dict[str, str]) -> bool:
         return False
     try:
         since = parsedate_to_datetime(request.headers.get("if-modified-since", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     return since.replace(tzinfo=since.tzinfo or UTC) >= _modified(row).replace(microsecond=0)
 

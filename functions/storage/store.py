@@ -5,6 +5,7 @@ it or nothing. In a local folder the place is a rename away; elsewhere the finis
 """
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -123,8 +124,13 @@ class ByteStore:
 
     def abandoned_before(self, moment: datetime) -> list[str]:
         """Uploads that stopped arriving before a moment."""
-        limit = moment.timestamp()
-        return [path.name for path in self._spool.iterdir() if path.stat().st_mtime < limit]
+        limit, found = moment.timestamp(), []
+        for path in self._spool.iterdir():
+            # One that has arrived meanwhile is not there any more.
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < limit:
+                    found.append(path.name)
+        return found
 
 
 def _flush_folder(folder: Path) -> None:

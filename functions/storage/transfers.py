@@ -9,12 +9,14 @@ from psycopg import Rollback, errors
 from functions.core.database import Connection
 from functions.storage import documents, schemas
 from functions.storage.bodies import read_json
-from functions.storage.errors import already_exists, no_such_key
-from functions.storage.names import check_key, check_type_form
+from functions.storage.content import is_checked
+from functions.storage.errors import already_exists, invalid_type, no_such_key
+from functions.storage.names import check_key, check_printable, check_type_form
 from functions.storage.reception import metadata_of_header
-from functions.storage.rows import Draft, Row, select_object, shown, try_write
+from functions.storage.rows import Draft, Row, find_bucket, select_object, shown, try_write
 from functions.storage.service import Answer, Caller, service_of, uuid_or_none
 from functions.storage.uploads import put_row
+from functions.storage.versions import with_bytes
 
 router = APIRouter(tags=["move and copy"])
 
@@ -63,17 +65,23 @@ async def copy(request: Request) -> Answer:
     name = asked["destinationKey"]
     check_key(name)
     upsert = request.headers.get("x-upsert") == "true"
-    async with service.as_caller(request, caller, "storage.object.copy") as db:
-        source = await select_object(db, asked["bucketId"], asked["sourceKey"])
-    if source is None:
-        raise no_such_key()
-    draft = _copied(request, asked, source, Draft(bucket_id, name, caller.owner_id, {}, {}))
-    await try_write(request, caller, "storage.object.copy", draft, upsert)
-    version = str(uuid4())
-    try:
-        await service.store.copy(source["version"], version)
-    except FileNotFoundError as error:
-        raise no_such_key() from error
+
+    async def source() -> Row:
+        async with service.as_caller(request, caller, "storage.object.copy") as db:
+            row = await select_object(db, asked["bucketId"], asked["sourceKey"])
+        if row is None:
+            raise no_such_key()
+        return row
+
+    async def copied(row: Row) -> tuple[Draft, str]:
+        draft = _copied(request, asked, row, Draft(bucket_id, name, caller.owner_id, {}, {}))
+        await try_write(request, caller, "storage.object.copy", draft, upsert)
+        await _check_same_type(request, row, draft)
+        version = str(uuid4())
+        await service.store.copy(row["version"], version)
+        return draft, version
+
+    draft, version = await with_bytes(source, copied)
     row = await put_row(request, "storage.object.copy", draft, version, upsert)
     return Answer({"Key": f"{bucket_id}/{name}", "Id": str(row["id"]), **shown(row)})
 
@@ -88,4 +96,19 @@ def _copied(request: Request, asked: dict[str, Any], source: Row, draft: Draft) 
         if "mimetype" in given:
             check_type_form(given["mimetype"])
             metadata["mimetype"] = given["mimetype"]
+        check_printable(given.get("cacheControl", ""), given.get("mimetype", ""))
     return Draft(draft.bucket_id, draft.name, draft.owner_id, metadata, user_metadata)
+
+
+async def _check_same_type(request: Request, source: Row, draft: Draft) -> None:
+    """Refuse another type where the bucket promises that bytes match it: they were checked for the first one.
+
+    Raises:
+        StorageError: InvalidMimeType.
+    """
+    kind = draft.metadata.get("mimetype")
+    if kind == (source["metadata"] or {}).get("mimetype"):
+        return
+    bucket = await find_bucket(request, draft.bucket_id)
+    if is_checked(bucket["allowed_mime_types"]):
+        raise invalid_type(f"the file is not {kind}")

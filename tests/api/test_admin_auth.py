@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
+import psycopg
 import pyotp
 import pytest
 from argon2 import PasswordHasher
+from psycopg import sql
 
 from tests.support.people import PASSWORD, Administrator, Caller, People
 
@@ -116,16 +118,61 @@ def test_parallel_guesses_are_counted_one_by_one(people: People, visitor: Caller
     assert sorted(statuses) == [401] * 10 + [429] * 6
 
 
+def failures(people: People, email: str) -> int:
+    """How many count against an account."""
+    row = people.owner.execute(
+        "select count(*) as n from private.sign_in_failures where key = %s", [email]
+    ).fetchone()
+    assert row
+    return int(row["n"])
+
+
+@pytest.mark.parametrize("end", ["pg_cancel_backend", "pg_terminate_backend"])
+def test_a_guess_that_nobody_could_judge_is_not_counted(people: People, visitor: Caller, end: str) -> None:
+    administrator = people.administrator("finance_admin")
+    with psycopg.connect(people.stack.values["DATABASE_ADMIN_URL"]) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute(
+            "select from private.admin_users where id = %s for no key update", [administrator.admin_id]
+        )
+        for ask in (lambda: login(visitor, administrator.email), lambda: change(administrator)):
+            asked = pool.submit(ask)
+            while not holder.execute(
+                sql.SQL(
+                    "select {}(pid) from pg_locks"
+                    " where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
+                ).format(sql.Identifier(end))
+            ).fetchone():
+                assert not asked.done()
+            assert asked.result().status_code == 503
+    assert failures(people, administrator.email) == 0
+
+
+@pytest.mark.threat("T63")
+def test_a_password_that_is_replaced_meanwhile_signs_nobody_in(people: People, visitor: Caller) -> None:
+    email = people.account("finance_admin")
+    with psycopg.connect(people.stack.values["DATABASE_ADMIN_URL"]) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute(
+            "select edge.set_admin_password(a.id, %s, null) from private.admin_users as a where a.email = %s",
+            [PasswordHasher().hash(NEW_PASSWORD), email],
+        )
+        asked = pool.submit(login, visitor, email)
+        while not holder.execute(
+            "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
+        ).fetchone():
+            assert not asked.done()
+        holder.commit()
+        assert asked.result().status_code == 401
+    assert login(visitor, email, NEW_PASSWORD).status_code == 200
+
+
 @pytest.mark.threat("T79")
-def test_failures_are_kept_where_restarts_do_not_forget_them(
-    people: People, visitor: Caller, counted: Callable[[str], int]
-) -> None:
+def test_failures_are_kept_where_restarts_do_not_forget_them(people: People, visitor: Caller) -> None:
     email = people.account("support_admin")
     for _ in range(3):
         login(visitor, email, "wrong")
-    assert counted(f"private.sign_in_failures where key = '{email}'") == 3
+    assert failures(people, email) == 3
     assert login(visitor, email).status_code == 200
-    assert counted(f"private.sign_in_failures where key = '{email}'") == 0
+    assert failures(people, email) == 0
 
 
 @pytest.mark.threat("T63")
@@ -209,10 +256,41 @@ def test_a_password_change_ends_the_other_sessions(people: People, visitor: Call
     here = people.administrator("finance_admin")
     there = people.sign_in_administrator(here.email)
     assert change(here).json() == {"success": True}
+    assert failures(people, here.email) == 0
     assert works(here)
     assert not works(there)
     assert login(visitor, here.email).status_code == 401
     assert login(visitor, here.email, NEW_PASSWORD).status_code == 200
+
+
+def with_two_steps(people: People) -> tuple[Administrator, pyotp.TOTP]:
+    """An administrator who signs in with codes; the present one is used."""
+    administrator = people.administrator("finance_admin")
+    totp = pyotp.TOTP(administrator.function("admin-auth", {"action": "totp_enroll"}).json()["secret"])
+    shown = {"action": "totp_verify", "code": totp.now()}
+    administrator.function("admin-auth", shown).raise_for_status()
+    return administrator, totp
+
+
+def test_who_is_asked_for_a_code_has_not_failed(people: People, visitor: Caller) -> None:
+    administrator, totp = with_two_steps(people)
+    asked = [login(visitor, administrator.email).json()["code"] for _ in range(11)]
+    assert set(asked) == {"totp_required"}
+    assert change(administrator).json()["code"] == "totp_required"
+    assert failures(people, administrator.email) == 0
+    later = totp.at(time.time() + 30)
+    assert login(visitor, administrator.email, totp=later).status_code == 200
+
+
+@pytest.mark.threat("T64")
+def test_codes_cannot_be_guessed(people: People, visitor: Caller) -> None:
+    administrator, totp = with_two_steps(people)
+    guesses = [login(visitor, administrator.email, totp="000000") for _ in range(9)]
+    guesses.append(change(administrator, totp="000000"))
+    assert {answer.json()["code"] for answer in guesses} == {"totp_invalid"}
+    later = totp.at(time.time() + 30)
+    assert login(visitor, administrator.email, totp=later).json()["code"] == "too_many_attempts"
+    assert change(administrator, totp=later).json()["code"] == "too_many_attempts"
 
 
 def test_two_step_sign_in(people: People, visitor: Caller, counted: Callable[[str], int]) -> None:

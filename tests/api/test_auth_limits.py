@@ -321,8 +321,8 @@ def test_a_code_that_nobody_could_judge_is_not_counted(
         while not cancelled:
             assert not given.done()
             cancelled = holder.execute(
-                "select pg_cancel_backend(pid) from pg_stat_activity "
-                "where pg_backend_pid() = any(pg_blocking_pids(pid))"
+                "select pg_cancel_backend(pid) from pg_locks "
+                "where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
             ).fetchone()
         assert given.result().status_code == 504
         counted = holder.execute(

@@ -1,7 +1,9 @@
 """The stock Python client's storage calls, end to end."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import md5
 
 import httpx
 import pytest
@@ -88,18 +90,42 @@ def test_buckets_copies_and_moves_of_the_service_key(service: Client, vault: Vau
     service.storage.delete_bucket(name)
 
 
-def test_a_reader_beside_a_writer_always_finds_a_version(vault: Vault) -> None:
-    """The bytes that a replacement takes away may be those whose row was just read."""
+@contextmanager
+def writing(vault: Vault, path: str) -> Iterator[Future[None]]:
+    """An object that is replaced again and again, until the future is done."""
 
     def write() -> None:
-        answer = vault.put(vault.service, "replaced.png", png(), x_upsert="true")
+        answer = vault.put(vault.service, path, png(), x_upsert="true")
         assert answer.status_code == 200, answer.text
 
+    def write_often() -> None:
+        for _ in range(150):
+            write()
+
     write()
-    found = []
     with ThreadPoolExecutor(1) as beside:
-        writing = beside.submit(lambda: [write() for _ in range(150)])
-        while not writing.done():
+        future = beside.submit(write_often)
+        yield future
+        future.result()
+
+
+def test_a_reader_beside_a_writer_always_finds_a_version(vault: Vault) -> None:
+    """The bytes that a replacement takes away may be those whose row was just read."""
+    found = []
+    with writing(vault, "replaced.png") as work:
+        while not work.done():
             found.append(vault.get(vault.service, "replaced.png").status_code)
-        writing.result()
     assert set(found) == {200}
+
+
+def test_a_copy_beside_a_writer_is_of_one_version(vault: Vault) -> None:
+    """Bytes and what is said of them belong together, also when the bytes first found are gone."""
+    asked = {"bucketId": vault.bucket, "sourceKey": "copied.png", "destinationKey": "copy.png"}
+    found = []
+    with writing(vault, "copied.png") as work:
+        while not work.done():
+            copied = vault.call(vault.service, "POST", "/object/copy", asked, **{"x-upsert": "true"})
+            found.append((copied.status_code, copied.text if copied.status_code != 200 else ""))
+            copy = vault.get(vault.service, "copy.png")
+            assert copy.headers["etag"] == f'"{md5(copy.content).hexdigest()}"'
+    assert set(found) == {(200, "")}

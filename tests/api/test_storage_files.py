@@ -2,12 +2,16 @@
 
 import io
 import struct
+import time
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from functions.storage.content import check_content
+from functions.storage.errors import StorageError
 from tests.api.conftest import Owner
 from tests.support.files import HTML, PDF, SVG, png
 from tests.support.people import Member
@@ -118,3 +122,14 @@ def test_refused(vault: Vault, alice: Member, case: str, form: str) -> None:
     assert answer.status_code == 400
     assert answer.json()["code"] in ("InvalidMimeType", "EntityTooLarge")
     assert vault.names() == []
+
+
+@pytest.mark.threat("T96")
+@pytest.mark.parametrize("step", [b"\xff", b"\xff\xe0\x00\x02"])
+def test_a_picture_that_never_begins_costs_nothing(tmp_path: Path, step: bytes) -> None:
+    path = tmp_path / "padded.jpg"
+    path.write_bytes(b"\xff\xd8" + step * (20_000_000 // len(step)))
+    started = time.perf_counter()
+    with pytest.raises(StorageError):
+        check_content(path, "image/jpeg")
+    assert time.perf_counter() - started < 1

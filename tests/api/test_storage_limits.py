@@ -105,6 +105,15 @@ def test_ten_megabytes_of_metadata(vault: Vault, member: Member) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "EntityTooLarge")
 
 
+@pytest.mark.threat("T96")
+def test_a_form_of_empty_fields(vault: Vault, member: Member) -> None:
+    field = b'--B\r\nContent-Disposition: form-data; name="%d"\r\n\r\n\r\n'
+    headers = {"content-type": "multipart/form-data; boundary=B"}
+    content = b"".join(field % number for number in range(40_000)) + b"--B--\r\n"
+    answer = member.http.post(object_path(vault, member), content=content, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "EntityTooLarge")
+
+
 def test_a_form_that_ends_too_early(stack: Stack, vault: Vault, member: Member) -> None:
     text = (
         b'--B\r\nContent-Disposition: form-data; name=""; filename="a"\r\nContent-Type: image/png\r\n\r\nabc'

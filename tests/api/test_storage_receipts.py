@@ -100,6 +100,22 @@ def test_a_receipt_stays_as_it_is(owner: Owner, member: Member) -> None:
     assert stored(owner, member) == 1
 
 
+@pytest.mark.threat("T95")
+@pytest.mark.parametrize("kind", ["image/png", "image/svg+xml", "text/html"])
+def test_a_copy_is_not_said_to_be_another_type(owner: Owner, member: Member, kind: str) -> None:
+    put(member, "1234567890.pdf", PDF, content_type="application/pdf").raise_for_status()
+    asked = {
+        "bucketId": "receipts",
+        "sourceKey": f"{member.user_id}/1234567890.pdf",
+        "destinationKey": f"{member.user_id}/1234567891.png",
+        "copyMetadata": False,
+        "metadata": {"mimetype": kind},
+    }
+    answer = member.http.post("/storage/v1/object/copy", json=asked)
+    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidMimeType")
+    assert stored(owner, member) == 1
+
+
 @pytest.mark.threat("T97")
 def test_ten_an_hour_even_at_once(owner: Owner, member: Member) -> None:
     start = time.time_ns() // 1_000_000

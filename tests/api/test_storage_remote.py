@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -124,3 +125,19 @@ async def test_an_upload_that_stopped_is_found(tmp_path: Path) -> None:
     await store.discard(FIRST)
     await store.discard(FIRST)
     assert not store.arrival(FIRST).exists()
+
+
+def test_an_upload_that_arrives_beside_the_search_is_no_error(tmp_path: Path) -> None:
+    store = ByteStore((tmp_path / "files").as_uri(), tmp_path)
+
+    def arrive() -> None:
+        for number in range(20_000):
+            path = store.arrival(f"{number % 20}")
+            path.write_bytes(b"")
+            path.unlink()
+
+    with ThreadPoolExecutor(1) as beside:
+        arriving = beside.submit(arrive)
+        while not arriving.done():
+            assert store.abandoned_before(datetime.now(UTC) - timedelta(hours=1)) == []
+        arriving.result()

@@ -2,11 +2,12 @@
 
 import re
 import time
+from base64 import b64encode
 
 import httpx
 import pytest
 
-from tests.support.people import Administrator, Caller, Member
+from tests.support.people import Administrator, Caller, Member, People
 
 INTERNALS = re.compile(
     r"Failing row|Traceback|\.py\b|psycopg|asyncpg|SELECT |INSERT INTO|UPDATE private|private\.|CONTEXT:|"
@@ -148,6 +149,64 @@ def test_a_thousand_rows_are_the_most(finance: Administrator) -> None:
     assert answer.status_code in (200, 206)
     assert len(answer.json()) <= 1000
     assert time.monotonic() - started < 8
+
+
+@pytest.mark.parametrize("text", ["a\r\nx-evil: yes", "a\nb", "\u2603"])
+@pytest.mark.parametrize("field", ["cacheControl", "mimetype"])
+def test_what_is_said_of_a_copy_breaks_no_header(member: Member, field: str, text: str) -> None:
+    source = member.receipt().split("/receipts/")[1]
+    value = f"image/png;{text}" if field == "mimetype" else text
+    asked = {
+        "bucketId": "receipts",
+        "sourceKey": source,
+        "destinationKey": f"{member.user_id}/1234567891.png",
+        "copyMetadata": False,
+        "metadata": {field: value},
+    }
+    answer = member.http.post("/storage/v1/object/copy", json=asked)
+    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidRequest"), answer.text
+
+
+@pytest.mark.parametrize(
+    "date", [f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT", f"Mon, 01 Jan 2024 00:00:00 +{'9' * 20}"]
+)
+def test_a_date_that_no_calendar_has_is_ignored(member: Member, date: str) -> None:
+    path = member.receipt().split("/public/")[1]
+    answer = member.http.get(f"/storage/v1/object/{path}", headers={"if-modified-since": date})
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("folders", [True, False])
+@pytest.mark.parametrize(
+    ("moment", "status"),
+    [("2026-W47-1", 200), ("2026-01-01T00", 200), ("0001-01-01T00:00:00+23:59", 400), ("9" * 5000, 400)],
+)
+def test_a_moment_in_a_cursor_that_only_python_reads(
+    member: Member, moment: str, status: int, folders: bool
+) -> None:
+    cursor = b64encode(f"l:x\no:asc\nc:created_at\na:{moment}".encode()).decode()
+    asked = {"cursor": cursor, "with_delimiter": folders}
+    answer = member.http.post("/storage/v1/object/list-v2/receipts", json=asked)
+    assert answer.status_code == status, answer.text
+
+
+@pytest.mark.parametrize("size", ["9" * 400, "9" * 400 + ".5kb"])
+def test_a_size_of_four_hundred_digits(people: People, size: str) -> None:
+    service = Caller(people.stack, people.stack.service_key)
+    answer = service.http.post("/storage/v1/bucket", json={"name": "huge", "file_size_limit": size})
+    assert (answer.status_code, answer.json()["code"]) == (400, "EntityTooLarge"), answer.text
+
+
+def test_json_too_deep_to_be_read(finance: Administrator) -> None:
+    answer = finance.http.post(
+        "/functions/v1/admin-list-deposits",
+        content="[" * 990 + "]" * 990,
+        headers={"content-type": "application/json"},
+    )
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"error": "The request is not valid JSON.", "code": "invalid_input"},
+    )
 
 
 @pytest.mark.threat("T58", "T118")

@@ -1,5 +1,6 @@
 """The storage service dies in the middle of an upload: no row without bytes, no bytes stay without a row."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -46,3 +47,20 @@ def test_a_crash_leaves_nothing_half_done(
         own_storage.http.post("/orphans/sweep").raise_for_status()
         assert own_storage.versions_of_bytes() == own_storage.versions_of_rows(database)
         assert own_storage.download() == CONTENT
+
+
+def test_a_database_that_ends_a_request_is_a_reason_to_try_again(
+    own_storage: OwnService, database: psycopg.Connection[Any]
+) -> None:
+    with own_storage.running(), ThreadPoolExecutor(1) as pool:
+        with database.transaction():
+            database.execute("lock table storage.objects in share mode")
+            uploading = pool.submit(own_storage.upload, CONTENT)
+            while not database.execute(
+                "select pg_terminate_backend(pid) from pg_locks"
+                " where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
+            ).fetchone():
+                assert not uploading.done()
+        ended = uploading.result()
+        assert (ended.status_code, ended.json()["code"]) == (503, "SlowDown")
+        assert own_storage.upload(CONTENT).status_code == 200

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test as play
 from psycopg.conninfo import make_conninfo
 
-from tests.support.histories import Histories, Office
+from tests.support.histories import Histories
+from tests.support.office import Office
 from tests.support.own_cluster import PLAIN, OwnCluster
 
 # Guards taken out, each with those behind it that would refuse the row: function, texts, triggers.

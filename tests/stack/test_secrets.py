@@ -3,6 +3,7 @@
 import base64
 import json
 import logging
+import os
 import re
 import secrets
 import subprocess
@@ -109,6 +110,23 @@ def test_what_ends_a_service_is_a_line_like_the_others() -> None:
     said = [json.loads(line) for line in ended.stderr.splitlines()]
     assert [(line["level"], line["message"]) for line in said] == [("critical", "the process ends")]
     assert "OSError: 5" in said[0]["exception"]
+
+
+@pytest.mark.threat("T108")
+@pytest.mark.parametrize("service", ["auth", "edge", "storage", "worker"])
+def test_a_service_that_lacks_a_setting_tells_none_of_the_others(service: str) -> None:
+    canary = f"canary{secrets.token_hex(4)}"
+    kept = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG", "PATH")}
+    given = dict.fromkeys(
+        ("DATABASE_URL", "SIGNING_SECRET", "SMTP_PASS", "SUPABASE_SERVICE_ROLE_KEY"), canary
+    )
+    command = [sys.executable, "-m", f"functions.{service}"]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=kept | given, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 1
+    assert "Field required" in ended.stderr
+    assert canary not in ended.stdout + ended.stderr
 
 
 @pytest.mark.threat("T128")

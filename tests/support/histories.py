@@ -5,21 +5,15 @@ ids.
 """
 
 import random
-import secrets
-import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from decimal import Decimal
 
-import psycopg
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from psycopg.conninfo import make_conninfo
-from psycopg.rows import dict_row
 
-from tests.support.company import WALLET, Company
+from tests.support.company import WALLET
+from tests.support.office import Office
 from tests.support.plan import RATES, Person, Plan
 
 STORED = """
@@ -38,11 +32,6 @@ select
 from private.profiles as p inner join private.totals as t on t.user_id = p.user_id
 where p.user_id = any(%s)
 """
-WAITING = """
-select count(*) from pg_locks
-where locktype = 'advisory' and objid = 42 and not granted
-    and database = (select oid from pg_database where datname = current_database())
-"""
 OTHER_WALLET = "TDiPZ6fACNywvYszPkJWkP8pJD7p7c93GN"
 SIZES = sorted(RATES)
 who = st.integers(0, 30)
@@ -53,55 +42,6 @@ amounts = st.one_of(
 )
 # A fraction of what can be asked for, sometimes a little more than all of it.
 shares = st.sampled_from([Decimal(n) for n in ("0.2", "0.5", "0.9", "1", "1", "1.01")])
-
-
-class Office(Company):
-    """The company; when `crashing`, a statement is done first on a connection that ends before the commit."""
-
-    crashing = False
-
-    def __init__(self, url: str, source: str) -> None:
-        self.home = psycopg.connect(url, autocommit=True)
-        self.name = f"history_{secrets.token_hex(4)}"
-        self.home.execute(f"create database {self.name} template {source}")
-        self.url = make_conninfo(url, dbname=self.name)
-        super().__init__(psycopg.connect(self.url, autocommit=True, row_factory=dict_row))
-
-    def close(self) -> None:
-        """Throw the database away."""
-        self.db.close()
-        self.home.execute(f"drop database {self.name} with (force)")
-        self.home.close()
-
-    def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
-        """Run a statement as a role, after a crash of it if there is to be one."""
-        if self.crashing:
-            self.crashing = False
-            doomed = psycopg.connect(self.url, row_factory=dict_row)
-            with suppress(psycopg.Error):
-                self.act(doomed, claims, query, *arguments)
-            self.value("select pg_terminate_backend(%s, 5000)", doomed.info.backend_pid)
-            doomed.close()
-        return super().attempt(claims, query, *arguments)
-
-    def at_once(self, *calls: tuple[dict[str, str], str, str]) -> list[str | None]:
-        """Statements on connections of their own: all wait for the money lock before one of them goes on."""
-        with psycopg.connect(self.url) as gate, ThreadPoolExecutor(len(calls)) as pool:
-            gate.execute("select pg_advisory_xact_lock(42)")
-            works = [pool.submit(self._alone, *call) for call in calls]
-            while self.value(WAITING) < len(calls):
-                assert not any(work.done() for work in works)
-                time.sleep(0.0005)
-            gate.rollback()
-            return [work.result() for work in works]
-
-    def _alone(self, claims: dict[str, str], query: str, request: str) -> str | None:
-        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as connection:
-            return self.attempt_on(connection, claims, query, request)
-
-    def system(self, query: str, *arguments: object) -> None:
-        """A statement of the owner."""
-        self.db.execute(query, arguments)
 
 
 class Histories(RuleBasedStateMachine):

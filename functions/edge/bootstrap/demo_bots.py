@@ -18,7 +18,7 @@ class SealingSettings(BaseSettings):
         secrets_key_path: the key file that seals MT5 passwords (see sealing.py).
     """
 
-    model_config = SettingsConfigDict(extra="ignore")
+    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     secrets_key_path: Path
 

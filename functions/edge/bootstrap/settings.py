@@ -12,7 +12,7 @@ class BootstrapSettings(BaseSettings):
         supabase_service_role_key: the key to both.
     """
 
-    model_config = SettingsConfigDict(extra="ignore")
+    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     database_url: str
     auth_internal_url: str

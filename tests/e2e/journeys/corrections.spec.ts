@@ -82,7 +82,7 @@ test('a deposit that was voided by two administrators no longer counts', async (
   await dialog.getByRole('button', { name: 'Confirm correction' }).click()
   await expect(second.getByText('Correction confirmed', { exact: true })).toBeVisible()
   await expect(
-    second.getByRole('list', { name: 'Confirmed' }).getByRole('listitem').filter({ hasText: person.username }),
+    second.getByRole('list', { name: 'Latest confirmed' }).getByRole('listitem').filter({ hasText: person.username }),
   ).toBeVisible()
 
   await first.goto(`/admin/deposits?status=all&q=${person.username}`)

@@ -74,7 +74,7 @@ function Waiting({ corrections }: { corrections: Correction[] }) {
 function Confirmed({ corrections }: { corrections: Correction[] }) {
   if (corrections.length === 0) return <p className="text-muted-foreground">Nothing was corrected yet.</p>
   return (
-    <ul aria-label="Confirmed" className="border-t">
+    <ul aria-label="Latest confirmed" className="border-t">
       {corrections.map((correction) => (
         <Row key={correction.id} correction={correction}>
           {correction.confirmed_by_name && correction.confirmed_at ? (
@@ -121,7 +121,7 @@ export function CorrectionsPage() {
               </section>
               <section aria-labelledby="confirmed">
                 <h2 id="confirmed" className="mb-2 text-section">
-                  Confirmed
+                  Latest confirmed
                 </h2>
                 <Confirmed corrections={confirmed} />
               </section>

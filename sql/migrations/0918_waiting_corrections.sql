@@ -2,9 +2,7 @@
 -- read here what waits, each with why the one who asks may not confirm it, and what was confirmed last. Reading is
 -- for every administrator, as with deposits and withdrawals; confirming stays with confirm_correction.
 
--- squawk-ignore require-concurrent-index-creation
 create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null;
--- squawk-ignore require-concurrent-index-creation
 create index corrections_confirmed_idx on private.corrections (confirmed_at desc, id desc) where confirmed_by is not null;
 
 create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid

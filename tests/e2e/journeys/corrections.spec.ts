@@ -40,7 +40,10 @@ async function unpaidWithdrawal({ token, userId }: Account): Promise<void> {
     status: 'pending',
   })
   const { access_token: decider } = await administratorSession(finance.email, finance.password)
-  await send(decider, 'POST', '/functions/v1/admin-approve-withdrawal', { withdrawalId: id, action: 'approve' })
+  await send(decider, 'POST', '/functions/v1/admin-approve-withdrawal', {
+    withdrawalId: id,
+    action: 'approve',
+  })
 }
 
 async function propose(page: Page, act: string): Promise<void> {
@@ -82,11 +85,16 @@ test('a deposit that was voided by two administrators no longer counts', async (
   await dialog.getByRole('button', { name: 'Confirm correction' }).click()
   await expect(second.getByText('Correction confirmed', { exact: true })).toBeVisible()
   await expect(
-    second.getByRole('list', { name: 'Latest confirmed' }).getByRole('listitem').filter({ hasText: person.username }),
+    second
+      .getByRole('list', { name: 'Latest confirmed' })
+      .getByRole('listitem')
+      .filter({ hasText: person.username }),
   ).toBeVisible()
 
   await first.goto(`/admin/deposits?status=all&q=${person.username}`)
-  await expect(first.getByRole('row', { name: new RegExp(person.username) }).getByText('Voided')).toBeVisible()
+  await expect(
+    first.getByRole('row', { name: new RegExp(person.username) }).getByText('Voided'),
+  ).toBeVisible()
   await first.getByRole('button', { name: person.username, exact: true }).click()
   await expect(first.getByRole('dialog').getByRole('term').getByText('Voided')).toBeVisible()
   await expect(first.getByRole('button', { name: 'Void this deposit' })).toHaveCount(0)
@@ -119,7 +127,9 @@ test('a package is set by two administrators', async ({ browser }) => {
   await second.getByRole('dialog').getByRole('button', { name: 'Confirm correction' }).click()
   await expect(second.getByText('Correction confirmed', { exact: true })).toBeVisible()
   await first.goto(`/admin/users?q=${person.username}`)
-  await expect(first.getByRole('row', { name: new RegExp(person.username) }).getByText('$500.00')).toBeVisible()
+  await expect(
+    first.getByRole('row', { name: new RegExp(person.username) }).getByText('$500.00'),
+  ).toBeVisible()
   for (const page of [first, second]) await page.context().close()
 })
 
@@ -147,9 +157,7 @@ test('how a withdrawal was paid can be told later, and what waited to void it is
   await expect(payout.getByText('Enter the payout reference.')).toBeVisible()
   await payout.getByLabel('Payout reference').fill('to\u202epaid')
   await payout.getByRole('button', { name: 'Add reference' }).click()
-  await expect(
-    payout.getByText('A payout reference has at most 200 characters, on one line.'),
-  ).toBeVisible()
+  await expect(payout.getByText('A payout reference has at most 200 characters, on one line.')).toBeVisible()
   const reference = randomUUID()
   await payout.getByLabel('Payout reference').fill(reference)
   await payout.getByRole('button', { name: 'Add reference' }).click()
@@ -159,9 +167,7 @@ test('how a withdrawal was paid can be told later, and what waited to void it is
 
   const dialog = second.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Confirm correction' }).click()
-  await expect(
-    dialog.getByText('Only an approved withdrawal that was not paid can be voided.'),
-  ).toBeVisible()
+  await expect(dialog.getByText('Only an approved withdrawal that was not paid can be voided.')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close' }).last().click()
   await expect(
     second

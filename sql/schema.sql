@@ -986,14 +986,14 @@ CREATE FUNCTION private.add_payout_reference(p_withdrawal public.withdrawals, p_
     SET search_path TO ''
     AS $$
 declare
-    v_reference text := nullif(pg_catalog.btrim(p_reference), '');
+    v_reference text := nullif(pg_catalog.btrim(p_reference, E' \t\r\n'), '');
     v_withdrawal public.withdrawals := p_withdrawal;
 begin
     if v_reference is null or v_reference is not distinct from (p_withdrawal).payout_reference then
         return p_withdrawal;
     end if;
-    if pg_catalog.length(v_reference) > 200 then
-        perform private.refuse(400, 'invalid_reference', 'A payout reference has at most 200 characters.');
+    if pg_catalog.length(v_reference) > 200 or not private.is_readable(v_reference) then
+        perform private.refuse(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
     end if;
     if (p_withdrawal).payout_reference is not null then
         perform private.refuse(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
@@ -2072,6 +2072,58 @@ $$;
 
 COMMENT ON FUNCTION private.compute_disclosure(p_from timestamp with time zone, p_to timestamp with time zone) IS 'The income disclosure of a period as JSON; money and percentages are text.';
 
+CREATE FUNCTION private.correctable_member(p_kind text, p_target_id uuid) RETURNS uuid
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select d.user_id from public.deposits as d
+    where p_kind = 'void_deposit' and d.id = p_target_id and d.status = 'approved' and d.voided_at is null
+    union all
+    select w.user_id from public.withdrawals as w
+    where p_kind = 'void_withdrawal' and w.id = p_target_id and w.status = 'approved' and w.voided_at is null and w.payout_reference is null
+    union all
+    select p.user_id from private.profiles as p
+    where p_kind = 'set_package' and p.id = p_target_id and p.closed_at is null
+$$;
+
+COMMENT ON FUNCTION private.correctable_member(p_kind text, p_target_id uuid) IS 'Whose books a correction would touch; null when there is nothing to correct.';
+
+CREATE FUNCTION private.correction_items(p_ids uuid[], p_admin private.admin_users) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object(
+            'id', c.id,
+            'kind', c.kind,
+            'target_id', c.target_id,
+            'profile_id', p.id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'amount', private.money(coalesce(d.amount, w.amount)),
+            'reference', coalesce(d.reference_number, w.wallet_address),
+            'requested_at', coalesce(d.created_at, w.created_at),
+            'value', private.money(c.value),
+            'package_value', private.money(p.package_value),
+            'reason', c.reason,
+            'proposed_by_name', coalesce(a.full_name, a.email),
+            'proposed_at', c.proposed_at,
+            'confirmed_by_name', coalesce(b.full_name, b.email),
+            'confirmed_at', c.confirmed_at,
+            'refusal', case when c.confirmed_by is null then private.correction_refusal(c, p.email, p_admin) end
+        ) order by u.place
+    )
+    from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+    inner join private.corrections as c on u.id = c.id
+    inner join private.profiles as p on c.user_id = p.user_id
+    inner join private.admin_users as a on c.proposed_by = a.id
+    left join private.admin_users as b on c.confirmed_by = b.id
+    left join public.deposits as d on c.kind = 'void_deposit' and c.target_id = d.id
+    left join public.withdrawals as w on c.kind = 'void_withdrawal' and c.target_id = w.id
+$$;
+
+COMMENT ON FUNCTION private.correction_items(p_ids uuid[], p_admin private.admin_users) IS 'Corrections with their members and what they void, as this administrator''s list shows them. package_value is the present one. Money as text.';
+
 CREATE FUNCTION private.correction_of(p_user_id uuid) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -2084,24 +2136,36 @@ $$;
 
 COMMENT ON FUNCTION private.correction_of(p_user_id uuid) IS 'True only inside the transaction that confirms a correction of this member.';
 
+CREATE FUNCTION private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return case
+        when private.correctable_member((p_correction).kind, (p_correction).target_id) is null
+            then 'This can no longer be confirmed: what it would correct has changed.'
+        when (p_admin).role not in ('super_admin', 'finance_admin')
+            then pg_catalog.format('A %s cannot do this.', pg_catalog.replace((p_admin).role::text, '_', ' '))
+        when (p_correction).proposed_by = (p_admin).id
+            then 'Another administrator must confirm this.'
+        when pg_catalog.lower(p_email) = pg_catalog.lower((p_admin).email)
+            then 'You cannot decide a request of your own member account.'
+    end;
+end
+$$;
+
+COMMENT ON FUNCTION private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) IS 'Why this administrator may not confirm a waiting correction of the member with this e-mail; null when confirm_correction would let them.';
+
 CREATE FUNCTION private.correction_target(p_kind text, p_target_id uuid) RETURNS uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
 declare
-    v_user_id uuid;
+    v_user_id uuid := private.correctable_member(p_kind, p_target_id);
 begin
-    case p_kind
-        when 'void_deposit' then
-            select d.user_id into v_user_id from public.deposits as d where d.id = p_target_id and d.status = 'approved' and d.voided_at is null;
-        when 'void_withdrawal' then
-            select w.user_id into v_user_id from public.withdrawals as w
-            where w.id = p_target_id and w.status = 'approved' and w.voided_at is null and w.payout_reference is null;
-        when 'set_package' then
-            select p.user_id into v_user_id from private.profiles as p where p.id = p_target_id and p.closed_at is null;
-        else
-            perform private.refuse(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
-    end case;
+    if p_kind is null or p_kind not in ('void_deposit', 'void_withdrawal', 'set_package') then
+        perform private.refuse(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
+    end if;
     if v_user_id is null then
         perform private.refuse(
             409, 'not_correctable', case p_kind
@@ -6837,6 +6901,26 @@ $$;
 
 COMMENT ON FUNCTION public.list_audit(p_filters jsonb) IS 'The audit trail, newest first; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support reads its own rows. Errors: forbidden, session_ended.';
 
+CREATE FUNCTION public.list_corrections() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_admin private.admin_users := private.require_admin();
+begin
+    return pg_catalog.jsonb_build_object(
+        'waiting', coalesce(private.correction_items(array(
+            select c.id from private.corrections as c where c.confirmed_by is null order by c.proposed_at, c.id limit 200
+        ), v_admin), '[]'),
+        'confirmed', coalesce(private.correction_items(array(
+            select c.id from private.corrections as c where c.confirmed_by is not null order by c.confirmed_at desc, c.id desc limit 50
+        ), v_admin), '[]')
+    );
+end
+$$;
+
+COMMENT ON FUNCTION public.list_corrections() IS 'Administrators: the corrections that wait, oldest first, at most 200, and the 50 confirmed last. refusal says why the caller may not confirm; null when they may. Errors: forbidden, session_ended.';
+
 CREATE FUNCTION public.list_deposits(p_filters jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -8892,11 +8976,15 @@ CREATE INDEX bot_secrets_key_idx ON private.bot_secrets USING btree (key_id);
 
 CREATE INDEX corrections_confirmed_by_idx ON private.corrections USING btree (confirmed_by) WHERE (confirmed_by IS NOT NULL);
 
+CREATE INDEX corrections_confirmed_idx ON private.corrections USING btree (confirmed_at DESC, id DESC) WHERE (confirmed_by IS NOT NULL);
+
 CREATE INDEX corrections_proposed_by_idx ON private.corrections USING btree (proposed_by);
 
 CREATE INDEX corrections_proposed_idx ON private.corrections USING btree (proposed_at DESC);
 
 CREATE INDEX corrections_user_idx ON private.corrections USING btree (user_id);
+
+CREATE INDEX corrections_waiting_idx ON private.corrections USING btree (proposed_at, id) WHERE (confirmed_by IS NULL);
 
 CREATE UNIQUE INDEX corrections_waiting_key ON private.corrections USING btree (kind, target_id) WHERE (confirmed_by IS NULL);
 
@@ -9573,7 +9661,13 @@ REVOKE ALL ON FUNCTION private.completed_volume() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.compute_disclosure(p_from timestamp with time zone, p_to timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.correctable_member(p_kind text, p_target_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.correction_items(p_ids uuid[], p_admin private.admin_users) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.correction_of(p_user_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.correction_target(p_kind text, p_target_id uuid) FROM PUBLIC;
 
@@ -10038,6 +10132,9 @@ GRANT ALL ON FUNCTION public.list_administrators() TO platform_admin;
 
 REVOKE ALL ON FUNCTION public.list_audit(p_filters jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_audit(p_filters jsonb) TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.list_corrections() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.list_corrections() TO platform_admin;
 
 REVOKE ALL ON FUNCTION public.list_deposits(p_filters jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_deposits(p_filters jsonb) TO platform_admin;

@@ -1,7 +1,8 @@
 -- Names, wallets and references were searched for control characters of ASCII only. What turns the direction of
 -- writing, or is not seen at all, makes one text look like another to whoever decides about money: an account like
 -- somebody else's, a reference that reads differently from what is compared. Guards refuse it from now on; what is
--- stored stays, so no constraint says so. A repeated request for a deposit is told by its trimmed reference, as stored.
+-- stored stays, so no constraint says so. A repeated request for a deposit is told by its trimmed reference, as stored. How a
+-- withdrawal was paid is read by its member, whether it is told with the approval or later.
 
 create function private.is_readable(p_text text) returns boolean
 language plpgsql immutable set search_path = '' as $$
@@ -148,5 +149,35 @@ begin
     new.decided_by := null;
     new.voided_at := null;
     return new;
+end
+$$;
+
+create or replace function private.add_payout_reference(p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text)
+returns public.withdrawals
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_reference text := nullif(pg_catalog.btrim(p_reference, E' \t\r\n'), '');
+    v_withdrawal public.withdrawals := p_withdrawal;
+begin
+    if v_reference is null or v_reference is not distinct from (p_withdrawal).payout_reference then
+        return p_withdrawal;
+    end if;
+    if pg_catalog.length(v_reference) > 200 or not private.is_readable(v_reference) then
+        perform private.refuse(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
+    end if;
+    if (p_withdrawal).payout_reference is not null then
+        perform private.refuse(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
+    end if;
+    if (p_withdrawal).voided_at is not null then
+        perform private.refuse(409, 'voided', 'This withdrawal was voided.');
+    end if;
+    update public.withdrawals as w set payout_reference = v_reference, payout_at = private.clock()
+    where w.id = (p_withdrawal).id
+    returning w.* into v_withdrawal;
+    perform private.audit(
+        'admin:' || (p_admin).id, 'withdrawal.paid', 'withdrawal', v_withdrawal.id,
+        pg_catalog.jsonb_build_object('payout_reference', v_reference)
+    );
+    return v_withdrawal;
 end
 $$;

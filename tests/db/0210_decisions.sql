@@ -74,7 +74,7 @@ select refuses(format('select decide_withdrawal(%L, %L)', id_of('all'), 'approve
 select is(decide_withdrawal(id_of('all'), 'approve', null, ' tx-9 ') #>> '{withdrawal,payout_reference}', 'tx-9', 'how it was paid may be added later');
 select is(decide_withdrawal(id_of('all'), 'approve', null, 'tx-9') ->> 'already', 'true', 'the same again is no error');
 select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('all'), 'approve', 'tx-10'), 409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.', 'another one is refused');
-select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('half'), 'approve', repeat('x', 201)), 400, 'invalid_reference', 'A payout reference has at most 200 characters.', 'too long a reference');
+select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('half'), 'approve', repeat('x', 201)), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'too long a reference');
 select act_as_owner();
 select results_eq($$ select available_balance::numeric, withdrawn_amount::numeric, reserved_amount::numeric from private.totals where user_id = user_id('freya') $$, $$ values (275.00, 200.00, 200.00) $$, 'the balance is reduced once');
 

@@ -77,5 +77,22 @@ select lives_ok((select sends(reference, id, receipt) from sent), 'its retry is 
 select lives_ok((select sends('Order 77', id, receipt) from sent), 'with and without');
 select refuses((select sends('Order 78', id, receipt) from sent), 409, 'duplicate_request', 'This request was already made with other values.', 'another reference is another request');
 select is((select array_agg(reference_number) from deposits), array['Order 77'], 'one row in the end');
+
+-- How a withdrawal was paid, told with its approval or later.
+select act_as_owner();
+select pays('freya', 1000); select pays('ask', 1000); select pays('embla', 1000);
+create function actors.pays_out(p_reference text) returns text language sql as $$
+    select format('select decide_withdrawal(id, %L, null, %L) from withdrawals where user_id = user_id(%L)', 'approve', p_reference, 'freya')
+$$;
+grant execute on function actors.pays_out(text) to public;
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select refuses(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'no payout with ' || name) from hidden;
+select is((select status::text from withdrawals where user_id = user_id('freya')), 'pending', 'and nothing was approved with it');
+select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya');
+select refuses(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'nor later with ' || name) from hidden;
+select lives_ok(pays_out(E'\tOrder 79\r\n'), 'a payout as it was copied');
+select is((select payout_reference from withdrawals where user_id = user_id('freya')), 'Order 79', 'is stored without what stands around it');
 select * from finish();
 rollback;

@@ -47,6 +47,7 @@ export const administratorPages = [
   '/admin/deposits',
   '/admin/deposits?status=all',
   '/admin/withdrawals',
+  '/admin/corrections',
   '/admin/coverage',
   '/admin/audit',
   '/admin/settings',

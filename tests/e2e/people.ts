@@ -114,7 +114,7 @@ export async function requestDeposit(
   return row?.id ?? ''
 }
 
-async function approveDeposit(deposit: string): Promise<void> {
+export async function approveDeposit(deposit: string): Promise<void> {
   const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
   await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
     depositId: deposit,
@@ -169,12 +169,13 @@ export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'p
   return (await memberBrowser(browser, person)).newPage()
 }
 
-/** A browser in which the demo's administrator is signed in; every page of it is a tab of the same person. */
+/** A browser in which an administrator is signed in, the demo's super administrator unless told; every page of it is a tab of the same person. */
 export async function administratorBrowser(
   browser: Browser,
   options: BrowserContextOptions = {},
+  who = { email: need('DEMO_ADMIN_EMAIL'), password: need('DEMO_ADMIN_PASSWORD') },
 ): Promise<BrowserContext> {
-  const session = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  const session = await administratorSession(who.email, who.password)
   const context = await browser.newContext({ baseURL: origin, locale: 'en-GB', ...options })
   await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
     administratorKey,

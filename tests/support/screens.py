@@ -239,6 +239,7 @@ CALLS: list[Call] = [
         {"search": "abcd"},
     ),
     *_lists("rpc/list_subscriptions", "select public.list_subscriptions(%(filters)s)", {"status": "active"}),
+    Call("rpc/list_corrections", "administrator", "select public.list_corrections()"),
     Call("function/admin-audit", "administrator", "select public.list_audit('{}')"),
     Call(
         "function/admin-audit", "administrator", 'select public.list_audit(\'{"action": "bot"}\')', "action"
@@ -269,6 +270,18 @@ CALLS: list[Call] = [
         "function/admin-approve-withdrawal",
         "administrator",
         "select public.decide_withdrawal(%(pending_withdrawal)s, 'approve', null, null)",
+        writes=True,
+    ),
+    Call(
+        "function/admin-propose-correction",
+        "administrator",
+        "select public.propose_correction('set_package', %(profile_id)s, 0, 'A reason')",
+        writes=True,
+    ),
+    Call(
+        "function/admin-confirm-correction",
+        "administrator",
+        "select public.confirm_correction(gen_random_uuid())",
         writes=True,
     ),
     Call(

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Menu, PanelLeft } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, type ComponentProps } from 'react'
 import { Navigate, Outlet, ScrollRestoration } from 'react-router'
 import { Wordmark } from '@/components/wordmark'
 import { Button } from '@/components/ui/button'
@@ -12,6 +12,7 @@ import { DemoBanner } from '@/features/operator/demo-banner'
 import { administratorSession, type Administrator } from '@/lib/administrator-session'
 import { adminOverviewQuery } from '@/lib/admin-overview'
 import { cn } from '@/lib/cn'
+import { confirmableCount, correctionsQuery } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
 import { stored } from '@/lib/stored'
@@ -49,7 +50,7 @@ function useCollapsed() {
 
 interface SideProps {
   admin: Pick<Administrator, 'email' | 'full_name' | 'role'>
-  pending: { deposits: number; withdrawals: number } | undefined
+  pending: ComponentProps<typeof AdminNavigation>['pending']
 }
 
 function PhoneHeader({ admin, pending }: SideProps) {
@@ -112,15 +113,17 @@ function Side({ admin, pending }: SideProps) {
 
 function SignedIn({ signedIn }: { signedIn: Administrator }) {
   const overview = useQuery(adminOverviewQuery)
+  const corrections = useQuery(correctionsQuery)
   const admin = overview.data?.admin ?? signedIn
+  const pending = { ...overview.data?.pending, corrections: confirmableCount(corrections.data) }
   return (
     <div data-wide className="flex min-h-dvh flex-col">
       <SkipLink />
       <DemoBanner />
       <IdleWatch />
-      <PhoneHeader admin={admin} pending={overview.data?.pending} />
+      <PhoneHeader admin={admin} pending={pending} />
       <div className="flex min-w-0 grow">
-        <Side admin={admin} pending={overview.data?.pending} />
+        <Side admin={admin} pending={pending} />
         <main
           id="content"
           tabIndex={-1}

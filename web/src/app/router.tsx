@@ -45,6 +45,7 @@ const administratorPages = [
   page(paths.admin.transactions, () => import('@/routes/admin/transactions')),
   page(paths.admin.deposits, () => import('@/routes/admin/deposits')),
   page(paths.admin.withdrawals, () => import('@/routes/admin/withdrawals')),
+  page(paths.admin.corrections, () => import('@/routes/admin/corrections')),
   page(paths.admin.coverage, () => import('@/routes/admin/coverage')),
   page(paths.admin.audit, () => import('@/routes/admin/audit')),
   page(paths.admin.settings, () => import('@/routes/admin/settings')),

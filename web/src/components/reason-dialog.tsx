@@ -7,6 +7,10 @@ interface ReasonDialogProps {
   facts: Fact[]
   warning: ReactNode
   label?: string
+  /** Fields above the reason. */
+  fields?: ReactNode
+  /** Whether those fields are filled in; what is missing is said there. */
+  complete?: () => boolean
   /** Who reads the reason. */
   note: string
   confirmLabel: string
@@ -20,7 +24,7 @@ interface ReasonDialogProps {
 
 /** An act that needs a reason and may be asked for again without harm. */
 export function ReasonDialog(props: ReasonDialogProps) {
-  const { label = 'Reason', note, onConfirm, ...rest } = props
+  const { label = 'Reason', fields, complete, note, onConfirm, ...rest } = props
   const [reason, setReason] = useState('')
   const [missing, setMissing] = useState(false)
   return (
@@ -29,10 +33,12 @@ export function ReasonDialog(props: ReasonDialogProps) {
       open
       lateText="No answer yet. Asking again changes nothing twice."
       onConfirm={async () => {
-        if (reason.trim()) await onConfirm(reason)
-        else setMissing(true)
+        const filled = complete?.() ?? true
+        if (!reason.trim()) setMissing(true)
+        else if (filled) await onConfirm(reason)
       }}
     >
+      {fields}
       <ReasonField
         label={label}
         value={reason}

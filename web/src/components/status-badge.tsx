@@ -24,6 +24,7 @@ const known: Record<string, Tone> = {
   failed: 'negative',
   rejected: 'negative',
   disabled: 'negative',
+  voided: 'negative',
 }
 
 interface BadgeProps {

@@ -510,6 +510,7 @@ export type Database = {
       leave_demo: { Args: Record<PropertyKey, never>; Returns: Json }
       list_administrators: { Args: Record<PropertyKey, never>; Returns: Json }
       list_audit: { Args: { p_filters?: Json }; Returns: Json }
+      list_corrections: { Args: Record<PropertyKey, never>; Returns: Json }
       list_deposits: { Args: { p_filters?: Json }; Returns: Json }
       list_jobs: { Args: Record<PropertyKey, never>; Returns: Json }
       list_members: { Args: { p_filters?: Json }; Returns: Json }

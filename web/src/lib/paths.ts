@@ -29,6 +29,7 @@ export const paths = {
     transactions: '/admin/transactions',
     deposits: '/admin/deposits',
     withdrawals: '/admin/withdrawals',
+    corrections: '/admin/corrections',
     coverage: '/admin/coverage',
     audit: '/admin/audit',
     settings: '/admin/settings',

@@ -114,7 +114,9 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       id: 'status',
       header: 'Status',
       meta: { label: 'Status', phone: 'status' },
-      cell: ({ row: { original } }) => <StatusBadge status={original.status} />,
+      cell: ({ row: { original } }) => (
+        <StatusBadge status={original.voided_at ? 'voided' : original.status} />
+      ),
     },
     {
       id: 'created_at',

@@ -32,6 +32,9 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
         { label: 'Decided by', value: row.decided_by_name ?? 'The member' },
       ]
     : []
+  const voided: Fact[] = row.voided_at
+    ? [{ label: 'Voided', value: <Timestamp value={row.voided_at} exact /> }]
+    : []
   return (
     <Sheet open onOpenChange={(open) => !open && place.onClose()}>
       <SheetContent
@@ -77,6 +80,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
             { label: 'Status', value: <StatusBadge status={row.status} /> },
             { label: 'Date', value: <Timestamp value={row.created_at} exact /> },
             ...decided,
+            ...voided,
             { label: 'Admin notes', value: row.admin_notes ?? 'None' },
           ]}
         />

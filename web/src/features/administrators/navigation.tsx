@@ -8,6 +8,7 @@ import {
   ScrollText,
   Settings,
   ShieldUser,
+  Undo2,
   Users,
   Waves,
   type LucideIcon,
@@ -16,12 +17,15 @@ import { NavLink } from 'react-router'
 import { cn } from '@/lib/cn'
 import { paths } from '@/lib/paths'
 
+/** How many requests and corrections wait; a figure that is not known is not there. */
+type Waiting = Partial<Record<'deposits' | 'withdrawals' | 'corrections', number>>
+
 interface Entry {
   to: string
   label: string
   icon: LucideIcon
-  /** How many requests wait there. */
-  waiting?: 'deposits' | 'withdrawals'
+  /** How many of what wait there. */
+  waiting?: keyof Waiting
   superOnly?: true
 }
 
@@ -32,6 +36,7 @@ const entries: Entry[] = [
   { to: paths.admin.transactions, label: 'Transactions', icon: ArrowLeftRight },
   { to: paths.admin.deposits, label: 'Deposits', icon: ArrowDownToLine, waiting: 'deposits' },
   { to: paths.admin.withdrawals, label: 'Withdrawals', icon: ArrowUpFromLine, waiting: 'withdrawals' },
+  { to: paths.admin.corrections, label: 'Corrections', icon: Undo2, waiting: 'corrections' },
   { to: paths.admin.coverage, label: 'Coverage', icon: Waves },
   { to: paths.admin.audit, label: 'Audit', icon: ScrollText },
   { to: paths.admin.settings, label: 'Settings', icon: Settings },
@@ -41,7 +46,7 @@ const entries: Entry[] = [
 
 interface AdminNavigationProps {
   role: string
-  pending: { deposits: number; withdrawals: number } | undefined
+  pending: Waiting
   /** Icons only: the word is then the name and the tooltip. `md` does so below 1024 px only. */
   rail?: 'always' | 'md' | 'never'
   onNavigate?: () => void
@@ -55,7 +60,7 @@ export function AdminNavigation({ role, pending, rail = 'never', onNavigate }: A
       {entries
         .filter((entry) => !entry.superOnly || role === 'super_admin')
         .map(({ to, label, icon: Icon, waiting }) => {
-          const count = waiting ? (pending?.[waiting] ?? 0) : 0
+          const count = waiting ? (pending[waiting] ?? 0) : 0
           return (
             <NavLink
               key={to}

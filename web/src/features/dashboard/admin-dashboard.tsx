@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSearchParams } from 'react-router'
+import { Link, useSearchParams } from 'react-router'
 import { FigureRowSkeleton } from '@/components/figure-row'
 import { Notice } from '@/components/notice'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
 import { Region } from '@/components/region'
+import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { adminOverviewQuery } from '@/lib/admin-overview'
+import { confirmableCount, correctionsQuery } from '@/lib/corrections'
+import { paths } from '@/lib/paths'
 import { adminStatsQuery } from './admin-api'
 import { CoverageCard } from './admin-coverage'
 import { FinancialFigures, OverviewFigures, UserFigures } from './admin-figures'
@@ -21,6 +24,25 @@ const tabs = [
   { value: 'financial', label: 'Financial' },
   { value: 'recent', label: 'Recent Transactions' },
 ] as const
+
+/** Corrections that wait for a second administrator, where the one who looks may be it. */
+function WaitingCorrections() {
+  const count = confirmableCount(useQuery(correctionsQuery).data)
+  if (count === 0) return null
+  return (
+    <Notice
+      tone="warning"
+      className="mt-4"
+      action={
+        <Button variant="outline" size="compact" asChild>
+          <Link to={paths.admin.corrections}>Review corrections</Link>
+        </Button>
+      }
+    >
+      {count === 1 ? 'One correction waits' : `${count} corrections wait`} for a second administrator.
+    </Notice>
+  )
+}
 
 /** What waits longest, then the totals, each tab with its own part of them. */
 export function AdminDashboard() {
@@ -55,6 +77,7 @@ export function AdminDashboard() {
           until this is understood.
         </Notice>
       ) : null}
+      <WaitingCorrections />
       <div className="mt-4">
         <Region
           query={overview}

@@ -3,6 +3,7 @@ import { Money } from '@/components/money'
 import type { RequestActs } from '@/components/requests/request'
 import { RequestDetails } from '@/components/requests/request-details'
 import { RequestList } from '@/components/requests/request-list'
+import { VoidRequest } from '@/components/requests/void-request'
 import { Button } from '@/components/ui/button'
 import { usePlatform } from '@/lib/platform'
 import { decideDeposit, listDeposits, type AdminDeposit } from './admin-api'
@@ -41,14 +42,17 @@ export function AdminDeposits() {
             ]}
             memberFacts={[{ label: 'Total deposits', value: <Money value={deposit.total_deposits} /> }]}
             buttons={
-              <Button
-                variant="outline"
-                aria-disabled={acts.forbidden !== null}
-                title={acts.forbidden ?? undefined}
-                onClick={() => acts.forbidden === null && setReceipt(deposit)}
-              >
-                View receipt
-              </Button>
+              <>
+                <Button
+                  variant="outline"
+                  aria-disabled={acts.forbidden !== null}
+                  title={acts.forbidden ?? undefined}
+                  onClick={() => acts.forbidden === null && setReceipt(deposit)}
+                >
+                  View receipt
+                </Button>
+                <VoidRequest noun="deposit" row={deposit} />
+              </>
             }
             place={place}
           />

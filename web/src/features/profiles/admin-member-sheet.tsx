@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'react-router'
 import { Address } from '@/components/address'
+import { CorrectionAct } from '@/components/correction-act'
 import { Money } from '@/components/money'
 import { Notice } from '@/components/notice'
 import { Region } from '@/components/region'
@@ -17,6 +18,7 @@ import { memberDetailsQuery, type AccountStatus, type MemberDetails } from './ad
 import { PackageStatus, Verified } from './admin-columns'
 import { FactorsDialog } from './admin-factors-dialog'
 import { NotesForm } from './admin-notes-form'
+import { PackageDialog } from './admin-package-dialog'
 import { StatusDialog } from './admin-status-dialog'
 
 function accountFacts(member: MemberDetails): Fact[] {
@@ -158,6 +160,12 @@ export function MemberSheet({ profileId, onClose }: { profileId: string; onClose
                   Remove second step
                 </Button>
               ) : null}
+              <CorrectionAct
+                kind="set_package"
+                targetId={member.id}
+                label="Set the package"
+                dialog={(onClose) => <PackageDialog member={member} onClose={onClose} />}
+              />
               {statusChoices(member.account_status, role).map(({ to, label }) => (
                 <Button key={to} variant="outline" onClick={() => setTarget(to)}>
                   {label}

@@ -1,5 +1,7 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ListRequest } from '@/components/data-table/use-admin-list'
 import type { DecisionAction, MoneyRequest, RequestPage } from '@/components/requests/request'
+import { adminKey } from '@/lib/admin-overview'
 import type { Decimal } from '@/lib/money'
 import { administratorClient, callFunction } from '@/lib/supabase'
 
@@ -25,4 +27,15 @@ export async function decideWithdrawal(
 ): Promise<void> {
   const body = { withdrawalId: id, action, reason, ...(payoutReference ? { payoutReference } : {}) }
   await callFunction(await administratorClient(), 'admin-approve-withdrawal', body)
+}
+
+/** Tells how an approved withdrawal was paid: the door of the approval takes it later too, from whoever may decide. */
+export function useAddPayout() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: ({ id, reference }: { id: string; reference: string }) =>
+      decideWithdrawal(id, 'approve', '', reference),
+    onSuccess: () => queries.invalidateQueries({ queryKey: [adminKey] }),
+    meta: { realm: 'administrator' },
+  })
 }

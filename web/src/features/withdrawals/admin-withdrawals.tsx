@@ -1,16 +1,17 @@
 import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
 import { Address } from '@/components/address'
-import { Field } from '@/components/field'
 import { Money } from '@/components/money'
 import type { RequestActs } from '@/components/requests/request'
 import { requestColumns } from '@/components/requests/request-columns'
 import { RequestDetails } from '@/components/requests/request-details'
 import { RequestList } from '@/components/requests/request-list'
+import { VoidRequest } from '@/components/requests/void-request'
 import { Change, type Fact } from '@/components/review-dialog'
-import { Input } from '@/components/ui/input'
+import { Button } from '@/components/ui/button'
 import { compare } from '@/lib/money'
 import { decideWithdrawal, listWithdrawals, type AdminWithdrawal } from './admin-api'
+import { PayoutDialog, PayoutField } from './admin-payout'
 
 /** The balance does not cover it: the approval would be refused. */
 function blockedText(row: AdminWithdrawal): string | null {
@@ -70,28 +71,20 @@ function factsOf(row: AdminWithdrawal): Fact[] {
   ]
 }
 
-const longestReference = 200
-
-function PayoutField({ value, onChange }: { value: string; onChange: (reference: string) => void }) {
-  const tooLong = value.trim().length > longestReference
+/** What is left to do with an approved withdrawal: to tell how it was paid, or to void it while it was not. */
+function UnpaidActs({ row, acts }: { row: AdminWithdrawal; acts: RequestActs<AdminWithdrawal> }) {
+  const [paying, setPaying] = useState(false)
+  if (row.payout_reference !== null) return null
   return (
-    <Field
-      label="Payout reference (optional)"
-      hint="The transaction hash or the exchange's number, once it is paid. The member sees it."
-      className="mt-4"
-      error={tooLong ? 'A payout reference has at most 200 characters.' : null}
-    >
-      {(control) => (
-        <Input
-          {...control}
-          className="font-mono"
-          autoComplete="off"
-          spellCheck={false}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
+    <>
+      {row.status === 'approved' && row.voided_at === null && acts.forbidden === null ? (
+        <Button variant="outline" onClick={() => setPaying(true)}>
+          Add payout reference
+        </Button>
+      ) : null}
+      <VoidRequest noun="withdrawal" row={row} />
+      {paying ? <PayoutDialog row={row} onClose={() => setPaying(false)} /> : null}
+    </>
   )
 }
 
@@ -112,6 +105,7 @@ export function AdminWithdrawals() {
       fieldsOf={(row, action) =>
         action === 'approve' ? (
           <PayoutField
+            label="Payout reference (optional)"
             value={referenceOf(row)}
             onChange={(reference) => setPayout({ id: row.id, reference })}
           />
@@ -137,6 +131,7 @@ export function AdminWithdrawals() {
                 ]
               : []),
           ]}
+          buttons={<UnpaidActs row={row} acts={acts} />}
           place={place}
         />
       )}

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test, type Page } from '@playwright/test'
+import {
+  administratorBrowser,
+  approveDeposit,
+  createEarner,
+  createMember,
+  openAs,
+  requestDeposit,
+  send,
+  setWallet,
+  signedIn,
+  wallet,
+  type Account,
+  type Person,
+} from '../people'
+import { administratorSession, need } from '../stack'
+
+// What was decided is undone by two administrators: one proposes, another confirms.
+
+const finance = { email: need('DEMO_FINANCE_EMAIL'), password: need('DEMO_FINANCE_PASSWORD') }
+
+/** A member with one approved deposit of $100.00. */
+async function depositor(): Promise<Person> {
+  const person = await createMember('undone')
+  const account = await signedIn(person)
+  await setWallet(account)
+  await approveDeposit(await requestDeposit(account, 100))
+  return person
+}
+
+/** An approved withdrawal of $100.00 that nobody paid yet. */
+async function unpaidWithdrawal({ token, userId }: Account): Promise<void> {
+  const id = randomUUID()
+  await send(token, 'POST', '/rest/v1/withdrawals', {
+    id,
+    user_id: userId,
+    amount: 100,
+    wallet_address: wallet,
+    status: 'pending',
+  })
+  const { access_token: decider } = await administratorSession(finance.email, finance.password)
+  await send(decider, 'POST', '/functions/v1/admin-approve-withdrawal', {
+    withdrawalId: id,
+    action: 'approve',
+  })
+}
+
+async function propose(page: Page, act: string): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: act }).click()
+  const dialog = page.getByRole('dialog').last()
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused()
+  await dialog.getByRole('button', { name: 'Propose correction' }).click()
+  await expect(dialog.getByText('Give a reason.')).toBeVisible()
+  await dialog.getByLabel('Reason').fill('The transfer was recalled.')
+  await dialog.getByRole('button', { name: 'Propose correction' }).click()
+  await expect(page.getByText('Correction proposed')).toBeVisible()
+}
+
+test('a deposit that was voided by two administrators no longer counts', async ({ browser }) => {
+  const person = await depositor()
+  const first = await (await administratorBrowser(browser)).newPage()
+  await first.goto(`/admin/deposits?status=all&q=${person.username}`)
+  await first.getByRole('button', { name: person.username, exact: true }).click()
+  await propose(first, 'Void this deposit')
+  await first.getByRole('dialog').getByRole('link', { name: 'A correction waits' }).click()
+  await expect(first).toHaveURL(/\/admin\/corrections$/)
+  const own = first.getByRole('listitem').filter({ hasText: person.username })
+  await expect(own.getByText('Another administrator must confirm this.')).toBeVisible()
+  await expect(own.getByRole('button', { name: /^Confirm/ })).toHaveCount(0)
+
+  const second = await (await administratorBrowser(browser, {}, finance)).newPage()
+  await second.goto('/admin/dashboard')
+  await expect(second.getByText(/corrections? waits? for a second administrator\.$/)).toBeVisible()
+  await second.getByRole('link', { name: 'Review corrections' }).click()
+  const waiting = second.getByRole('list', { name: 'Waiting for confirmation' }).getByRole('listitem')
+  await waiting
+    .filter({ hasText: person.username })
+    .getByRole('button', { name: 'Confirm: Void the deposit of $100.00' })
+    .click()
+  const dialog = second.getByRole('dialog', { name: 'Void the deposit of $100.00?' })
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused()
+  await expect(dialog.getByText(person.username)).toBeVisible()
+  await expect(dialog.getByText('The transfer was recalled.')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Confirm correction' }).click()
+  await expect(second.getByText('Correction confirmed', { exact: true })).toBeVisible()
+  await expect(
+    second
+      .getByRole('list', { name: 'Latest confirmed' })
+      .getByRole('listitem')
+      .filter({ hasText: person.username }),
+  ).toBeVisible()
+
+  await first.goto(`/admin/deposits?status=all&q=${person.username}`)
+  await expect(
+    first.getByRole('row', { name: new RegExp(person.username) }).getByText('Voided'),
+  ).toBeVisible()
+  await first.getByRole('button', { name: person.username, exact: true }).click()
+  await expect(first.getByRole('dialog').getByRole('term').getByText('Voided')).toBeVisible()
+  await expect(first.getByRole('button', { name: 'Void this deposit' })).toHaveCount(0)
+  const member = await openAs(browser, person)
+  await member.goto('/transactions')
+  await expect(member.getByText('−$100.00').first()).toBeVisible()
+  for (const page of [first, second, member]) await page.context().close()
+})
+
+test('a package is set by two administrators', async ({ browser }) => {
+  const person = await depositor()
+  const first = await (await administratorBrowser(browser)).newPage()
+  await first.goto(`/admin/users?q=${person.username}`)
+  await first.getByRole('button', { name: person.username, exact: true }).click()
+  await first.getByRole('dialog').getByRole('button', { name: 'Set the package' }).click()
+  const dialog = first.getByRole('dialog', { name: `Set the package of ${person.username}?` })
+  await dialog.getByLabel('Reason').fill('Promised at the fair.')
+  await dialog.getByRole('button', { name: 'Propose correction' }).click()
+  await expect(dialog.getByText('Choose a package.')).toBeVisible()
+  await dialog.getByRole('combobox', { name: 'New package' }).click()
+  await first.getByRole('option', { name: /\$500\.00/ }).click()
+  await dialog.getByRole('button', { name: 'Propose correction' }).click()
+  await expect(first.getByText('Correction proposed')).toBeVisible()
+
+  const second = await (await administratorBrowser(browser, {}, finance)).newPage()
+  await second.goto('/admin/corrections')
+  await second
+    .getByRole('button', { name: `Confirm: Set the package of ${person.username} to $500.00` })
+    .click()
+  await second.getByRole('dialog').getByRole('button', { name: 'Confirm correction' }).click()
+  await expect(second.getByText('Correction confirmed', { exact: true })).toBeVisible()
+  await first.goto(`/admin/users?q=${person.username}`)
+  await expect(
+    first.getByRole('row', { name: new RegExp(person.username) }).getByText('$500.00'),
+  ).toBeVisible()
+  for (const page of [first, second]) await page.context().close()
+})
+
+test('how a withdrawal was paid can be told later, and what waited to void it is refused', async ({
+  browser,
+}) => {
+  const [person, account] = await createEarner('paidlater')
+  await unpaidWithdrawal(account)
+  const first = await (await administratorBrowser(browser)).newPage()
+  await first.goto(`/admin/withdrawals?status=all&q=${person.username}`)
+  await first.getByRole('button', { name: person.username, exact: true }).click()
+  await propose(first, 'Void this withdrawal')
+
+  const second = await (await administratorBrowser(browser, {}, finance)).newPage()
+  await second.goto('/admin/corrections')
+  await second
+    .getByRole('listitem')
+    .filter({ hasText: person.username })
+    .getByRole('button', { name: 'Confirm: Void the withdrawal of $100.00' })
+    .click()
+
+  await first.getByRole('button', { name: 'Add payout reference' }).click()
+  const payout = first.getByRole('dialog', { name: 'Add the payout reference of $100.00?' })
+  await payout.getByRole('button', { name: 'Add reference' }).click()
+  await expect(payout.getByText('Enter the payout reference.')).toBeVisible()
+  await payout.getByLabel('Payout reference').fill('to\u202epaid')
+  await payout.getByRole('button', { name: 'Add reference' }).click()
+  await expect(payout.getByText('A payout reference has at most 200 characters, on one line.')).toBeVisible()
+  const reference = randomUUID()
+  await payout.getByLabel('Payout reference').fill(reference)
+  await payout.getByRole('button', { name: 'Add reference' }).click()
+  await expect(first.getByText('Payout reference added')).toBeVisible()
+  await expect(first.getByRole('dialog').getByText(reference)).toBeVisible()
+  await expect(first.getByRole('button', { name: 'Add payout reference' })).toHaveCount(0)
+
+  const dialog = second.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Confirm correction' }).click()
+  await expect(dialog.getByText('Only an approved withdrawal that was not paid can be voided.')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await expect(
+    second
+      .getByRole('listitem')
+      .filter({ hasText: person.username })
+      .getByText('This can no longer be confirmed: what it would correct has changed.'),
+  ).toBeVisible()
+  for (const page of [first, second]) await page.context().close()
+})

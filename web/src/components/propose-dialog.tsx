@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react'
+import { useProposeCorrection, type CorrectionKind } from '@/lib/corrections'
+import type { Decimal } from '@/lib/money'
+import { toasts } from '@/lib/toast-queue'
+import { ReasonDialog } from './reason-dialog'
+import type { Fact } from './review-dialog'
+
+interface ProposeDialogProps {
+  kind: CorrectionKind
+  targetId: string
+  title: string
+  facts: Fact[]
+  /** What a confirmation will do. */
+  consequence: string
+  /** Fields above the reason. */
+  children?: ReactNode
+  complete?: () => boolean
+  /** The package to set. */
+  value?: Decimal
+  onClose: () => void
+}
+
+/** Proposes a correction, with a reason. Nothing changes until another administrator confirms it. */
+export function ProposeDialog(props: ProposeDialogProps) {
+  const { kind, targetId, title, facts, consequence, children, complete, value, onClose } = props
+  const propose = useProposeCorrection()
+  return (
+    <ReasonDialog
+      title={title}
+      facts={facts}
+      warning={<>Nothing changes until another administrator confirms this. {consequence}</>}
+      note="The member reads this once it is confirmed"
+      fields={children}
+      complete={complete}
+      confirmLabel="Propose correction"
+      busyLabel="Proposing..."
+      errorFallback="The correction could not be proposed."
+      onClose={onClose}
+      onConfirm={async (reason) => {
+        await propose.mutateAsync({ kind, targetId, value, reason: reason.trim() })
+        toasts.success('Correction proposed', {
+          description: 'Another administrator must confirm it.',
+        })
+        onClose()
+      }}
+    />
+  )
+}

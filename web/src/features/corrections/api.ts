@@ -1,0 +1,15 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { adminKey } from '@/lib/admin-overview'
+import { administratorClient, callFunction } from '@/lib/supabase'
+
+/** Lets a proposed correction take effect; every figure of the administrators' side may be another then. */
+export function useConfirmCorrection() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (correctionId: string) =>
+      callFunction(await administratorClient(), 'admin-confirm-correction', { correctionId }),
+    // Also after a refusal: what waited may be confirmed by now, or no longer possible.
+    onSettled: () => queries.invalidateQueries({ queryKey: [adminKey] }),
+    meta: { realm: 'administrator' },
+  })
+}

@@ -1,0 +1,5 @@
+import { CorrectionsPage } from '@/features/corrections/corrections-page'
+
+export default function AdminCorrectionsPage() {
+  return <CorrectionsPage />
+}

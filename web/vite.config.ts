@@ -96,6 +96,8 @@ export default defineConfig({
     // A face inlined into the stylesheet could not be preloaded.
     assetsInlineLimit: 0,
     target: 'es2022',
+    // What every page starts with is asked for at once, not in ten small files.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } } },
   },
   test: { include: ['src/**/*.test.ts'] },
 })

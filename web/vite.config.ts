@@ -1,8 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import tailwindcss from '@tailwindcss/vite'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
+import pdfjs from 'pdfjs-dist/package.json' with { type: 'json' }
 
 const preloaded = ['familjen-grotesk-latin-wght-normal', 'instrument-sans-latin-wght-normal']
 
@@ -25,6 +27,33 @@ function preloadFonts(): Plugin {
   }
 }
 
+// Without WebAssembly, which the page's policy forbids, and without the sandbox for a PDF's own scripts.
+const pdfFolders = {
+  cmaps: /./,
+  standard_fonts: /./,
+  wasm: /_nowasm_fallback\.js$|^LICENSE_.*(JBIG2|OPENJPEG)$/,
+}
+
+/** Lays beside the build what pdf.js fetches by name when a PDF needs it: encodings, fonts, two image decoders. */
+function pdfFiles(): Plugin {
+  return {
+    name: 'pdf-files',
+    apply: 'build',
+    generateBundle() {
+      for (const [folder, wanted] of Object.entries(pdfFolders)) {
+        const source = `${import.meta.dirname}/node_modules/pdfjs-dist/${folder}`
+        for (const name of readdirSync(source).filter((file) => wanted.test(file))) {
+          this.emitFile({
+            type: 'asset',
+            fileName: `assets/pdfjs-${pdfjs.version}/${folder}/${name}`,
+            source: readFileSync(`${source}/${name}`),
+          })
+        }
+      }
+    },
+  }
+}
+
 /** Writes each script and stylesheet a second and third time, compressed as hard as it goes, for the gateway. */
 function precompress(): Plugin {
   return {
@@ -34,7 +63,7 @@ function precompress(): Plugin {
       order: 'post',
       handler(_options, bundle) {
         for (const output of Object.values(bundle)) {
-          if (!/\.(js|css)$/.test(output.fileName)) continue
+          if (!/\.(m?js|css)$/.test(output.fileName)) continue
           const source = output.type === 'chunk' ? output.code : output.source
           this.emitFile({
             type: 'asset',
@@ -57,7 +86,7 @@ const backend = process.env.DEV_BACKEND
 const forwarded = ['/config.js', '/auth/v1', '/rest/v1', '/storage/v1', '/functions/v1']
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), preloadFonts(), precompress()],
+  plugins: [react(), tailwindcss(), preloadFonts(), pdfFiles(), precompress()],
   resolve: { alias: { '@': import.meta.dirname + '/src' } },
   server: {
     host: '127.0.0.1',
@@ -67,6 +96,8 @@ export default defineConfig({
     // A face inlined into the stylesheet could not be preloaded.
     assetsInlineLimit: 0,
     target: 'es2022',
+    // What every page starts with is asked for at once, not in ten small files.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } } },
   },
   test: { include: ['src/**/*.test.ts'] },
 })

@@ -92,16 +92,18 @@ export async function setWallet({ token, userId }: Account, address = wallet): P
   await send(token, 'PATCH', `/rest/v1/profiles?user_id=eq.${userId}`, { trc20_wallet_address: address })
 }
 
-/** Asks for a deposit as the app does: the receipt first, then the row. */
+/** Asks for a deposit as the app does: the receipt, a picture or a given PDF, first, then the row. */
 export async function requestDeposit(
   { token, userId }: Account,
   amount: number,
   reference = randomBytes(32).toString('hex'),
+  pdf?: Buffer,
 ): Promise<string> {
-  const name = `${userId}/${Date.now()}.png`
+  const [ending, type] = pdf ? ['pdf', 'application/pdf'] : ['png', 'image/png']
+  const name = `${userId}/${Date.now()}.${ending}`
   const form = new FormData()
   form.append('cacheControl', '3600')
-  form.append('', new Blob([new Uint8Array(receiptPicture(32, 32))], { type: 'image/png' }), 'receipt.png')
+  form.append('', new Blob([new Uint8Array(pdf ?? receiptPicture(32, 32))], { type }), `receipt.${ending}`)
   await send(token, 'POST', `/storage/v1/object/receipts/${name}`, form)
   const [row] = await send<{ id: string }[]>(token, 'POST', '/rest/v1/deposits', {
     id: randomUUID(),

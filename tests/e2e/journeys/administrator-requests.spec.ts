@@ -155,7 +155,7 @@ test('a receipt that is a PDF opens with a signature made for that press', async
   await page.goto(`/admin/deposits?q=${person.username}`)
   await page.getByRole('button', { name: `View the receipt of ${person.username}` }).click()
   const opened = page.context().waitForEvent('page')
-  await page.getByText('Open it in a new tab').click()
+  await page.getByText('Open the PDF in a new window').click()
   await expect(await opened).toHaveURL(`${origin}/risk?signature=2`)
   await page.context().close()
 })

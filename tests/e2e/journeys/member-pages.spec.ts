@@ -40,3 +40,15 @@ test('the referral link is copied whole, and its code saved as a picture', async
   expect((await saved).suggestedFilename()).toBe('mara_l.png')
   await page.context().close()
 })
+
+test('what checks forms comes after the first page of a member, and unasked', async ({ browser }) => {
+  const page = await openAs(browser, demo())
+  const checks = page.waitForResponse(
+    async (answer) => answer.url().endsWith('.js') && (await answer.text()).includes('jitless'),
+  )
+  await page.goto('/dashboard')
+  const url = (await checks).url()
+  const began = await page.evaluate((name) => performance.getEntriesByName(name)[0]?.startTime ?? 0, url)
+  expect(began).toBeGreaterThan(5000)
+  await page.context().close()
+})

@@ -16,6 +16,31 @@ test('the landing page carries at most 150 kB of script', async ({ page }) => {
   expect(bytes).toBeLessThan(150_000)
 })
 
+test('no page of a visitor tries what its policy forbids', async ({ page }) => {
+  const tried: string[] = []
+  await page.exposeFunction('report', (what: string) => tried.push(what))
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      const { report } = globalThis as unknown as { report: (what: string) => void }
+      report(`${location.pathname} ${event.violatedDirective} ${event.blockedURI}`)
+    })
+  })
+  for (const path of [
+    '/',
+    '/sign-in',
+    '/sign-up',
+    '/forgot-password',
+    '/payouts',
+    '/terms',
+    '/admin/login',
+  ]) {
+    await page.goto(path)
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    await page.waitForLoadState('networkidle')
+  }
+  expect(tried).toEqual([])
+})
+
 test('an open page follows the theme of the system until the visitor chooses one', async ({ page }) => {
   const dark = /\bdark\b/
   await page.emulateMedia({ colorScheme: 'light' })

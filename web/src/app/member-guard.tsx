@@ -1,12 +1,17 @@
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Navigate, Outlet, useLocation } from 'react-router'
 import { Notice } from '@/components/notice'
 import { Skeleton } from '@/components/ui/skeleton'
-import { SignInAgain } from '@/features/auth/sign-in-again'
 import { arrival } from '@/lib/arrival'
 import { paths, signInPath } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
+
+const loadSignInAgain = () => import('@/features/auth/sign-in-again')
+const SignInAgain = lazy(loadSignInAgain)
+
+// The first page comes first, but a network that fails later must not keep the dialog away.
+const untilSpare = 5000
 
 function Waiting() {
   return (
@@ -47,6 +52,8 @@ export function MemberGuard() {
   if (status === 'member' && owner !== userId) setOwner(userId)
   useEffect(() => {
     void memberSession.start()
+    const timer = setTimeout(() => void loadSignInAgain().catch(() => null), untilSpare)
+    return () => clearTimeout(timer)
   }, [])
   if (status === 'loading') return <Waiting />
   if (status === 'none' && left) return <Navigate to={paths.home} replace />
@@ -56,7 +63,11 @@ export function MemberGuard() {
     <>
       {location.pathname === paths.dashboard ? <ArrivedByMail /> : null}
       <Outlet key={userId} />
-      {status === 'member' ? null : <SignInAgain />}
+      {status === 'member' ? null : (
+        <Suspense>
+          <SignInAgain />
+        </Suspense>
+      )}
     </>
   )
 }

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'

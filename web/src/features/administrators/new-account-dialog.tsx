@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { ErrorLine, Field } from '@/components/field'
 import { ErrorSummary, TextField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'

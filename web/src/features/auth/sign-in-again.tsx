@@ -7,7 +7,7 @@ import { SignInForm } from './sign-in-form'
 import { TotpForm } from './totp-step'
 
 /** Asks to sign in over a page that stays as it is, with everything that was typed there. */
-export function SignInAgain() {
+export default function SignInAgain() {
   const { status, email } = useStore(memberSession)
   const refresh = useRefreshMember()
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'react-router'
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'

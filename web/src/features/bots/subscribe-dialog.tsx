@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { PasswordField, TextField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'

@@ -25,18 +25,33 @@ export async function decideDeposit(id: string, action: DecisionAction, reason: 
   await callFunction(await administratorClient(), 'admin-approve-deposit', { depositId: id, action, reason })
 }
 
+async function signReceipt(receiptUrl: string): Promise<string> {
+  const client = await administratorClient()
+  const { signedUrl } = await callFunction<{ signedUrl: string }>(client, 'admin-get-receipt', { receiptUrl })
+  return signedUrl
+}
+
 /** A link that shows the receipt for 60 seconds. */
 export function receiptQuery(receiptUrl: string) {
   return queryOptions({
     queryKey: [adminKey, 'receipt', receiptUrl],
-    queryFn: async () => {
-      const client = await administratorClient()
-      const { signedUrl } = await callFunction<{ signedUrl: string }>(client, 'admin-get-receipt', {
-        receiptUrl,
-      })
-      return signedUrl
-    },
+    queryFn: () => signReceipt(receiptUrl),
     staleTime: 50_000,
+    gcTime: 55_000,
+    meta: { realm: 'administrator' },
+  })
+}
+
+/** The receipt itself, fetched while its link is fresh: each try has a link of its own. */
+export function receiptBytesQuery(receiptUrl: string) {
+  return queryOptions({
+    queryKey: [adminKey, 'receipt-bytes', receiptUrl],
+    queryFn: async () => {
+      const answer = await fetch(await signReceipt(receiptUrl))
+      if (!answer.ok) throw new Error(`A receipt was answered with ${answer.status}`)
+      return answer.arrayBuffer()
+    },
+    staleTime: Infinity,
     gcTime: 55_000,
     meta: { realm: 'administrator' },
   })

@@ -1,6 +1,6 @@
 import { CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
 import { useWatch } from 'react-hook-form'
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, fieldError, TextField, useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'

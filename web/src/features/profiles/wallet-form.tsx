@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useWatch } from 'react-hook-form'
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { ErrorLine, Field } from '@/components/field'
 import { fieldError, fieldProps, PasswordField, useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { AuthenticatorSecret } from '@/components/authenticator-secret'
 import { CodeForm } from '@/components/code-form'
 import { TextField, useAppForm } from '@/components/form'

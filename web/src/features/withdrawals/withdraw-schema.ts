@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { z } from '@/lib/zod'
 import { amountProblem } from '@/components/money-input'
 import { compare, formatMoney, parseAmount, type Decimal } from '@/lib/money'
 import type { WithdrawOptions } from './api'

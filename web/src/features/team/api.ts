@@ -101,7 +101,7 @@ export interface TreeChild extends TreeNode {
 }
 
 /** The member at the top of a page, with everybody below as they are now. */
-export interface TreeRoot extends TreeNode {
+interface TreeRoot extends TreeNode {
   team_count: number
   team_packages: Decimal
 }

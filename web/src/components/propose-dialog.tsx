@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useProposeCorrection, type CorrectionKind } from '@/lib/corrections'
+import { consequences, useProposeCorrection, type CorrectionKind } from '@/lib/corrections'
 import type { Decimal } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
 import { ReasonDialog } from './reason-dialog'
@@ -10,8 +10,6 @@ interface ProposeDialogProps {
   targetId: string
   title: string
   facts: Fact[]
-  /** What a confirmation will do. */
-  consequence: string
   /** Fields above the reason. */
   children?: ReactNode
   complete?: () => boolean
@@ -22,13 +20,13 @@ interface ProposeDialogProps {
 
 /** Proposes a correction, with a reason. Nothing changes until another administrator confirms it. */
 export function ProposeDialog(props: ProposeDialogProps) {
-  const { kind, targetId, title, facts, consequence, children, complete, value, onClose } = props
+  const { kind, targetId, title, facts, children, complete, value, onClose } = props
   const propose = useProposeCorrection()
   return (
     <ReasonDialog
       title={title}
       facts={facts}
-      warning={<>Nothing changes until another administrator confirms this. {consequence}</>}
+      warning={<>Nothing changes until another administrator confirms this. {consequences[kind]}</>}
       note="The member reads this once it is confirmed"
       fields={children}
       complete={complete}

@@ -6,6 +6,13 @@ import { administratorClient, callFunction } from './supabase'
 
 export type CorrectionKind = 'void_deposit' | 'void_withdrawal' | 'set_package'
 
+/** What a confirmation does, in the words of both who proposes and who confirms. */
+export const consequences: Record<CorrectionKind, string> = {
+  void_deposit: 'The deposit then no longer counts: cash-in, package and bonuses are worked out anew.',
+  void_withdrawal: 'The withdrawal then no longer counts: its amount is available again.',
+  set_package: 'The package is then set without cash-in, and bonuses are worked out anew.',
+}
+
 /** What one administrator proposed and another confirms. Money is decimal text. */
 export interface Correction {
   id: string

@@ -8,10 +8,7 @@ export const requestTexts = {
     failedToLoad: 'Failed to load deposits',
     approve: { failed: 'Failed to approve deposit', done: 'Deposit approved successfully' },
     reject: { failed: 'Failed to reject deposit', done: 'Deposit rejected successfully' },
-    void: {
-      act: 'Void this deposit',
-      consequence: 'Then the deposit no longer counts: cash-in, package and bonuses are worked out anew.',
-    },
+    void: 'Void this deposit',
   },
   withdrawal: {
     title: 'Withdrawals Management',
@@ -21,9 +18,6 @@ export const requestTexts = {
     failedToLoad: 'Failed to load withdrawals',
     approve: { failed: 'Failed to approve withdrawal', done: 'Withdrawal approved successfully' },
     reject: { failed: 'Failed to reject withdrawal', done: 'Withdrawal rejected successfully' },
-    void: {
-      act: 'Void this withdrawal',
-      consequence: 'Then the amount counts as available again.',
-    },
+    void: 'Void this withdrawal',
   },
 } as const

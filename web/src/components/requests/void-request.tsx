@@ -13,13 +13,12 @@ interface VoidRequestProps {
 /** Proposes that an approved request shall no longer count. */
 export function VoidRequest({ noun, row }: VoidRequestProps) {
   if (row.status !== 'approved' || row.voided_at !== null) return null
-  const { act, consequence } = requestTexts[noun].void
   const kind = `void_${noun}` as const
   return (
     <CorrectionAct
       kind={kind}
       targetId={row.id}
-      label={act}
+      label={requestTexts[noun].void}
       dialog={(onClose) => (
         <ProposeDialog
           kind={kind}
@@ -30,7 +29,6 @@ export function VoidRequest({ noun, row }: VoidRequestProps) {
             { label: 'Amount', value: <Money value={row.amount} className="font-semibold" /> },
             { label: 'Decided by', value: row.decided_by_name ?? 'The member' },
           ]}
-          consequence={consequence}
           onClose={onClose}
         />
       )}

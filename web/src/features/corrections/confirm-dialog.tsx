@@ -3,11 +3,11 @@ import { Address } from '@/components/address'
 import { Money } from '@/components/money'
 import { Change, ReviewDialog, type Fact } from '@/components/review-dialog'
 import { Timestamp } from '@/components/timestamp'
-import type { Correction } from '@/lib/corrections'
+import { consequences, type Correction } from '@/lib/corrections'
 import { hasCode, errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { useConfirmCorrection } from './api'
-import { deedOf, kindTexts } from './words'
+import { deedOf } from './words'
 
 const failed = 'The correction could not be confirmed.'
 
@@ -62,8 +62,7 @@ export function ConfirmDialog({ correction, onClose }: { correction: Correction;
       facts={factsOf(correction)}
       warning={
         <>
-          {kindTexts[correction.kind].consequence} This cannot be undone. The member is told at once, with the
-          reason.
+          {consequences[correction.kind]} This cannot be undone. The member is told at once, with the reason.
         </>
       }
       confirmLabel="Confirm correction"

@@ -12,7 +12,7 @@ import { Skeleton } from '@/components/ui/skeleton'
 import { correctionsQuery, type Correction } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
 import { ConfirmDialog } from './confirm-dialog'
-import { deedOf, kindTexts } from './words'
+import { deedOf, kindTitles } from './words'
 
 function Step({ what, who, when }: { what: string; who: string; when: string }) {
   return (
@@ -26,7 +26,7 @@ function Row({ correction, children }: { correction: Correction; children: React
   return (
     <li className="grid gap-x-6 gap-y-2 border-b py-4 lg:grid-cols-[minmax(0,1fr)_8rem_minmax(0,1.6fr)_minmax(0,1fr)] lg:items-start">
       <div className="min-w-0">
-        <p className="font-semibold">{kindTexts[correction.kind].title}</p>
+        <p className="font-semibold">{kindTitles[correction.kind]}</p>
         <Link
           to={`${paths.admin.users}?user=${correction.profile_id}`}
           className="text-link inline-flex min-h-6 max-w-full items-center break-all"

@@ -25,7 +25,6 @@ export function PackageDialog({ member, onClose }: { member: MemberDetails; onCl
         { label: 'Package', value: <Money value={member.package_value} /> },
         { label: 'Cash-in', value: <Money value={member.cash_in_amount} /> },
       ]}
-      consequence="Then the package is set without cash-in, and bonuses are worked out anew."
       value={value}
       complete={() => {
         setMissing(value === '')

@@ -20,6 +20,7 @@ import generate
 import health
 import lifecycle
 import materials
+import outcomes
 import services
 import settings as configuration
 import suites
@@ -96,8 +97,8 @@ def run_checks() -> int:
 def run_tests() -> int:
     """Checks and every test on a throw-away stack, with one summary at the end."""
     with throwaway.stack(SETUP_LOG) as (settings, postgres):
-        outcomes = suites.Suites(settings, postgres, SETUP_LOG).run()
-    return 0 if suites.print_table(outcomes) else 1
+        results = suites.Suites(settings, postgres, SETUP_LOG).run()
+    return 0 if outcomes.print_table(results) else 1
 
 
 def run_mutations() -> int:

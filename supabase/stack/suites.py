@@ -2,21 +2,19 @@
 
 import io
 import os
-import re
 import signal
 import subprocess
 import threading
 import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 import check
 from keys import Keys
+from outcomes import Counts, Outcome, of_junit, of_pg_prove
 from settings import ROOT, Settings
 from terminal import Stop
 from throwaway import BARE_DATABASE
@@ -36,17 +34,6 @@ def hear_interruptions() -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one suite came to."""
-
-    title: str
-    passed: int
-    failed: int
-    skipped: int
-    seconds: float
 
 
 class Suites:
@@ -119,38 +106,33 @@ class Suites:
             self._timed("Checks", lambda: self._checks(out), out),
         ]
 
-    def _timed(
-        self, title: str, suite: Callable[[], tuple[int, int, int]], out: TextIO | None = None
-    ) -> Outcome:
+    def _timed(self, title: str, suite: Callable[[], Counts], out: TextIO | None = None) -> Outcome:
         print(f"\n== {title}", file=out, flush=True)
         started = time.monotonic()
         try:
-            passed, failed, skipped = suite()
+            counts = suite()
         except Stop as refusal:
             print(f"  {refusal}", file=out, flush=True)
-            passed, failed, skipped = 0, 1, 0
-        return Outcome(title, passed, failed, skipped, time.monotonic() - started)
+            counts = Counts(0, 1, failures=(str(refusal),))
+        return Outcome(title, counts, time.monotonic() - started)
 
-    def _checks(self, out: TextIO) -> tuple[int, int, int]:
-        passed = failed = 0
+    def _checks(self, out: TextIO) -> Counts:
+        passed, failures = 0, []
         for each in check.checks(self.settings, self.postgres, self.log):
             self._go_on()
             held, broken = check.run_all([each], out)
-            passed, failed = passed + held, failed + broken
-        return passed, failed, 0
+            passed += held
+            failures += [each.title] * broken
+        return Counts(passed, len(failures), failures=tuple(failures))
 
-    def _pgtap(self, out: TextIO) -> tuple[int, int, int]:
+    def _pgtap(self, out: TextIO) -> Counts:
         files = sorted((ROOT / "tests" / "db").glob("*.sql"))
         password = Keys(self.settings).values["PASSWORD_supabase_admin"]
         target = ["-h", "127.0.0.1", "-p", str(self.settings.ports["postgres"]), "-d", BARE_DATABASE]
         command = ["pg_prove", *target, "-U", "supabase_admin", "--failures"]
         env = self.env | {"PGPASSWORD": password}
         code, output = self._stream([*command, *map(str, files)], ROOT, env, out)
-        total = re.search(r"Tests=(\d+)", output)
-        failed = sum(int(count) for count in re.findall(r"Tests: \d+ Failed: (\d+)", output))
-        if code and not failed:
-            failed = 1
-        return max(int(total[1]) - failed, 0) if total else 0, failed, 0
+        return of_pg_prove(output, code)
 
     def module(self, name: str, *arguments: str) -> int:
         """Run a module of the tests that prints a report of its own; returns its exit status."""
@@ -186,55 +168,29 @@ class Suites:
         self._running.remove(process)
         return code, "".join(lines)
 
-    def _pytest(self, folder: str, out: TextIO | None = None) -> tuple[int, int, int]:
+    def _pytest(self, folder: str, out: TextIO | None = None) -> Counts:
         report = self.reports / f"{folder.replace('/', '-')}.xml"
         command = [str(PYTHON), "-m", "pytest", "-q", folder, f"--junitxml={report}"]
         code, _ = self._stream(command, ROOT, self.env, out)
-        return _counts(report, code)
+        return of_junit(report, code)
 
-    def _node(self) -> tuple[int, int, int]:
+    def _node(self) -> Counts:
         node_packages(JS_TESTS, "Client packages", self.log)
         report = self.reports / "supabase-js.xml"
         reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"]
         reporters += ["--test-reporter=junit", f"--test-reporter-destination={report}"]
         code, _ = self._stream(["npm", "test", "--", *reporters], JS_TESTS, self.env)
-        return _counts(report, code)
+        return of_junit(report, code)
 
-    def _browser(self) -> tuple[int, int, int]:
+    def _browser(self) -> Counts:
         node_packages(BROWSER_TESTS, "Browser packages", self.log)
         report = self.reports / "browser.xml"
         env = self.env | {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report)}
         code, _ = self._stream(["npm", "test", "--", "--reporter=list,junit"], BROWSER_TESTS, env)
-        return _counts(report, code)
+        return of_junit(report, code)
 
 
 def _signal(process: subprocess.Popen[str], number: signal.Signals) -> None:
     """Also to what the command has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
-
-
-def _counts(report: Path, code: int) -> tuple[int, int, int]:
-    """Passed, failed and skipped of a JUnit report; a suite that died counts as one failure."""
-    if not report.exists():
-        return 0, 1, 0
-    cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314
-    failed = sum(1 for case in cases if case.find("failure") is not None or case.find("error") is not None)
-    skipped = sum(1 for case in cases if case.find("skipped") is not None)
-    if code and not failed:
-        failed = 1
-        return max(len(cases) - skipped, 0), failed, skipped
-    return len(cases) - failed - skipped, failed, skipped
-
-
-def print_table(outcomes: list[Outcome]) -> bool:
-    """The one summary; returns whether everything passed and something ran."""
-    print(f"\n  {'suite':24}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>9}")
-    for outcome in outcomes:
-        counts = f"{outcome.passed:8}{outcome.failed:8}{outcome.skipped:9}"
-        print(f"  {outcome.title:24}{counts}{outcome.seconds:7.0f} s")
-    passed, failed, skipped = (
-        sum(getattr(o, name) for o in outcomes) for name in ("passed", "failed", "skipped")
-    )
-    print(f"\n{passed} passed, {failed} failed, {skipped} skipped", flush=True)
-    return failed == 0 and all(outcome.passed for outcome in outcomes)

@@ -41,7 +41,7 @@ class StandIns(suites.Suites):
         return self._mark("pgtap", out)
     def _mark(self, name, out):
         command = [sys.executable, "-c", COMMAND, str(self.settings.state), name, sys.argv[3]]
-        return (self._stream(command, self.settings.state, self.env, out)[0], 0, 0)
+        return suites.Counts(self._stream(command, self.settings.state, self.env, out)[0], 0)
 
 suites.hear_interruptions()
 suites.GRACE_SECONDS = 3

@@ -1,0 +1,119 @@
+"""`make test`'s table: what failed is named with what it said, by each of the suites' own reports."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import outcomes
+
+TESTS = """
+import pytest
+
+def test_right():
+    pass
+
+def test_wrong():
+    owed = 249.99
+    assert owed == 250, "a cent is missing"
+
+@pytest.mark.skip
+def test_left_out():
+    pass
+
+@pytest.fixture
+def broken():
+    raise RuntimeError("no stack")
+
+def test_without_stack(broken):
+    pass
+"""
+
+# As Playwright writes it; the colours of a terminal are none of XML's characters.
+BROWSER = """<testsuites tests="2" failures="1">
+<testsuite name="journeys/pages.spec.ts" tests="2" failures="1">
+<testcase name="every page logs no error" classname="journeys/pages.spec.ts" time="44.7">
+<failure message="pages.spec.ts:47:5 every page logs no error" type="FAILURE">
+<![CDATA[  [chromium] journeys/pages.spec.ts:47:5 every page logs no error
+
+    Error: /admin/users in dark
+
+    expect(received).toEqual(expected) // deep equality
+]]>
+</failure>
+</testcase>
+<testcase name="every page fits" classname="journeys/pages.spec.ts" time="24.8"/>
+</testsuite>
+</testsuites>
+"""
+
+PGTAP = """tests/db/0010_base.sql ......... ok
+tests/db/0020_profiles.sql .....
+Failed 2/5 subtests
+
+Test Summary Report
+-------------------
+tests/db/0020_profiles.sql   (Wstat: 0 Tests: 5 Failed: 2)
+  Failed tests:  2, 4
+Files=2, Tests=9,  1 wallclock secs ( 0.02 usr +  0.00 sys =  0.02 CPU)
+Result: FAIL
+"""
+
+
+def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
+    (tmp_path / "test_money.py").write_text(TESTS)
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "test_money.py", f"--junitxml={report}"]
+    code = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode
+    counts = outcomes.of_junit(report, code)
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 2, 1)
+    wrong, without = counts.failures
+    assert wrong.splitlines()[0] == "test_money: test_wrong"
+    assert "a cent is missing" in wrong
+    assert "assert 249.99 == 250" in wrong
+    assert without.splitlines()[0] == "test_money: test_without_stack"
+    assert "RuntimeError: no stack" in without
+
+
+def test_a_failure_in_the_browser_is_told_with_what_it_said(tmp_path: Path) -> None:
+    report = tmp_path / "browser.xml"
+    report.write_text(BROWSER)
+    counts = outcomes.of_junit(report, 1)
+    assert (counts.passed, counts.failed) == (1, 1)
+    assert "journeys/pages.spec.ts: every page logs no error" in counts.failures[0]
+    assert "Error: /admin/users in dark" in counts.failures[0]
+
+
+def test_a_suite_that_died_is_a_failure(tmp_path: Path) -> None:
+    assert outcomes.of_junit(tmp_path / "none.xml", 3) == outcomes.Counts(
+        0, 1, 0, ("It ended with status 3 and left no report.",)
+    )
+    passing = tmp_path / "passing.xml"
+    passing.write_text('<testsuites><testcase classname="a" name="b"/></testsuites>')
+    assert outcomes.of_junit(passing, 2) == outcomes.Counts(
+        1, 1, 0, ("It ended with status 2 after its last test.",)
+    )
+    assert outcomes.of_junit(passing, 0) == outcomes.Counts(1, 0)
+
+
+def test_failures_of_pgtap_are_told_by_file_and_number() -> None:
+    told = ("tests/db/0020_profiles.sql\nFailed tests:  2, 4",)
+    assert outcomes.of_pg_prove(PGTAP, 1) == outcomes.Counts(7, 2, 0, told)
+    assert outcomes.of_pg_prove("Files=1, Tests=9", 0) == outcomes.Counts(9, 0)
+    assert outcomes.of_pg_prove("could not connect", 2) == outcomes.Counts(
+        0, 1, 0, ("It ended with status 2.",)
+    )
+
+
+def test_the_table_names_what_failed_and_a_run_of_nothing_is_no_success(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    money = outcomes.Outcome("Money", outcomes.Counts(92, 1, 0, ("test_pairs\nassert 1 == 2",)), 4.2)
+    faults = outcomes.Outcome("Faults", outcomes.Counts(10, 0), 1)
+    assert not outcomes.print_table([money, faults])
+    printed = capsys.readouterr().out
+    assert "  FAILED in Money\n    test_pairs\n    assert 1 == 2\n" in printed
+    assert printed.endswith("\n102 passed, 1 failed, 0 skipped\n")
+    assert outcomes.print_table([faults])
+    assert not outcomes.print_table([faults, outcomes.Outcome("Guards", outcomes.Counts(0, 0), 1)])

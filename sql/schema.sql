@@ -1081,9 +1081,13 @@ CREATE TABLE private.corrections (
     confirmed_by uuid,
     confirmed_at timestamp with time zone,
     confirmed_in xid8,
+    discarded_by uuid,
+    discarded_at timestamp with time zone,
     CONSTRAINT confirmed_at_once CHECK ((((confirmed_by IS NULL) = (confirmed_at IS NULL)) AND ((confirmed_by IS NULL) = (confirmed_in IS NULL)))),
+    CONSTRAINT confirmed_or_discarded CHECK (((confirmed_by IS NULL) OR (discarded_by IS NULL))),
     CONSTRAINT corrections_kind_check CHECK ((kind = ANY (ARRAY['void_deposit'::text, 'void_withdrawal'::text, 'set_package'::text]))),
     CONSTRAINT corrections_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000))),
+    CONSTRAINT discarded_at_once CHECK (((discarded_by IS NULL) = (discarded_at IS NULL))),
     CONSTRAINT only_packages_have_a_value CHECK (((kind = 'set_package'::text) = (value IS NOT NULL))),
     CONSTRAINT two_people_correct CHECK ((confirmed_by IS DISTINCT FROM proposed_by))
 );
@@ -2123,6 +2127,23 @@ CREATE FUNCTION private.correction_items(p_ids uuid[], p_admin private.admin_use
 $$;
 
 COMMENT ON FUNCTION private.correction_items(p_ids uuid[], p_admin private.admin_users) IS 'Corrections with their members and what they void, as this administrator''s list shows them. package_value is the present one. Money as text.';
+
+CREATE FUNCTION private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform private.audit(
+        'admin:' || p_admin_id, p_action, 'correction', (p_correction).id,
+        pg_catalog.jsonb_build_object(
+            'kind', (p_correction).kind, 'target_id', (p_correction).target_id, 'proposed_by', (p_correction).proposed_by
+        )
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in');
+end
+$$;
+
+COMMENT ON FUNCTION private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) IS 'Writes into the audit chain what became of a proposed correction; returns what is answered.';
 
 CREATE FUNCTION private.correction_of(p_user_id uuid) RETURNS boolean
     LANGUAGE sql STABLE
@@ -5306,6 +5327,30 @@ $$;
 
 COMMENT ON FUNCTION private.visible_root(p_root uuid) IS 'The member whose tree the caller may open: a member without a root the own one; an administrator without a root null. Errors: member_not_found.';
 
+CREATE FUNCTION private.waiting_correction(p_correction_id uuid) RETURNS private.corrections
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_correction private.corrections;
+begin
+    perform private.money_lock();
+    select * into v_correction from private.corrections as c where c.id = p_correction_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such correction.');
+    end if;
+    if v_correction.confirmed_by is not null then
+        perform private.refuse(409, 'already_decided', 'This correction was already confirmed.');
+    end if;
+    if v_correction.discarded_by is not null then
+        perform private.refuse(409, 'already_decided', 'This correction was discarded.');
+    end if;
+    return v_correction;
+end
+$$;
+
+COMMENT ON FUNCTION private.waiting_correction(p_correction_id uuid) IS 'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
+
 CREATE FUNCTION private.wallet_changed(p_before private.profiles, p_wallet text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -5828,16 +5873,8 @@ CREATE FUNCTION public.confirm_correction(p_correction_id uuid) RETURNS jsonb
     AS $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_correction private.corrections;
+    v_correction private.corrections := private.waiting_correction(p_correction_id);
 begin
-    perform private.money_lock();
-    select * into v_correction from private.corrections as c where c.id = p_correction_id for no key update;
-    if not found then
-        perform private.refuse(404, 'not_found', 'There is no such correction.');
-    end if;
-    if v_correction.confirmed_by is not null then
-        perform private.refuse(409, 'already_decided', 'This correction was already confirmed.');
-    end if;
     if v_correction.proposed_by = v_admin.id then
         perform private.refuse(403, 'two_people', 'Another administrator must confirm a correction.');
     end if;
@@ -5859,11 +5896,7 @@ begin
             else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
         end, v_correction.reason), v_correction.value, '/transactions'
     );
-    perform private.audit(
-        'admin:' || v_admin.id, 'correction.confirmed', 'correction', v_correction.id,
-        pg_catalog.jsonb_build_object('kind', v_correction.kind, 'target_id', v_correction.target_id, 'proposed_by', v_correction.proposed_by)
-    );
-    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(v_correction) - 'confirmed_in');
+    return private.correction_noted('correction.confirmed', v_admin.id, v_correction);
 end
 $$;
 
@@ -5975,6 +6008,24 @@ end
 $$;
 
 COMMENT ON FUNCTION public.decide_withdrawal(p_withdrawal_id uuid, p_action text, p_reason text, p_payout_reference text) IS 'Finance and super administrators. Approves (records that it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
+
+CREATE FUNCTION public.discard_correction(p_correction_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_correction private.corrections := private.waiting_correction(p_correction_id);
+begin
+    perform private.check_not_own(v_admin, v_correction.user_id);
+    update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
+    where c.id = p_correction_id
+    returning * into v_correction;
+    return private.correction_noted('correction.discarded', v_admin.id, v_correction);
+end
+$$;
+
+COMMENT ON FUNCTION public.discard_correction(p_correction_id uuid) IS 'Finance and super administrators, also the one who proposed: a waiting correction is not to be confirmed any more. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
 
 CREATE FUNCTION public.find_receipt(p_receipt_url text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6910,7 +6961,8 @@ declare
 begin
     return pg_catalog.jsonb_build_object(
         'waiting', coalesce(private.correction_items(array(
-            select c.id from private.corrections as c where c.confirmed_by is null order by c.proposed_at, c.id limit 200
+            select c.id from private.corrections as c
+            where c.confirmed_by is null and c.discarded_by is null order by c.proposed_at, c.id limit 200
         ), v_admin), '[]'),
         'confirmed', coalesce(private.correction_items(array(
             select c.id from private.corrections as c where c.confirmed_by is not null order by c.confirmed_at desc, c.id desc limit 50
@@ -8978,15 +9030,17 @@ CREATE INDEX corrections_confirmed_by_idx ON private.corrections USING btree (co
 
 CREATE INDEX corrections_confirmed_idx ON private.corrections USING btree (confirmed_at DESC, id DESC) WHERE (confirmed_by IS NOT NULL);
 
+CREATE INDEX corrections_discarded_by_idx ON private.corrections USING btree (discarded_by) WHERE (discarded_by IS NOT NULL);
+
 CREATE INDEX corrections_proposed_by_idx ON private.corrections USING btree (proposed_by);
 
 CREATE INDEX corrections_proposed_idx ON private.corrections USING btree (proposed_at DESC);
 
 CREATE INDEX corrections_user_idx ON private.corrections USING btree (user_id);
 
-CREATE INDEX corrections_waiting_idx ON private.corrections USING btree (proposed_at, id) WHERE (confirmed_by IS NULL);
+CREATE INDEX corrections_waiting_idx ON private.corrections USING btree (proposed_at, id) WHERE ((confirmed_by IS NULL) AND (discarded_by IS NULL));
 
-CREATE UNIQUE INDEX corrections_waiting_key ON private.corrections USING btree (kind, target_id) WHERE (confirmed_by IS NULL);
+CREATE UNIQUE INDEX corrections_waiting_key ON private.corrections USING btree (kind, target_id) WHERE ((confirmed_by IS NULL) AND (discarded_by IS NULL));
 
 CREATE INDEX counter_deltas_name_idx ON private.counter_deltas USING btree (name);
 
@@ -9217,6 +9271,9 @@ ALTER TABLE ONLY private.bot_secrets
 
 ALTER TABLE ONLY private.corrections
     ADD CONSTRAINT corrections_confirmed_by_fkey FOREIGN KEY (confirmed_by) REFERENCES private.admin_users(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY private.corrections
+    ADD CONSTRAINT corrections_discarded_by_fkey FOREIGN KEY (discarded_by) REFERENCES private.admin_users(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY private.corrections
     ADD CONSTRAINT corrections_proposed_by_fkey FOREIGN KEY (proposed_by) REFERENCES private.admin_users(id) ON DELETE RESTRICT;
@@ -9665,6 +9722,8 @@ REVOKE ALL ON FUNCTION private.correctable_member(p_kind text, p_target_id uuid)
 
 REVOKE ALL ON FUNCTION private.correction_items(p_ids uuid[], p_admin private.admin_users) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.correction_of(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) FROM PUBLIC;
@@ -9987,6 +10046,8 @@ REVOKE ALL ON FUNCTION private.verify_audit_chain() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.visible_root(p_root uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION private.waiting_correction(p_correction_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION private.wallet_changed(p_before private.profiles, p_wallet text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION private.wallet_ok(p_address text) FROM PUBLIC;
@@ -10035,6 +10096,9 @@ GRANT ALL ON FUNCTION public.decide_deposit(p_deposit_id uuid, p_action text, p_
 
 REVOKE ALL ON FUNCTION public.decide_withdrawal(p_withdrawal_id uuid, p_action text, p_reason text, p_payout_reference text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.decide_withdrawal(p_withdrawal_id uuid, p_action text, p_reason text, p_payout_reference text) TO platform_admin;
+
+REVOKE ALL ON FUNCTION public.discard_correction(p_correction_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.discard_correction(p_correction_id uuid) TO platform_admin;
 
 REVOKE ALL ON FUNCTION public.find_receipt(p_receipt_url text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_receipt(p_receipt_url text) TO platform_admin;

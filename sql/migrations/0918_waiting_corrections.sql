@@ -1,8 +1,20 @@
 -- Who is to confirm a correction could not see it: an administrator proposed one, and nothing told the others. They
 -- read here what waits, each with why the one who asks may not confirm it, and what was confirmed last. Reading is
 -- for every administrator, as with deposits and withdrawals; confirming stays with confirm_correction.
+--
+-- What was proposed by mistake, or can no longer be confirmed, waited for ever and kept every other proposal for its
+-- target out. Who may propose or confirm discards it: nothing changes in the books, and the proposal is kept.
 
-create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null;
+alter table private.corrections
+add column discarded_by uuid references private.admin_users (id) on delete restrict,
+add column discarded_at timestamptz,
+add constraint discarded_at_once check ((discarded_by is null) = (discarded_at is null)),
+add constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null);
+create index corrections_discarded_by_idx on private.corrections (discarded_by) where discarded_by is not null;
+drop index private.corrections_waiting_key;
+create unique index corrections_waiting_key on private.corrections (kind, target_id) where confirmed_by is null and discarded_by is null;
+
+create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null and discarded_by is null;
 create index corrections_confirmed_idx on private.corrections (confirmed_at desc, id desc) where confirmed_by is not null;
 
 create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid
@@ -98,7 +110,8 @@ declare
 begin
     return pg_catalog.jsonb_build_object(
         'waiting', coalesce(private.correction_items(array(
-            select c.id from private.corrections as c where c.confirmed_by is null order by c.proposed_at, c.id limit 200
+            select c.id from private.corrections as c
+            where c.confirmed_by is null and c.discarded_by is null order by c.proposed_at, c.id limit 200
         ), v_admin), '[]'),
         'confirmed', coalesce(private.correction_items(array(
             select c.id from private.corrections as c where c.confirmed_by is not null order by c.confirmed_at desc, c.id desc limit 50
@@ -109,3 +122,88 @@ $$;
 comment on function public.list_corrections() is
 'Administrators: the corrections that wait, oldest first, at most 200, and the 50 confirmed last. refusal says why the caller may not confirm; null when they may. Errors: forbidden, session_ended.';
 grant execute on function public.list_corrections() to platform_admin;
+
+create function private.waiting_correction(p_correction_id uuid) returns private.corrections
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_correction private.corrections;
+begin
+    perform private.money_lock();
+    select * into v_correction from private.corrections as c where c.id = p_correction_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such correction.');
+    end if;
+    if v_correction.confirmed_by is not null then
+        perform private.refuse(409, 'already_decided', 'This correction was already confirmed.');
+    end if;
+    if v_correction.discarded_by is not null then
+        perform private.refuse(409, 'already_decided', 'This correction was discarded.');
+    end if;
+    return v_correction;
+end
+$$;
+comment on function private.waiting_correction(uuid) is
+'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
+
+create function private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.audit(
+        'admin:' || p_admin_id, p_action, 'correction', (p_correction).id,
+        pg_catalog.jsonb_build_object(
+            'kind', (p_correction).kind, 'target_id', (p_correction).target_id, 'proposed_by', (p_correction).proposed_by
+        )
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in');
+end
+$$;
+comment on function private.correction_noted(text, uuid, private.corrections) is
+'Writes into the audit chain what became of a proposed correction; returns what is answered.';
+
+create or replace function public.confirm_correction(p_correction_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_correction private.corrections := private.waiting_correction(p_correction_id);
+begin
+    if v_correction.proposed_by = v_admin.id then
+        perform private.refuse(403, 'two_people', 'Another administrator must confirm a correction.');
+    end if;
+    perform private.check_not_own(v_admin, v_correction.user_id);
+    perform private.correction_target(v_correction.kind, v_correction.target_id);
+    perform private.lock_members(private.line_of(v_correction.user_id));
+    update private.corrections as c set
+        confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id()
+    where c.id = p_correction_id
+    returning * into v_correction;
+    perform pg_catalog.set_config('app.lowering', 'on', true);
+    perform private.apply_correction(v_correction);
+    perform pg_catalog.set_config('app.lowering', '', true);
+    perform private.tell(
+        v_correction.user_id, 'correction', 'Your account was corrected',
+        pg_catalog.format('%s Reason: %s', case v_correction.kind
+            when 'void_deposit' then 'A deposit no longer counts.'
+            when 'void_withdrawal' then 'A withdrawal that was not paid counts as available again.'
+            else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
+        end, v_correction.reason), v_correction.value, '/transactions'
+    );
+    return private.correction_noted('correction.confirmed', v_admin.id, v_correction);
+end
+$$;
+
+create function public.discard_correction(p_correction_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_correction private.corrections := private.waiting_correction(p_correction_id);
+begin
+    perform private.check_not_own(v_admin, v_correction.user_id);
+    update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
+    where c.id = p_correction_id
+    returning * into v_correction;
+    return private.correction_noted('correction.discarded', v_admin.id, v_correction);
+end
+$$;
+comment on function public.discard_correction(uuid) is
+'Finance and super administrators, also the one who proposed: a waiting correction is not to be confirmed any more. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
+grant execute on function public.discard_correction(uuid) to platform_admin;

@@ -59,6 +59,11 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "select public.confirm_correction(%(correction)s)",
         ("money", "member", "sponsor", "earner"),
     ),
+    "a correction is discarded": (
+        "finance",
+        "select public.discard_correction(%(correction)s)",
+        ("money", "audit"),
+    ),
     "the books are reconciled": ("owner", "select private.reconcile()", ("money",)),
     "demo mode is left": ("superior", "select public.leave_demo()", ("money", "deposits", "withdrawals")),
     "a deposit is requested": (

@@ -193,6 +193,27 @@ def test_negative_amounts_stay_numbers(
     )
 
 
+def test_what_was_voided_or_paid_is_told_in_the_file(
+    people: People, sponsor: Member, finance: Administrator, superior: Administrator
+) -> None:
+    earner = people.earner(sponsor.profile_id, finance)
+    recalled, paid = (
+        earner.insert("withdrawals", earner.withdrawal_row(amount)).raise_for_status().json()[0]["id"]
+        for amount in (100, 110)
+    )
+    for withdrawal, reference in ((recalled, None), (paid, "transfer-1")):
+        decision = {"withdrawalId": withdrawal, "action": "approve", "payoutReference": reference}
+        finance.function("admin-approve-withdrawal", decision).raise_for_status()
+    void = {"kind": "void_withdrawal", "targetId": recalled, "reason": "The wallet refused it."}
+    proposed = superior.function("admin-propose-correction", void).raise_for_status().json()
+    confirmation = {"correctionId": proposed["correction"]["id"]}
+    finance.function("admin-confirm-correction", confirmation).raise_for_status()
+    body = {"list": "withdrawals", "filters": {"search": earner.username, "sort": "amount.asc"}}
+    rows = list(csv.DictReader(io.StringIO(finance.function("admin-export", body).text)))
+    told = [(row["status"], bool(row["voided_at"]), row["payout_reference"]) for row in rows]
+    assert told == [("approved", True, ""), ("approved", False, "transfer-1")]
+
+
 def test_a_mail_that_was_given_up_is_sent_once_more(
     superior: Administrator, owner: Owner, mailbox: Mailbox
 ) -> None:

@@ -1,7 +1,8 @@
--- Administrators see the corrections that wait, why they may not confirm one, and what was confirmed last.
+-- Administrators see the corrections that wait, why they may not confirm one, and what was confirmed last; they discard
+-- what is not to be confirmed.
 begin;
 \ir ../support/actors.sql
-select plan(14);
+select plan(25);
 select family();
 select administrator('orm', 'super_admin');
 select pays('freya', 1000); select pays('ask', 1000);
@@ -69,6 +70,38 @@ select act_as_owner();
 update private.corrections as c set confirmed_at = c.confirmed_at + interval '1 hour' where c.kind = 'set_package' and c.confirmed_at is not null;
 select act_as('elin');
 select is((select string_agg(c ->> 'kind', ' ') from jsonb_array_elements(list_corrections() -> 'confirmed') as c), 'set_package void_deposit', 'the last one first');
+
+-- What is not to be confirmed
+select act_as('sam');
+select refuses('select discard_correction(gen_random_uuid())', 403, 'forbidden', 'A support admin cannot do this.', 'support discards nothing');
+select act_as('olga');
+select refuses('select discard_correction(gen_random_uuid())', 404, 'not_found', 'There is no such correction.', 'nothing is not discarded');
+select propose_correction('set_package', profile_id('ask'), 100, 'The wrong package.');
+select act_as_owner();
+create temporary table mistaken as select id from private.corrections where user_id = user_id('ask') and kind = 'set_package';
+grant select on mistaken to public;
+update private.profiles set email = 'olga@admins.test' where user_id = user_id('ask');
+select act_as('olga');
+select refuses(format('select discard_correction(%L)', id), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nobody discards one of the own account') from mistaken;
+select act_as_owner();
+update private.profiles set email = 'ask@members.test' where user_id = user_id('ask');
+select act_as('olga');
+select is(discard_correction(id) -> 'correction' ->> 'discarded_by', user_id('olga')::text, 'who proposed takes it back') from mistaken;
+select refuses(format('select discard_correction(%L)', id), 409, 'already_decided', 'This correction was discarded.', 'once') from mistaken;
+select act_as('elin');
+select refuses(format('select confirm_correction(%L)', id), 409, 'already_decided', 'This correction was discarded.', 'and nobody confirms it') from mistaken;
+select act_as_owner();
+select is((select package_value::numeric from private.profiles where user_id = user_id('ask')), 1000.0, 'nothing has changed');
+select act_as('orm');
+select lives_ok(format('select propose_correction(%L, %L, 500, %L)', 'set_package', profile_id('ask'), 'The right one.'), 'another may be proposed for the same member');
+select act_as('elin');
+select is(
+    (select array_agg(discard_correction((w ->> 'id')::uuid) ->> 'success') from jsonb_array_elements(list_corrections() -> 'waiting') as w),
+    array['true', 'true'], 'finance discards what was paid since, and what it will not confirm'
+);
+select is(list_corrections() -> 'waiting', '[]'::jsonb, 'none of them waits any more');
+select act_as_owner();
+select audited('correction.discarded', 'who discarded it is written down');
 
 -- Everybody else
 select act_as('freya');

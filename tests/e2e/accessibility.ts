@@ -33,3 +33,9 @@ export async function overflow(page: Page): Promise<number> {
     return document.documentElement.scrollWidth - document.documentElement.clientWidth
   })
 }
+
+/** By how many pixels the widest table is wider than its box. */
+export async function tableOverflow(page: Page): Promise<number> {
+  const boxes = page.locator(':has(> table)')
+  return boxes.evaluateAll((all) => Math.max(0, ...all.map((box) => box.scrollWidth - box.clientWidth)))
+}

@@ -285,6 +285,12 @@ CALLS: list[Call] = [
         writes=True,
     ),
     Call(
+        "rpc/discard_correction",
+        "administrator",
+        "select public.discard_correction(gen_random_uuid())",
+        writes=True,
+    ),
+    Call(
         "function/admin-update-member",
         "administrator",
         "select public.update_member(%(profile_id)s, 'suspended', 'A note', 'A reason')",

@@ -57,6 +57,29 @@ async function propose(page: Page, act: string): Promise<void> {
   await expect(page.getByText('Correction proposed')).toBeVisible()
 }
 
+async function proposePackage(page: Page, size: RegExp): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: 'Set the package' }).click()
+  const dialog = page.getByRole('dialog').last()
+  await dialog.getByLabel('Reason').fill('Promised at the fair.')
+  await dialog.getByRole('button', { name: 'Propose correction' }).click()
+  await expect(dialog.getByText('Choose a package.')).toBeVisible()
+  await dialog.getByRole('combobox', { name: 'New package' }).click()
+  await page.getByRole('option', { name: size }).click()
+  await dialog.getByRole('button', { name: 'Propose correction' }).click()
+  await expect(page.getByText('Correction proposed')).toBeVisible()
+}
+
+/** Takes the only proposal for this member back, on the corrections page. */
+async function discard(page: Page, { username }: Person): Promise<void> {
+  const own = page.getByRole('listitem').filter({ hasText: username })
+  await own.getByRole('button', { name: /^Discard/ }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByText('Nothing else changes. It can be proposed again.')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Discard proposal' }).click()
+  await expect(page.getByText('Proposal discarded', { exact: true })).toBeVisible()
+  await expect(own).toHaveCount(0)
+}
+
 test('a deposit that was voided by two administrators no longer counts', async ({ browser }) => {
   const person = await depositor()
   const first = await (await administratorBrowser(browser)).newPage()
@@ -104,20 +127,20 @@ test('a deposit that was voided by two administrators no longer counts', async (
   for (const page of [first, second, member]) await page.context().close()
 })
 
-test('a package is set by two administrators', async ({ browser }) => {
+test('a package is set by two administrators, after a mistaken proposal was discarded', async ({
+  browser,
+}) => {
   const person = await depositor()
   const first = await (await administratorBrowser(browser)).newPage()
   await first.goto(`/admin/users?q=${person.username}`)
   await first.getByRole('button', { name: person.username, exact: true }).click()
-  await first.getByRole('dialog').getByRole('button', { name: 'Set the package' }).click()
-  const dialog = first.getByRole('dialog', { name: `Set the package of ${person.username}?` })
-  await dialog.getByLabel('Reason').fill('Promised at the fair.')
-  await dialog.getByRole('button', { name: 'Propose correction' }).click()
-  await expect(dialog.getByText('Choose a package.')).toBeVisible()
-  await dialog.getByRole('combobox', { name: 'New package' }).click()
-  await first.getByRole('option', { name: /\$500\.00/ }).click()
-  await dialog.getByRole('button', { name: 'Propose correction' }).click()
-  await expect(first.getByText('Correction proposed')).toBeVisible()
+  await proposePackage(first, /\$1,000\.00/)
+
+  await first.getByRole('dialog').getByRole('link', { name: 'A correction waits' }).click()
+  await discard(first, person)
+  await first.goto(`/admin/users?q=${person.username}`)
+  await first.getByRole('button', { name: person.username, exact: true }).click()
+  await proposePackage(first, /\$500\.00/)
 
   const second = await (await administratorBrowser(browser, {}, finance)).newPage()
   await second.goto('/admin/corrections')
@@ -175,5 +198,6 @@ test('how a withdrawal was paid can be told later, and what waited to void it is
       .filter({ hasText: person.username })
       .getByText('This can no longer be confirmed: what it would correct has changed.'),
   ).toBeVisible()
+  await discard(second, person)
   for (const page of [first, second]) await page.context().close()
 })

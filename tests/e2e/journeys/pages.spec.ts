@@ -1,5 +1,5 @@
 import { expect, test, type Browser, type BrowserContext, type Page } from '@playwright/test'
-import { overflow, violations } from '../accessibility'
+import { overflow, tableOverflow, violations } from '../accessibility'
 import { administratorPages, memberPages, visitorPages } from '../pages'
 import { administratorBrowser, memberBrowser } from '../people'
 import { need, origin } from '../stack'
@@ -60,7 +60,10 @@ for (const [who, { paths, open }] of Object.entries(people)) {
         for (const theme of themes) {
           await switchTo(page, theme)
           expect.soft(await overflow(page), `${path} in ${theme} is wider than the window`).toBe(0)
-          if (wide) expect.soft(await violations(page), `${path} in ${theme}`).toEqual([])
+          if (wide) {
+            expect.soft(await tableOverflow(page), `${path}: a column is out of sight`).toBe(0)
+            expect.soft(await violations(page), `${path} in ${theme}`).toEqual([])
+          }
           await takePicture(page, path, width, theme)
         }
         if (!wide) {

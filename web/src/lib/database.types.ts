@@ -433,6 +433,7 @@ export type Database = {
         Args: { p_action: string; p_payout_reference?: string; p_reason?: string; p_withdrawal_id: string }
         Returns: Json
       }
+      discard_correction: { Args: { p_correction_id: string }; Returns: Json }
       find_receipt: { Args: { p_receipt_url: string }; Returns: Json }
       get_admin_dashboard_stats: {
         Args: Record<PropertyKey, never>

@@ -81,6 +81,8 @@ function BodyCell<T>({ cell, first, noted }: { cell: Cell<T, unknown>; first: bo
         meta?.align === 'right' && 'tabular text-right',
         first && 'sticky left-0 bg-inherit pl-3 font-semibold',
         meta?.phone === 'actions' && 'sticky right-0 bg-inherit',
+        // Whatever stands in it.
+        meta?.yields && 'w-1/5 max-w-0 min-w-32',
       )}
     >
       {flexRender(cell.column.columnDef.cell, cell.getContext())}
@@ -100,7 +102,7 @@ interface GridProps<T> {
 /** Rows as a table: the header stays in sight, and who and the actions do when the box scrolls sideways. */
 export function Grid<T>({ view, table, caption, density, rowNote, selectedId }: GridProps<T>) {
   return (
-    <div className="overflow-x-auto border-t border-input bg-card">
+    <div className="scroll-px-24 overflow-x-auto border-t border-input bg-card">
       {/* A column is at least as wide as its longest word: elsewhere a word may break anywhere. */}
       <table className="w-full border-separate border-spacing-0 wrap-break-word">
         <caption className="sr-only">{caption}</caption>

@@ -90,7 +90,7 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
           type="button"
           title={original.username}
           onClick={() => props.acts.onDetails(original)}
-          className="max-w-[24ch] truncate rounded-mark font-semibold text-primary hover:underline"
+          className="max-w-[24ch] truncate rounded-mark font-semibold text-primary hover:underline md:max-w-[14ch] 2xl:max-w-[24ch]"
         >
           {original.username}
         </button>

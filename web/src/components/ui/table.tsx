@@ -4,7 +4,8 @@ import { cn } from '@/lib/cn'
 /** A table that scrolls inside its own box when it is wider than the page. */
 export function Table({ className, ...rest }: ComponentProps<'table'>) {
   return (
-    <div className="relative overflow-x-auto">
+    // What is touched beyond its edge, such as the info button of a row's last figure, is still within the box.
+    <div className="relative -mr-2.5 overflow-x-auto pr-2.5">
       <table className={cn('w-full border-collapse text-body', className)} {...rest} />
     </div>
   )

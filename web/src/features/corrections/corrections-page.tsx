@@ -11,7 +11,8 @@ import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { correctionsQuery, type Correction } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
-import { ConfirmDialog } from './confirm-dialog'
+import { useMoneyForbidden } from '@/lib/use-admin-role'
+import { DecideDialog, type Act } from './decide-dialog'
 import { deedOf, kindTitles } from './words'
 
 function Step({ what, who, when }: { what: string; who: string; when: string }) {
@@ -44,29 +45,56 @@ function Row({ correction, children }: { correction: Correction; children: React
   )
 }
 
+interface ActsProps {
+  correction: Correction
+  /** Whether this administrator's role decides about money. */
+  decides: boolean
+  onAct: (act: Act) => void
+}
+
+function Acts({ correction, decides, onAct }: ActsProps) {
+  const deed = deedOf(correction)
+  return (
+    <>
+      {correction.refusal ? <p className="text-compact text-muted-foreground">{correction.refusal}</p> : null}
+      {decides ? (
+        <div className="mt-2 flex flex-wrap gap-2 first:mt-0 lg:justify-end">
+          <Button variant="ghost" size="row" aria-label={`Discard: ${deed}`} onClick={() => onAct('discard')}>
+            Discard
+          </Button>
+          {correction.refusal ? null : (
+            <Button
+              variant="outline"
+              size="row"
+              aria-label={`Confirm: ${deed}`}
+              onClick={() => onAct('confirm')}
+            >
+              Confirm
+            </Button>
+          )}
+        </div>
+      ) : null}
+    </>
+  )
+}
+
 function Waiting({ corrections }: { corrections: Correction[] }) {
-  const [confirming, setConfirming] = useState<Correction | null>(null)
+  const decides = useMoneyForbidden() === null
+  const [deciding, setDeciding] = useState<{ act: Act; correction: Correction } | null>(null)
   return (
     <>
       <ul aria-label="Waiting for confirmation" className="border-t">
         {corrections.map((correction) => (
           <Row key={correction.id} correction={correction}>
-            {correction.refusal === null ? (
-              <Button
-                variant="outline"
-                size="row"
-                aria-label={`Confirm: ${deedOf(correction)}`}
-                onClick={() => setConfirming(correction)}
-              >
-                Confirm
-              </Button>
-            ) : (
-              <p className="text-compact text-muted-foreground">{correction.refusal}</p>
-            )}
+            <Acts
+              correction={correction}
+              decides={decides}
+              onAct={(act) => setDeciding({ act, correction })}
+            />
           </Row>
         ))}
       </ul>
-      {confirming ? <ConfirmDialog correction={confirming} onClose={() => setConfirming(null)} /> : null}
+      {deciding ? <DecideDialog {...deciding} onClose={() => setDeciding(null)} /> : null}
     </>
   )
 }

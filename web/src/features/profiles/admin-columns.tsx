@@ -43,9 +43,9 @@ export function memberColumns(onDetails: (member: AdminMember) => void): ColumnD
     {
       id: 'email',
       header: 'Email',
-      meta: { label: 'Email', phone: 'hidden' },
+      meta: { label: 'Email', phone: 'hidden', yields: true },
       cell: ({ row: { original } }) => (
-        <span className="block max-w-[28ch] truncate" title={original.email ?? undefined}>
+        <span className="block truncate" title={original.email ?? undefined}>
           {original.email ?? 'N/A'}
         </span>
       ),

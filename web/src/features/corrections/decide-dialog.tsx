@@ -6,10 +6,8 @@ import { Timestamp } from '@/components/timestamp'
 import { consequences, type Correction } from '@/lib/corrections'
 import { hasCode, errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
-import { useConfirmCorrection } from './api'
+import { useConfirmCorrection, useDiscardCorrection } from './api'
 import { deedOf } from './words'
-
-const failed = 'The correction could not be confirmed.'
 
 function targetFacts(correction: Correction): Fact[] {
   const { kind, amount, reference, requested_at: requestedAt, package_value: before, value } = correction
@@ -50,36 +48,56 @@ function factsOf(correction: Correction): Fact[] {
   ]
 }
 
-/** The second administrator's word: with it the correction takes effect. */
-export function ConfirmDialog({ correction, onClose }: { correction: Correction; onClose: () => void }) {
+export type Act = 'confirm' | 'discard'
+
+const failures: Record<Act, string> = {
+  confirm: 'The correction could not be confirmed.',
+  discard: 'The proposal could not be discarded.',
+}
+
+function wordsOf(act: Act, correction: Correction) {
+  const deed = deedOf(correction)
+  return act === 'confirm'
+    ? {
+        title: `${deed}?`,
+        warning: `${consequences[correction.kind]} This cannot be undone. The member is told at once, with the reason.`,
+        confirmLabel: 'Confirm correction',
+        busyLabel: 'Confirming...',
+        destructive: true,
+      }
+    : {
+        title: `Discard: ${deed}?`,
+        warning: 'Nothing else changes. It can be proposed again.',
+        confirmLabel: 'Discard proposal',
+        busyLabel: 'Discarding...',
+      }
+}
+
+/** The second administrator's word, with which a correction takes effect; or anybody's that it never shall. */
+export function DecideDialog(props: { act: Act; correction: Correction; onClose: () => void }) {
+  const { act, correction, onClose } = props
   const confirm = useConfirmCorrection()
+  const discard = useDiscardCorrection()
   const [conflict, setConflict] = useState<string | null>(null)
   return (
     <ReviewDialog
       open
       onClose={onClose}
-      title={`${deedOf(correction)}?`}
       facts={factsOf(correction)}
-      warning={
-        <>
-          {consequences[correction.kind]} This cannot be undone. The member is told at once, with the reason.
-        </>
-      }
-      confirmLabel="Confirm correction"
-      busyLabel="Confirming..."
+      {...wordsOf(act, correction)}
       lateText="No answer yet. Asking again changes nothing twice."
-      destructive
-      errorFallback={failed}
+      errorFallback={failures[act]}
       conflict={conflict}
       onConfirm={async () => {
         try {
-          await confirm.mutateAsync(correction.id)
+          await (act === 'confirm' ? confirm : discard).mutateAsync(correction.id)
         } catch (error) {
           if (!hasCode(error, 'already_decided', 'not_correctable')) throw error
-          setConflict(errorText(error, failed))
+          setConflict(errorText(error, failures[act]))
           return
         }
-        toasts.success('Correction confirmed', { money: true })
+        if (act === 'confirm') toasts.success('Correction confirmed', { money: true })
+        else toasts.success('Proposal discarded')
         onClose()
       }}
     />

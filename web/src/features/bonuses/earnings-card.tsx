@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { lazy } from 'react'
+import { ChartArea } from '@/components/chart-area'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Money } from '@/components/money'
 import { Region } from '@/components/region'
@@ -81,16 +82,18 @@ function Card({ earnings, range, onRange }: CardProps) {
         ]),
       }}
     >
-      <div className={`relative ${chartHeight}`}>
-        <Suspense fallback={<Skeleton className="size-full" />}>
-          <EarningsBars points={points} bucket={bucket} />
-        </Suspense>
-        {empty ? (
-          <p className="absolute inset-x-0 top-1/3 text-center text-muted-foreground">
-            Your first bonus will appear here.
-          </p>
-        ) : null}
-      </div>
+      <ChartArea
+        className={chartHeight}
+        over={
+          empty ? (
+            <p className="absolute inset-x-0 top-1/3 text-center text-muted-foreground">
+              Your first bonus will appear here.
+            </p>
+          ) : null
+        }
+      >
+        <EarningsBars points={points} bucket={bucket} />
+      </ChartArea>
     </ChartCard>
   )
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, useState } from 'react'
+import { ChartArea } from '@/components/chart-area'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { EmptyState } from '@/components/empty-state'
 import { Money } from '@/components/money'
@@ -42,11 +43,9 @@ function History({
         ]),
       }}
     >
-      <div className="h-72">
-        <Suspense fallback={<Skeleton className="size-full" />}>
-          <CoverageLine days={days} />
-        </Suspense>
-      </div>
+      <ChartArea className="h-72">
+        <CoverageLine days={days} />
+      </ChartArea>
     </ChartCard>
   )
 }

@@ -1,7 +1,7 @@
-import { lazy, Suspense, useState } from 'react'
+import { lazy, useState } from 'react'
+import { ChartArea } from '@/components/chart-area'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Money } from '@/components/money'
-import { Skeleton } from '@/components/ui/skeleton'
 import type { AdminOverview } from '@/lib/admin-overview'
 import { barName, describePeriod } from '@/lib/chart-period'
 import { add, subtract } from '@/lib/money'
@@ -47,11 +47,9 @@ export function FlowsCard({ flows }: { flows: AdminOverview['flows'] }) {
         ]),
       }}
     >
-      <div className="h-72">
-        <Suspense fallback={<Skeleton className="size-full" />}>
-          <FlowBars flows={shown} />
-        </Suspense>
-      </div>
+      <ChartArea className="h-72">
+        <FlowBars flows={shown} />
+      </ChartArea>
     </ChartCard>
   )
 }

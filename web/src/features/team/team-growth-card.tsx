@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, useState } from 'react'
+import { ChartArea } from '@/components/chart-area'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
@@ -51,11 +52,9 @@ function Card({ growth, range, onRange }: CardProps) {
         ]),
       }}
     >
-      <div className="h-60">
-        <Suspense fallback={<Skeleton className="size-full" />}>
-          <TeamGrowthLines growth={growth} />
-        </Suspense>
-      </div>
+      <ChartArea className="h-60">
+        <TeamGrowthLines growth={growth} />
+      </ChartArea>
     </ChartCard>
   )
 }

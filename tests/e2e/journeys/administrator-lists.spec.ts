@@ -139,7 +139,9 @@ test.describe('what administrators do beside decisions on money', () => {
   test('the requests that wait are saved as a file', async () => {
     await page.goto('/admin/deposits')
     const { columns, rows } = await saveAsFile(page, 'deposits')
-    expect(columns).toBe('created_at,username,email,amount,reference_number,status,decided_at,admin_notes')
+    expect(columns).toBe(
+      'created_at,username,email,amount,reference_number,status,decided_at,voided_at,admin_notes',
+    )
     expect(rows.every((row) => row.includes(',pending,'))).toBe(true)
   })
 

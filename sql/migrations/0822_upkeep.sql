@@ -1,9 +1,9 @@
 -- Tables and indexes are tidied by what changed, not by a fifth of what is there: at a million members that fifth
 -- is weeks of work, and a comparison of all bonuses reads twice as long while index-only scans still look into
--- the table. The queues of changes are emptied every minute, so their dead rows count from the first thousand; of
--- the outbox, where each mail is written again as it goes out, a thousand would be a fifth while it is small. The
--- trigram indexes hand over what they put aside in small portions: who approves a deposit pays for it, and
--- who searches reads it.
+-- the table. The queues of changes are emptied every minute, so their dead rows count from the first thousand. Each
+-- mail in the outbox is written again as it goes out, and the outbox is small: there two hundred count. The trigram
+-- indexes hand over what they put aside in small portions: who approves a deposit pays for it, and who searches
+-- reads it.
 
 alter table private.positions set (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,

@@ -57,9 +57,9 @@ async function propose(page: Page, act: string): Promise<void> {
   await expect(page.getByText('Correction proposed')).toBeVisible()
 }
 
-async function proposePackage(page: Page, size: RegExp): Promise<void> {
+async function proposePackage(page: Page, { username }: Person, size: RegExp): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name: 'Set the package' }).click()
-  const dialog = page.getByRole('dialog').last()
+  const dialog = page.getByRole('dialog', { name: `Set the package of ${username}?` })
   await dialog.getByLabel('Reason').fill('Promised at the fair.')
   await dialog.getByRole('button', { name: 'Propose correction' }).click()
   await expect(dialog.getByText('Choose a package.')).toBeVisible()
@@ -134,13 +134,13 @@ test('a package is set by two administrators, after a mistaken proposal was disc
   const first = await (await administratorBrowser(browser)).newPage()
   await first.goto(`/admin/users?q=${person.username}`)
   await first.getByRole('button', { name: person.username, exact: true }).click()
-  await proposePackage(first, /\$1,000\.00/)
+  await proposePackage(first, person, /\$1,000\.00/)
 
   await first.getByRole('dialog').getByRole('link', { name: 'A correction waits' }).click()
   await discard(first, person)
   await first.goto(`/admin/users?q=${person.username}`)
   await first.getByRole('button', { name: person.username, exact: true }).click()
-  await proposePackage(first, /\$500\.00/)
+  await proposePackage(first, person, /\$500\.00/)
 
   const second = await (await administratorBrowser(browser, {}, finance)).newPage()
   await second.goto('/admin/corrections')

@@ -52,3 +52,20 @@ test('what checks forms comes after the first page of a member, and unasked', as
   expect(began).toBeGreaterThan(5000)
   await page.context().close()
 })
+
+test('on a phone the chart below the first screen is fetched once one scrolls to it', async ({ browser }) => {
+  const page = await openAs(browser, demo())
+  await page.setViewportSize({ width: 390, height: 844 })
+  const fetched = () =>
+    page.evaluate(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('/earnings-bars-')),
+    )
+  await page.goto('/dashboard', { waitUntil: 'networkidle' })
+  const chart = page.getByRole('region', { name: 'Earnings by type' })
+  await expect(chart).toBeAttached()
+  expect(await fetched()).toBe(false)
+  await chart.scrollIntoViewIfNeeded()
+  await expect(chart.locator('svg.recharts-surface').first()).toBeVisible()
+  expect(await fetched()).toBe(true)
+  await page.context().close()
+})

@@ -81,7 +81,7 @@ function BodyCell<T>({ cell, first, noted }: { cell: Cell<T, unknown>; first: bo
         meta?.align === 'right' && 'tabular text-right',
         first && 'sticky left-0 bg-inherit pl-3 font-semibold',
         meta?.phone === 'actions' && 'sticky right-0 bg-inherit',
-        // Whatever stands in it.
+        // Its longest text has no say in the width: the cell asks for a share, and what it shows is cut.
         meta?.yields && 'w-1/5 max-w-0 min-w-32',
       )}
     >

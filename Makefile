@@ -3,7 +3,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test check mutations coverage generate bench audit backup restore help
+.PHONY: up down status logs test test-long check mutations coverage generate bench audit backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -17,11 +17,14 @@ status: ## What runs, and whether it is healthy
 logs: ## Follow the logs
 	@$(STACK) logs
 
-check: ## Every rule that a machine can judge, on a throw-away stack
+check: ## Every rule that a machine can judge, on a throw-away database
 	@$(STACK) check
 
-test: ## Checks and every test on a throw-away stack, with one summary at the end
+test: ## Checks and tests on a throw-away stack, with one summary at the end; ten minutes
 	@$(STACK) test
+
+test-long: ## What takes longer: long histories, restore drills, upgrades, thousands of races
+	@$(STACK) test-long
 
 mutations: ## Take every guard of the database away, one at a time: each must turn a test red (ONLY=word, FIND=1)
 	@$(STACK) mutations

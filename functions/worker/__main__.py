@@ -1,21 +1,27 @@
-"""`python -m functions.worker` works until it is stopped; several may run, each job is taken once."""
+"""`python -m functions.worker` works until it is stopped; `... migrate` only makes the tables of its queue.
+
+Several may run: each job is taken once.
+"""
 
 import asyncio
 import logging
+import sys
 
 from functions.core import logging as json_logs
 from functions.worker.settings import WorkerSettings
-from functions.worker.work import work
+from functions.worker.work import install_queue, work
 
 
-def main() -> None:
-    """Run the worker."""
+def main(arguments: list[str]) -> None:
+    """Run the worker, or only install its queue."""
+    if arguments not in ([], ["migrate"]):
+        sys.exit("usage: python -m functions.worker [migrate]")
     settings = WorkerSettings()
     json_logs.configure(settings.log_level)
     # The queue would write several lines for every job; what a job did is logged by the job.
     logging.getLogger("procrastinate").setLevel(logging.WARNING)
-    asyncio.run(work(settings))
+    asyncio.run(install_queue(settings.database_url) if arguments else work(settings))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

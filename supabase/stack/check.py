@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -13,10 +14,12 @@ import materials
 from generate import PRODUCT_SCHEMAS, Generator
 from keys import Keys
 from migrate import Database, cli_environment
+from results import Counts
 from settings import ROOT, Settings
 from terminal import TITLE_WIDTH, Stop
 from tools import SUPABASE, VENV
 
+AT_ONCE = 2
 # They put SQL together from fragments that stand in migrations, never from input; values are passed.
 TRUSTED_TO_COMPOSE = ("counted_members", "found_page", "page_of", "request_page")
 PLPGSQL_CHECK = """
@@ -44,23 +47,33 @@ class Check:
     complaint: Callable[[], str]
 
 
-def checks(settings: Settings, postgres: Path, log: Path) -> list[Check]:
-    """Every check, the quick ones first."""
+def without_database() -> list[Check]:
+    """The checks of sources alone. The long ones start first, behind those that fail at once."""
+    return [
+        Check("ruff", _tool("ruff", "check", ".")),
+        Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
+        Check("released migrations", lambda: released(ROOT / "sql")),
+        Check("locked packages", materials.complaint),
+        Check("eslint", _web("lint")),
+        Check("mypy", _tool("mypy")),
+        Check("tsc", _web("types")),
+        Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
+        Check("vitest", _web("test")),
+        Check("knip", _web("unused")),
+        Check("prettier", _web("format")),
+        Check("test scripts", _command(*PRETTIER, *_scripts(), cwd=ROOT, fix="the same with --write")),
+        Check("squawk", _tool("squawk", f"--exclude={','.join(SQUAWK_OFF)}", *_migrations())),
+        Check("import-linter", _tool("lint-imports")),
+        Check("vulture", _tool("vulture")),
+    ]
+
+
+def of_database(settings: Settings, postgres: Path, log: Path) -> list[Check]:
+    """The checks of a migrated database."""
     keys = Keys(settings)
     generator, database = Generator(settings, keys, postgres, log), Database(settings, keys, postgres, log)
     owner = keys.database_url("postgres")
     return [
-        Check("ruff", _tool("ruff", "check", ".")),
-        Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
-        Check("mypy", _tool("mypy")),
-        Check("import-linter", _tool("lint-imports")),
-        Check("vulture", _tool("vulture")),
-        Check("released migrations", lambda: released(ROOT / "sql")),
-        Check("locked packages", materials.complaint),
-        Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
-        Check("squawk", _tool("squawk", f"--exclude={','.join(SQUAWK_OFF)}", *_migrations())),
-        Check("web", _command("npm", "run", "check", cwd=ROOT / "web")),
-        Check("test scripts", _command(*PRETTIER, *_scripts(), cwd=ROOT, fix="the same with --write")),
         Check("generated files", lambda: _drift(generator.files())),
         Check("supabase db lint", _cli("db", "lint", *LINT, url=owner)),
         Check("supabase db advisors", _cli("db", "advisors", *ADVISORS, url=owner)),
@@ -83,25 +96,30 @@ PRETTIER = ("web/node_modules/.bin/prettier", "--config=web/.prettierrc.json", "
 ADVISORS = ("--type=all", "--level=warn", "--fail-on=error")
 
 
-def run_all(listed: Sequence[Check], out: TextIO = sys.stdout) -> tuple[int, int]:
-    """Run checks, print a line for each and the complaint of those that fail; returns passed and failed."""
-    failed = 0
-    for check in listed:
-        started = time.monotonic()
-        print(f"  {check.title} ".ljust(TITLE_WIDTH, "."), end=" ", file=out, flush=True)
-        complaint = _complaint(check)
-        failed += bool(complaint)
-        print(f"{'FAILED' if complaint else 'ok'} {time.monotonic() - started:.1f} s", file=out, flush=True)
-        if complaint:
-            print("\n    " + complaint.strip().replace("\n", "\n    ") + "\n", file=out, flush=True)
-    return len(listed) - failed, failed
-
-
-def _complaint(check: Check) -> str:
+def run_all(listed: Sequence[Check], out: TextIO = sys.stdout) -> Counts:
+    """Run checks, two at a time, and print a line for each and the complaint of those that fail."""
+    failures: list[str] = []
+    pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        return check.complaint()
-    except Stop as refusal:
-        return str(refusal)
+        running = {pool.submit(_timed, check): check for check in listed}
+        for done in as_completed(running):
+            check, (complaint, seconds) = running[done], done.result()
+            verdict = f"{'FAILED' if complaint else 'ok'} {seconds:.1f} s"
+            print(f"  {check.title} ".ljust(TITLE_WIDTH, "."), verdict, file=out, flush=True)
+            if complaint:
+                print("\n    " + complaint.strip().replace("\n", "\n    ") + "\n", file=out, flush=True)
+                failures.append(f"{check.title}\n{complaint.strip()}")
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return Counts(len(listed) - len(failures), len(failures), failures=tuple(failures))
+
+
+def _timed(check: Check) -> tuple[str, float]:
+    started = time.monotonic()
+    try:
+        return check.complaint(), time.monotonic() - started
+    except Stop as failure:
+        return str(failure), time.monotonic() - started
 
 
 def _migrations() -> list[str]:
@@ -115,6 +133,10 @@ def _scripts() -> list[str]:
 
 def _tool(name: str, *arguments: str, fix: str = "") -> Callable[[], str]:
     return _command(str(VENV / "bin" / name), *arguments, cwd=ROOT, fix=f".venv/bin/{fix}" if fix else "")
+
+
+def _web(script: str) -> Callable[[], str]:
+    return _command("npm", "run", "--silent", script, cwd=ROOT / "web")
 
 
 def _cli(*arguments: str, url: str) -> Callable[[], str]:

@@ -30,28 +30,38 @@ def bring_up(
     Raises:
         Stop: a step failed; run again to go on from there.
     """
-    keys, supervisor = Keys(settings), Supervisor(settings)
-    if not supervisor.is_running():
-        require_ports(settings)
-    reconfigured = _lay_foundation(settings, keys, postgres, log)
     web.build(log)
-    wanted = services.describe(settings, keys)
-    database = Database(settings, keys, postgres, log)
-    supervisor.configure(wanted, postgres)
-    with step("PostgreSQL"):
-        if not supervisor.start() and reconfigured:
-            supervisor.restart_postgres()
-        cluster.wait(settings, postgres)
-    database.prepare()
+    keys = Keys(settings)
+    database = bring_up_database(settings, postgres, log)
     if after_migrations:
         after_migrations(database)
     with step("Services"):
-        supervisor.run_services(wanted)
+        Supervisor(settings).run_services(services.describe(settings, keys))
         health.wait(settings, keys)
     summary.write_env(settings, keys)
     if settings.demo and not (settings.state / "keys" / "demo.env").exists():
         database.seed_demo()
         summary.write_env(settings, keys)
+
+
+def bring_up_database(settings: Settings, postgres: Path, log: Path) -> Database:
+    """Only PostgreSQL, with the product's schema; no service runs yet.
+
+    Raises:
+        Stop: a step failed; run again to go on from there.
+    """
+    keys, supervisor = Keys(settings), Supervisor(settings)
+    if not supervisor.is_running():
+        require_ports(settings)
+    reconfigured = _lay_foundation(settings, keys, postgres, log)
+    supervisor.configure(services.describe(settings, keys), postgres)
+    with step("PostgreSQL"):
+        if not supervisor.start() and reconfigured:
+            supervisor.restart_postgres()
+        cluster.wait(settings, postgres)
+    database = Database(settings, keys, postgres, log)
+    database.prepare()
+    return database
 
 
 def _lay_foundation(settings: Settings, keys: Keys, postgres: Path, log: Path) -> bool:

@@ -40,6 +40,7 @@ class Database:
         with step("Database: the product's migrations"):
             self.push()
             self._set_passwords(PASSWORDS_AFTER)
+            self._python("functions.worker", environment.worker(self.settings, self.keys), "migrate")
         stamp.write_text(digest)
 
     def seed_demo(self) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import socket
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -139,9 +140,9 @@ class Settings:
         write_private(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
 
 
-def state_folder() -> Path:
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder named by STATE, default `.stack`; relative paths count from the checkout."""
-    return (ROOT / os.environ.get("STATE", ".stack")).resolve()
+    return (ROOT / environment.get("STATE", ".stack")).resolve()
 
 
 def load() -> Settings:
@@ -161,16 +162,16 @@ def read(state: Path) -> Settings:
     return Settings(state=state, **json.loads((state / "settings.json").read_text()))
 
 
-def load_or_create() -> Settings:
+def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings of `up`: those kept, with what the environment says now; ports are chosen once.
 
     Raises:
         Stop: the environment asks for something that this stack cannot become.
     """
-    state = state_folder()
+    state = state_folder(environment)
     first = not (state / "settings.json").exists()
-    settings = Settings(state=state) if first else load()
-    _take_environment(settings, first)
+    settings = Settings(state=state) if first else read(state)
+    _take_environment(settings, first, environment)
     try:
         state.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -184,8 +185,8 @@ def load_or_create() -> Settings:
     return settings
 
 
-def _take_environment(settings: Settings, first: bool) -> None:
-    demo, profile = os.environ.get("DEMO"), os.environ.get("STACK_PROFILE")
+def _take_environment(settings: Settings, first: bool, environment: Mapping[str, str]) -> None:
+    demo, profile = environment.get("DEMO"), environment.get("STACK_PROFILE")
     if demo not in (None, "0", "1"):
         raise Stop("DEMO is 1 (seed the demo network) or 0.")
     if profile not in (None, *PROFILES):
@@ -202,9 +203,9 @@ def _take_environment(settings: Settings, first: bool) -> None:
     if settings.unlimited and not settings.demo:
         raise Stop(f"STACK_PROFILE={settings.profile} switches rate limits off and is only for DEMO=1.")
     for name in KEPT_OPTIONS:
-        if value := os.environ.get(name):
+        if value := environment.get(name):
             settings.options[name] = value
-        elif name in os.environ:
+        elif name in environment:
             settings.options.pop(name, None)
 
 

@@ -15,14 +15,16 @@ from settings import ROOT, Settings
 from terminal import Stop, step
 
 BARE_DATABASE = "bare"
+PGTAP = ROOT / "tests" / "support" / "pgtap.sql"
 PREFIX = ".stack-test-"
 # What the last one said, for whoever looks into a failure.
 LOGS = ROOT / ".stack-tools" / "test-logs"
 
 
 def _set_aside(database: Database) -> None:
-    """A copy of the migrated database without the demo, for the database's own tests."""
+    """A copy of the migrated database without the demo, with pgTAP, for the database's own tests."""
     database.execute(f"create database {BARE_DATABASE} template postgres", transaction=False)
+    database.execute(PGTAP.read_text(), name=BARE_DATABASE)
 
 
 @contextmanager
@@ -31,21 +33,27 @@ def stack(log: Path, profile: str = "reference") -> Iterator[tuple[Settings, Pat
 
     It is removed when the block is left, also after a failure or an interruption.
     """
+    with _settings(log, profile) as (settings, postgres):
+        lifecycle.bring_up(settings, postgres, log, _set_aside)
+        yield settings, postgres
+
+
+@contextmanager
+def database(log: Path) -> Iterator[tuple[Settings, Path]]:
+    """The same without services and demo: a migrated database alone."""
+    with _settings(log, "reference") as (settings, postgres):
+        lifecycle.bring_up_database(settings, postgres, log)
+        yield settings, postgres
+
+
+@contextmanager
+def _settings(log: Path, profile: str) -> Iterator[tuple[Settings, Path]]:
     _remove_leftovers()
     postgres = tools.install(log, for_tests=True)
     state = ROOT / f"{PREFIX}{os.getpid()}-{secrets.token_hex(2)}"
-    kept = {name: os.environ.get(name) for name in ("STATE", "DEMO", "STACK_PROFILE")}
-    os.environ |= {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": profile}
+    own = {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": profile}
+    settings = configuration.load_or_create({**os.environ, **own})
     try:
-        settings = configuration.load_or_create()
-    finally:
-        for name, value in kept.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-    try:
-        lifecycle.bring_up(settings, postgres, log, _set_aside)
         yield settings, postgres
     finally:
         with step("Removing the test stack"):

@@ -90,7 +90,7 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a bot is unsubscribed": ("owner", "select edge.unsubscribe_bot(%(member)s, 'Ranger')", ("member",)),
 }
 
-ACTORS = Path(__file__).parents[1] / "support" / "actors.sql"
+SUPPORT = Path(__file__).parents[1] / "support"
 MAKE_READY = """
 set local client_min_messages = warning;
 alter table private.settings disable trigger user;
@@ -291,7 +291,8 @@ def ready_to_leave(stack: Stack) -> Iterator[str]:
     """A database without the demo, with the people of the pgTAP files, in which nothing keeps demo mode."""
     with copies(stack.values["DATABASE_ADMIN_URL"], 1) as (database,):
         with psycopg.connect(database) as connection:
-            connection.execute(ACTORS.read_text())
+            connection.execute((SUPPORT / "pgtap.sql").read_text())
+            connection.execute((SUPPORT / "actors.sql").read_text())
             connection.execute(MAKE_READY)
         yield database
 

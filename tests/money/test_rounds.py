@@ -1,6 +1,6 @@
 """Many sessions at the same moment: one decision wins, and no balance is spent twice.
 
-Fifty rounds here, a thousand in `tests/bench/bench_races.py`.
+Ten rounds in each run, a thousand in `make test-long`.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,14 @@ import pytest
 from tests.support import rounds
 from tests.support.stage import Stage
 
-ROUNDS = 50
+USUAL, LONG = 10, 1000
 
 
 @pytest.mark.threat("T31", "T50", "T51")
-def test_one_decision_wins_and_no_balance_is_spent_twice(stage: Stage) -> None:
+@pytest.mark.parametrize("count", [USUAL, pytest.param(LONG, marks=pytest.mark.long)])
+def test_one_decision_wins_and_no_balance_is_spent_twice(stage: Stage, count: int) -> None:
     with stage.sessions(rounds.ASKING) as sessions:
-        assert rounds.play(stage, sessions, ROUNDS) == []
+        assert rounds.play(stage, sessions, count) == []
     assert stage.violations() == []
 
 
@@ -29,7 +30,7 @@ def test_the_books_agree_at_every_moment_of_a_race(stage: Stage) -> None:
         psycopg.connect(stage.url, autocommit=True) as worker,
         ThreadPoolExecutor(1) as pool,
     ):
-        race = pool.submit(rounds.play, stage, sessions, 20)
+        race = pool.submit(rounds.play, stage, sessions, 10)
         while not race.done():
             seen += worker.execute("select rule, object from private.check_books()").fetchall()
             worker.execute("select jobs.fold_counters()")

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.mutations import run
 from tests.mutations.guards import Guard
 from tests.mutations.run import Row
+from tests.support import pgtap
 from tests.support.stack import Stack
 
 # The files that are about one kind of guard.
@@ -77,7 +78,7 @@ def find(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
         return row
 
     found = 0
-    with run.copies(url, run.PARALLEL) as databases:
+    with pgtap.copies(url, run.PARALLEL) as databases:
         files -= run.red_already(files, databases)
         for row in run.spread(new, databases, search):
             print(f"  {row.guard}: {row.test or 'NOTHING MISSES IT'}", flush=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 import psycopg
 
+from tests.support.pgtap import SCHEMAS
+
 EDITS = Path(__file__).parent / "edits.toml"
-SCHEMAS = ("public", "private", "gate", "hooks", "edge", "jobs")
 CATALOGUE = Path(__file__).with_name("catalogue.sql")
 # The source is the part of a definition that is searched: of a view all of it.
 DEFINITIONS = """

@@ -16,6 +16,7 @@ import psycopg
 
 from tests.mutations import guards as catalogue
 from tests.mutations.guards import Guard
+from tests.support import pgtap
 
 S, T = TypeVar("S"), TypeVar("T")
 
@@ -23,10 +24,7 @@ ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).parent / "guards.csv"
 COLUMNS = ("guard", "test", "reason")
 DATABASE_TESTS = "tests/db/"
-TEMPLATE = "bare"
 PARALLEL = 2
-# A test that no longer ends without its guard is red too.
-OPTIONS = "-c client_min_messages=warning -c statement_timeout=60s -c synchronous_commit=off"
 REMOVED = "## the guard is gone"
 
 
@@ -53,15 +51,10 @@ def listed() -> list[Row]:
         return [Row(**row) for row in csv.DictReader(file)]
 
 
-def database_of(url: str, name: str) -> str:
-    """The same server's database of that name."""
-    return f"{url.rsplit('/', 1)[0]}/{name}"
-
-
 @contextmanager
 def catalogue_of(url: str) -> Iterator[psycopg.Connection[Any]]:
     """The migrated database without the demo, every name written with its schema."""
-    with psycopg.connect(database_of(url, TEMPLATE)) as connection:
+    with psycopg.connect(pgtap.database_of(url, pgtap.TEMPLATE)) as connection:
         connection.execute("set search_path = ''")
         yield connection
 
@@ -72,23 +65,6 @@ def guards_of(url: str) -> list[Guard]:
         return catalogue.read(connection)
 
 
-@contextmanager
-def copies(url: str, count: int) -> Iterator[list[str]]:
-    """Copies of the migrated database without the demo, gone afterwards."""
-    names = [f"mutations_{os.getpid()}_{number}" for number in range(count)]
-    with psycopg.connect(url, autocommit=True) as connection:
-        try:
-            for name in names:
-                connection.execute(f"create database {name} template {TEMPLATE}")
-                with psycopg.connect(database_of(url, name)) as copy:
-                    # Once here instead of once in each test.
-                    copy.execute("create extension if not exists pgtap with schema extensions")
-            yield [database_of(url, name) for name in names]
-        finally:
-            for name in names:
-                connection.execute(f"drop database if exists {name} with (force)")
-
-
 def in_database(guard: Guard, test: str, database: str) -> Verdict:
     """Run a pgTAP file without the guard, in one transaction that is rolled back at its end.
 
@@ -96,11 +72,10 @@ def in_database(guard: Guard, test: str, database: str) -> Verdict:
         RuntimeError: the guard could not be taken away.
     """
     script = f"begin;\n{guard.removal};\n\\echo {REMOVED}\n\\i {test}\n"
-    command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", database]
     with subprocess.Popen(
-        command,
+        [*pgtap.PSQL, database],
         cwd=ROOT,
-        env={**os.environ, "PGOPTIONS": OPTIONS},
+        env={**os.environ, "PGOPTIONS": pgtap.OPTIONS},
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -147,7 +122,7 @@ def judged(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterator[
     """Each row with a complaint, empty when its test missed the guard; pgTAP files two at a time."""
     inside = [row for row in rows if row.test.startswith(DATABASE_TESTS)]
     if inside:
-        with copies(url, PARALLEL) as databases:
+        with pgtap.copies(url, PARALLEL) as databases:
             red = red_already({row.test for row in inside}, databases)
 
             def judge(row: Row, database: str) -> str:

@@ -16,6 +16,7 @@ STAND_INS = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
+import commands
 import suites
 from settings import Settings
 
@@ -35,18 +36,18 @@ finally:
 '''
 
 class StandIns(suites.Suites):
-    def _pytest(self, folder, out=None):
+    def _pytest(self, out, folder, marks, workers="0"):
         return self._mark(folder.replace("/", "-"), out)
-    def _pgtap(self, out):
-        return self._mark("pgtap", out)
+    def _browser(self, out, selected):
+        return self._mark("browser", out)
     def _mark(self, name, out):
         command = [sys.executable, "-c", COMMAND, str(self.settings.state), name, sys.argv[3]]
-        return suites.Counts(self._stream(command, self.settings.state, self.env, out)[0], 0)
+        return suites.Counts(self._commands.run(command, self.settings.state, self.env, out), 0)
 
-suites.hear_interruptions()
-suites.GRACE_SECONDS = 3
+commands.treat_termination_as_interrupt()
+commands.GRACE_SECONDS = 3
 state = Path(sys.argv[2])
-StandIns(Settings(state=state), Path("/usr/bin"), state / "log").run()
+StandIns(Settings(state=state), Path("/usr/bin"), state / "log").usual()
 """
 
 
@@ -63,7 +64,7 @@ def test_an_interrupted_run_ends_its_commands_and_starts_no_other(tmp_path: Path
     launcher = [sys.executable, "-c", STAND_INS, str(ROOT / "supabase" / "stack"), str(tmp_path)]
     command = [*shell, *launcher, "stubborn" if stubborn else ""]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    started = [tmp_path / "pgtap.started", tmp_path / "tests-api.started"]
+    started = [tmp_path / "browser.started", tmp_path / "tests-api.started"]
     try:
         deadline = time.monotonic() + 20
         while not all(path.exists() for path in started):

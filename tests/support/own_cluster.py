@@ -85,12 +85,5 @@ class OwnCluster:
 
 def settings_of_own(state: Path) -> Settings:
     """Settings of a stack in a new folder, with free ports."""
-    kept = {name: os.environ.pop(name, None) for name in ("STATE", "DEMO", "STACK_PROFILE")}
-    os.environ |= {"STATE": str(state), "STACK_PROFILE": "reference"}
-    try:
-        return configuration.load_or_create()
-    finally:
-        for name, value in kept.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+    own = {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": "reference"}
+    return configuration.load_or_create({**os.environ, **own})

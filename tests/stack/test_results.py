@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import outcomes
+import results
 
 TESTS = """
 import pytest
@@ -48,16 +48,15 @@ BROWSER = """<testsuites tests="2" failures="1">
 </testsuites>
 """
 
-PGTAP = """tests/db/0010_base.sql ......... ok
-tests/db/0020_profiles.sql .....
-Failed 2/5 subtests
-
-Test Summary Report
--------------------
-tests/db/0020_profiles.sql   (Wstat: 0 Tests: 5 Failed: 2)
-  Failed tests:  2, 4
-Files=2, Tests=9,  1 wallclock secs ( 0.02 usr +  0.00 sys =  0.02 CPU)
-Result: FAIL
+PGTAP = """<testsuites><testsuite name="pytest" tests="2">
+<testcase classname="tests.db.test_pgtap" name="test_file[deposits]" time="3.4">
+<properties><property name="assertions" value="40"/></properties>
+</testcase>
+<testcase classname="tests.db.test_pgtap" name="test_file[members]" time="1.2">
+<properties><property name="assertions" value="25"/></properties>
+<failure message="AssertionError">E   AssertionError: not ok 7 - a stranger sees none</failure>
+</testcase>
+</testsuite></testsuites>
 """
 
 
@@ -66,7 +65,7 @@ def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "test_money.py", f"--junitxml={report}"]
     code = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode
-    counts = outcomes.of_junit(report, code)
+    counts = results.of_junit(report, code)
     assert (counts.passed, counts.failed, counts.skipped) == (1, 2, 1)
     wrong, without = counts.failures
     assert wrong.splitlines()[0] == "test_money: test_wrong"
@@ -79,41 +78,48 @@ def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
 def test_a_failure_in_the_browser_is_told_with_what_it_said(tmp_path: Path) -> None:
     report = tmp_path / "browser.xml"
     report.write_text(BROWSER)
-    counts = outcomes.of_junit(report, 1)
+    counts = results.of_junit(report, 1)
     assert (counts.passed, counts.failed) == (1, 1)
     assert "journeys/pages.spec.ts: every page logs no error" in counts.failures[0]
     assert "Error: /admin/users in dark" in counts.failures[0]
 
 
 def test_a_suite_that_died_is_a_failure(tmp_path: Path) -> None:
-    assert outcomes.of_junit(tmp_path / "none.xml", 3) == outcomes.Counts(
+    assert results.of_junit(tmp_path / "none.xml", 3) == results.Counts(
         0, 1, 0, ("It ended with status 3 and left no report.",)
     )
     passing = tmp_path / "passing.xml"
     passing.write_text('<testsuites><testcase classname="a" name="b"/></testsuites>')
-    assert outcomes.of_junit(passing, 2) == outcomes.Counts(
-        1, 1, 0, ("It ended with status 2 after its last test.",)
-    )
-    assert outcomes.of_junit(passing, 0) == outcomes.Counts(1, 0)
+    died = results.of_junit(passing, 2)
+    assert (died.passed, died.failures) == (1, ("It ended with status 2 after its last test.",))
+    assert results.of_junit(passing, 0).failed == 0
 
 
-def test_failures_of_pgtap_are_told_by_file_and_number() -> None:
-    told = ("tests/db/0020_profiles.sql\nFailed tests:  2, 4",)
-    assert outcomes.of_pg_prove(PGTAP, 1) == outcomes.Counts(7, 2, 0, told)
-    assert outcomes.of_pg_prove("Files=1, Tests=9", 0) == outcomes.Counts(9, 0)
-    assert outcomes.of_pg_prove("could not connect", 2) == outcomes.Counts(
-        0, 1, 0, ("It ended with status 2.",)
-    )
+def test_a_pgtap_file_counts_as_its_assertions(tmp_path: Path) -> None:
+    report = tmp_path / "pgtap.xml"
+    report.write_text(PGTAP)
+    counts = results.of_junit(report, 1)
+    assert (counts.passed, counts.failed) == (64, 1)
+    assert "not ok 7 - a stranger sees none" in counts.failures[0]
+    assert counts.seconds[0] == (3.4, "tests.db.test_pgtap: test_file[deposits]")
+
+
+def test_the_table_names_what_was_slow(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = tuple((float(n), f"test_{n}") for n in range(30))
+    assert results.print_table([results.Result("Money", results.Counts(30, 0, seconds=seconds), 9)])
+    lines = capsys.readouterr().out.splitlines()
+    slowest = lines[lines.index("  slowest tests") + 1 :][: results.SLOWEST]
+    assert [line.split()[-1] for line in slowest] == [f"test_{n}" for n in range(29, 9, -1)]
 
 
 def test_the_table_names_what_failed_and_a_run_of_nothing_is_no_success(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    money = outcomes.Outcome("Money", outcomes.Counts(92, 1, 0, ("test_pairs\nassert 1 == 2",)), 4.2)
-    faults = outcomes.Outcome("Faults", outcomes.Counts(10, 0), 1)
-    assert not outcomes.print_table([money, faults])
+    money = results.Result("Money", results.Counts(92, 1, 0, ("test_pairs\nassert 1 == 2",)), 4.2)
+    faults = results.Result("Faults", results.Counts(10, 0), 1)
+    assert not results.print_table([money, faults])
     printed = capsys.readouterr().out
     assert "  FAILED in Money\n    test_pairs\n    assert 1 == 2\n" in printed
     assert printed.endswith("\n102 passed, 1 failed, 0 skipped\n")
-    assert outcomes.print_table([faults])
-    assert not outcomes.print_table([faults, outcomes.Outcome("Guards", outcomes.Counts(0, 0), 1)])
+    assert results.print_table([faults])
+    assert not results.print_table([faults, results.Result("Guards", results.Counts(0, 0), 1)])

@@ -90,10 +90,11 @@ class KeySet:
         key_id = header.get("kid")
         if key_id is None and header.get("alg") == "HS256":
             key_id = next((kid for kid, (alg, _) in self._keys.items() if alg == "HS256"), None)
-        if key_id not in self._keys or self._keys[key_id][0] != header.get("alg"):
+        # A token may name its key with any JSON, a list too.
+        named = self._keys.get(key_id) if isinstance(key_id, str) else None
+        if named is None or named[0] != header.get("alg"):
             raise TokenRefused("signature")
-        algorithm, key = self._keys[key_id]
-        return key_id, algorithm, key
+        return key_id, *named
 
 
 def _import(entry: dict[str, Any]) -> Key:

@@ -1,4 +1,7 @@
-"""Tokens that nobody may accept: forged, expired, for somebody else, of the wrong kind."""
+"""Tokens that nobody may accept: forged ones at PostgREST, and what the auth service asks of good ones.
+
+PostgREST verifies by itself; the verifier that the other services share is in test_token_verifier.py.
+"""
 
 import base64
 import time
@@ -126,25 +129,6 @@ FORGERIES: list[Forger] = [
 ]
 
 
-def _ask_rest(caller: Caller) -> httpx.Response:
-    return caller.rows("profiles", "select=id")
-
-
-def _ask_auth(caller: Caller) -> httpx.Response:
-    return caller.http.get("/auth/v1/user")
-
-
-def _ask_storage(caller: Caller) -> httpx.Response:
-    return caller.http.post("/storage/v1/object/list/receipts", json={"prefix": ""})
-
-
-def _ask_functions(caller: Caller) -> httpx.Response:
-    return caller.function("sync-all-mlm-bonuses")
-
-
-SERVICES = [_ask_rest, _ask_auth, _ask_storage, _ask_functions]
-
-
 @pytest.fixture(scope="module")
 def published(stack: Stack) -> dict[str, Any]:
     """The key that the world may know."""
@@ -154,22 +138,13 @@ def published(stack: Stack) -> dict[str, Any]:
     return keys[0]
 
 
-@pytest.mark.parametrize("ask", SERVICES, ids=lambda ask: ask.__name__[5:])
-def test_a_real_token_is_accepted(sponsor: Member, ask: Callable[[Caller], httpx.Response]) -> None:
-    assert ask(sponsor).status_code == 200
-
-
 @pytest.mark.threat("T70")
-@pytest.mark.parametrize("ask", SERVICES, ids=lambda ask: ask.__name__[5:])
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__[1:])
 def test_a_forged_token_is_refused(
-    stack: Stack,
-    sponsor: Member,
-    published: dict[str, Any],
-    forge: Forger,
-    ask: Callable[[Caller], httpx.Response],
+    stack: Stack, sponsor: Member, published: dict[str, Any], forge: Forger
 ) -> None:
-    answer = ask(Caller(stack, forge(sponsor.token, published)))
+    assert sponsor.rows("profiles", "select=id").status_code == 200
+    answer = Caller(stack, forge(sponsor.token, published)).rows("profiles", "select=id")
     assert answer.status_code in REFUSED, answer.text
 
 
@@ -192,34 +167,22 @@ def claims(auth: OwnAuth) -> Iterator[dict[str, Any]]:
 class TestWhatTheSignerMayNotSay:
     """Tokens with a good signature and claims that do not hold, at an auth service whose key the test has."""
 
-    def _ask(self, auth: OwnAuth, claims: dict[str, Any], **header: Any) -> tuple[int, str | None]:
-        answer = auth.http.get("/user", headers=bearer(auth.signed(claims, header)))
+    def _ask(self, auth: OwnAuth, claims: dict[str, Any]) -> tuple[int, str | None]:
+        answer = auth.http.get("/user", headers=bearer(auth.signed(claims)))
         return answer.status_code, answer.headers.get("x-sb-error-code")
 
     def test_the_claims_as_they_are(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         assert self._ask(auth, claims) == (200, None)
 
-    @pytest.mark.threat("T71", "T72", "T73")
+    @pytest.mark.threat("T71")
     @pytest.mark.parametrize(
-        "changes",
-        [
-            {"exp": int(time.time()) - 31},
-            {"exp": "soon"},
-            {"nbf": int(time.time()) + 3600},
-            {"aud": "somebody-else"},
-            {"aud": None},
-            {"sub": None},
-        ],
-        ids=["expired", "expiry no number", "not yet", "other audience", "no audience", "nobody"],
+        "changes", [{"exp": int(time.time()) - 31}, {"sub": None}], ids=["expired", "nobody"]
     )
     def test_claims_that_do_not_hold(
         self, auth: OwnAuth, claims: dict[str, Any], changes: dict[str, Any]
     ) -> None:
         changed = {name: value for name, value in {**claims, **changes}.items() if value is not None}
         assert self._ask(auth, changed) == (403, "bad_jwt")
-
-    def test_an_unknown_key(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
-        assert self._ask(auth, claims, kid="another") == (403, "bad_jwt")
 
     def test_a_subject_that_is_no_id(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         assert self._ask(auth, {**claims, "sub": "me"}) == (400, "bad_jwt")
@@ -229,12 +192,6 @@ class TestWhatTheSignerMayNotSay:
         other = auth.new_user("harbour-lantern-41")
         assert self._ask(auth, {**claims, "sub": other["id"]}) == (403, "session_not_found")
         auth.delete_user(other["id"])
-
-    def test_a_remembered_token_still_expires(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
-        token = auth.signed({**claims, "exp": int(time.time()) - 28})
-        assert auth.http.get("/user", headers=bearer(token)).status_code == 200, "30 s of grace"
-        time.sleep(4)
-        assert auth.http.get("/user", headers=bearer(token)).status_code == 403
 
     @pytest.mark.threat("T65", "T73")
     @pytest.mark.parametrize("role", ["postgres", "authenticator", "supabase_admin_", "authenticated"])

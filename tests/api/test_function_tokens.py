@@ -1,16 +1,16 @@
-"""Tokens that are signed rightly and still do not count: other key, role, audience or time.
+"""Tokens that are signed rightly and still do not count at the functions: other key, role, person or session.
 
 A functions process of the test's own stands in, because only it lends its keys.
 """
 
 import time
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests.support.endpoints import NOBODY
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
 from tests.support.stack import Stack
@@ -52,18 +52,13 @@ def test_the_right_token(edge: OwnEdge, claims: dict[str, Any]) -> None:
     assert status(edge, edge.sign(claims)) == 200
 
 
-@pytest.mark.threat("T71", "T72", "T73")
+@pytest.mark.threat("T73")
 @pytest.mark.parametrize(
     "change",
     [
-        {"exp": NOW - 40},
-        {"exp": "never"},
-        {"nbf": NOW + 3600},
-        {"aud": "somebody-else"},
-        {"aud": None},
-        {"sub": str(uuid.uuid4())},
+        {"sub": NOBODY},
         {"sub": "' or 1=1"},
-        {"sid": str(uuid.uuid4())},
+        {"sid": NOBODY},
         {"sid": None},
         {"role": "authenticated"},
         {"role": "service_role"},
@@ -71,7 +66,6 @@ def test_the_right_token(edge: OwnEdge, claims: dict[str, Any]) -> None:
         {"role": "supabase_admin"},
         {"role": "anon"},
         {"role": None},
-        {"role": ["platform_admin"]},
     ],
     ids=lambda change: "-".join(map(str, next(iter(change.items())))),
 )
@@ -102,7 +96,11 @@ def test_the_administrators_key_makes_no_member(edge: OwnEdge, member: Member, o
 
 
 @pytest.mark.threat("T70")
-@pytest.mark.parametrize("token", ["-", "x", "a.b.c", "..", "é.é.é", "Bearer", "a" * 9000])
+@pytest.mark.parametrize("token", ["x", "é.é.é", "a" * 9000], ids=["short", "no ASCII", "long"])
 def test_what_is_no_token(edge: OwnEdge, token: str) -> None:
     headers = {"authorization": f"Bearer {token}".encode()}
-    assert edge.http.post("/admin-list-deposits", json={}, headers=headers).status_code == 401
+    answer = edge.http.post("/admin-list-deposits", json={}, headers=headers)
+    assert (answer.status_code, answer.json()) == (
+        401,
+        {"error": "Invalid JWT signature", "code": "invalid_token"},
+    )

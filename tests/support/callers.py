@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from joserfc import jwk, jwt
 
-from tests.support.people import Administrator, Member, People
+from tests.support.people import Administrator, Member, People, new_address
 from tests.support.stack import DEFAULT_ENV
 
 CALLERS = (
@@ -22,6 +22,7 @@ CALLERS = (
     "support",
     "finance",
     "super",
+    "service",
     "expired",
     "tampered",
     "alg_none",
@@ -45,6 +46,7 @@ class Callers:
             "member": member.token,
             "other": other.token,
             "suspended": suspended,
+            "service": self.stack.service_key,
             **{role: who.token for role, who in administrators.items()},
         }
         keys = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "keys"
@@ -55,6 +57,7 @@ class Callers:
         self._false["members"]["signed_out"] = _signed_out_member(people, member)
         self._false["administrators"]["signed_out"] = _signed_out_administrator(people)
         self._clients: dict[str, httpx.Client] = {}
+        self._address = new_address(self.stack)
 
     def client(self, caller: str, service: str) -> httpx.Client:
         """The client of a caller at a service."""
@@ -70,7 +73,12 @@ class Callers:
 
     def _open(self, name: str, headers: dict[str, str]) -> httpx.Client:
         if name not in self._clients:
-            self._clients[name] = httpx.Client(base_url=self.stack.url, headers=headers, timeout=30)
+            self._clients[name] = httpx.Client(
+                base_url=self.stack.url,
+                headers=headers,
+                timeout=30,
+                transport=httpx.HTTPTransport(local_address=self._address or None),
+            )
         return self._clients[name]
 
     def close(self) -> None:

@@ -5,7 +5,9 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
+import bcrypt
 import httpx
 import psycopg
 from argon2 import PasswordHasher
@@ -16,8 +18,19 @@ from tests.support.stack import Stack
 WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 PASSWORD = "correct-horse-77"
 TIMEOUT_SECONDS = 30
-# One hash for all test administrators: Argon2id is slow on purpose.
-_hash = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash(PASSWORD)
+# One hash for all test administrators and one for all members: both kinds are slow on purpose.
+_administrators_hash = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash(PASSWORD)
+_members_hash = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4, b"2a")).decode()
+
+
+def new_address(stack: Stack) -> str:
+    """An address of this machine that nobody else calls from, because some limits count by address.
+
+    Empty when the stack runs elsewhere.
+    """
+    if urlsplit(stack.url).hostname not in ("127.0.0.1", "localhost"):
+        return ""
+    return f"127.{64 + secrets.randbelow(64)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
 
 
 @dataclass
@@ -26,11 +39,17 @@ class Caller:
 
     stack: Stack
     token: str
+    address: str = ""
     http: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
         headers = {"apikey": self.stack.anon_key, "authorization": f"Bearer {self.token}"}
-        self.http = httpx.Client(base_url=self.stack.url, headers=headers, timeout=TIMEOUT_SECONDS)
+        self.http = httpx.Client(
+            base_url=self.stack.url,
+            headers=headers,
+            timeout=TIMEOUT_SECONDS,
+            transport=httpx.HTTPTransport(local_address=self.address or None),
+        )
 
     def function(self, name: str, body: Any = None) -> httpx.Response:
         """POST a function, as the stock client does."""
@@ -133,12 +152,18 @@ class People:
     def __init__(self, stack: Stack, owner: psycopg.Connection[dict[str, Any]]) -> None:
         self.stack = stack
         self.owner = owner
+        self.address = new_address(stack)
         headers = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
         self._auth = httpx.Client(base_url=f"{stack.url}/auth/v1", headers=headers, timeout=TIMEOUT_SECONDS)
+        self._visitor = self.visitor()
 
     def visitor(self) -> Caller:
         """Nobody: the public key alone."""
-        return Caller(self.stack, self.stack.anon_key)
+        return Caller(self.stack, self.stack.anon_key, self.address)
+
+    def stranger(self) -> Caller:
+        """Nobody, from an address that nothing has failed from yet."""
+        return Caller(self.stack, self.stack.anon_key, new_address(self.stack))
 
     def member(self, sponsor: str, wallet: bool = True) -> Member:
         """A confirmed member below a sponsor's profile id, signed in; with a wallet unless told otherwise."""
@@ -152,7 +177,12 @@ class People:
         }
         made = self._auth.post(
             "/admin/users",
-            json={"email": email, "password": PASSWORD, "email_confirm": True, "user_metadata": metadata},
+            json={
+                "email": email,
+                "password_hash": _members_hash,
+                "email_confirm": True,
+                "user_metadata": metadata,
+            },
         )
         made.raise_for_status()
         member = self.sign_in(email, PASSWORD)
@@ -162,7 +192,7 @@ class People:
 
     def sign_in_blocked(self, member: Member) -> Caller:
         """Sign a member in who may not read anything."""
-        return Caller(self.stack, self._session(member.email, member.password)["access_token"])
+        return Caller(self.stack, self._session(member.email, member.password)["access_token"], self.address)
 
     def _session(self, email: str, password: str) -> dict[str, Any]:
         session = self._auth.post("/token?grant_type=password", json={"email": email, "password": password})
@@ -172,7 +202,12 @@ class People:
         """Sign an existing member in."""
         body = self._session(email, password)
         member = Member(
-            self.stack, body["access_token"], email=email, password=password, user_id=body["user"]["id"]
+            self.stack,
+            body["access_token"],
+            self.address,
+            email=email,
+            password=password,
+            user_id=body["user"]["id"],
         )
         profile = member.rows("profiles", f"user_id=eq.{member.user_id}").raise_for_status().json()[0]
         member.profile_id, member.username = profile["id"], profile["username"]
@@ -183,7 +218,7 @@ class People:
         email = f"{role}-{secrets.token_hex(4)}@example.com"
         self.owner.execute(
             "insert into private.admin_users (email, full_name, role, password_hash) values (%s, %s, %s, %s)",
-            [email, f"Test {role}", role, _hash],
+            [email, f"Test {role}", role, _administrators_hash],
         )
         return email
 
@@ -194,10 +229,11 @@ class People:
     def sign_in_administrator(self, email: str, password: str = PASSWORD) -> Administrator:
         """Sign an administrator in through admin-auth."""
         login = {"action": "login", "email": email, "password": password}
-        answer = self.visitor().function("admin-auth", login).raise_for_status().json()
+        answer = self._visitor.function("admin-auth", login).raise_for_status().json()
         return Administrator(
             self.stack,
             answer["access_token"],
+            self.address,
             email=email,
             admin_id=answer["admin"]["id"],
             session_token=answer["session_token"],

@@ -1,6 +1,7 @@
 """The auth service's own limits, off in the reference profile: guesses, fresh proof, mails, addresses."""
 
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -87,13 +88,11 @@ def _wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:
 def test_nobody_waits_for_the_mail_about_a_paused_sign_in(auth: OwnAuth, ada: dict[str, Any]) -> None:
     for number in range(9):
         auth.sign_in(ada["email"], f"wrong-{number}")
-    auth.mail.seconds = 5.0
-    started = time.perf_counter()
+    auth.mail.goes_on.clear()
     assert auth.sign_in(ada["email"], "wrong-again").status_code == 400
-    seconds = time.perf_counter() - started
+    assert not any(ada["email"] in letter for letter in auth.letters), "it was answered before the mail left"
+    auth.mail.goes_on.set()
     _wait_for_notice(auth, ada["email"], "Sign-in to your account was paused")
-    auth.mail.seconds = 0.0
-    assert seconds < 4
 
 
 def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
@@ -166,18 +165,19 @@ def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg
 
 @pytest.mark.threat("T80")
 def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
-    people = [auth.new_user(PASSWORD) for _ in range(8)]
+    people = [auth.new_user(PASSWORD) for _ in range(4)]
     times: dict[str, list[float]] = {"known": [], "unknown": []}
-    for turn in range(24):
+    for turn in range(16):
         for kind in times:
             email = (
-                people[turn % 8]["email"] if kind == "known" else f"nobody-{secrets.token_hex(6)}@example.com"
+                people[turn % 4]["email"] if kind == "known" else f"nobody-{secrets.token_hex(6)}@example.com"
             )
             started = time.perf_counter()
             auth.sign_in(email, "wrong-password")
             times[kind].append(time.perf_counter() - started)
     known, unknown = median(times["known"]), median(times["unknown"])
-    assert abs(known - unknown) < 0.35 * max(known, unknown), (known, unknown)
+    # Without a hash to compare with, nobody would be refused in a tenth of the time.
+    assert abs(known - unknown) < 0.5 * max(known, unknown), (known, unknown)
     for person in people:
         auth.delete_user(person["id"])
 
@@ -372,9 +372,12 @@ def test_bodies_that_come_slowly_hold_nobody_else_up(auth: OwnAuth, ada: dict[st
     device = {"factor_type": "totp", "friendly_name": "slow"}
     factor = auth.http.post("/factors", headers=bearer(token), json=device).json()["id"]
 
+    begun, looked = threading.Semaphore(0), threading.Event()
+
     def trickle() -> Iterator[bytes]:
         yield b"{"
-        time.sleep(6)
+        begun.release()
+        looked.wait(20)
         yield b"}"
 
     def ask(number: int) -> int:
@@ -384,8 +387,10 @@ def test_bodies_that_come_slowly_hold_nobody_else_up(auth: OwnAuth, ada: dict[st
 
     with ThreadPoolExecutor(40) as crowd:
         slow = crowd.map(ask, range(24))
-        time.sleep(1)
+        for _ in range(24):
+            begun.acquire(timeout=20)
         looks = list(crowd.map(lambda _: _is_served(auth, token), range(4)))
+        looked.set()
     assert sorted(set(slow)) == [200, 400]
     assert all(looks)
 

@@ -2,7 +2,8 @@
 
 Hypothesis invents who joins below whom, who deposits, asks, decides and corrects, in any order. After every
 history the stored bonuses, balances and packages must be the plan's, a full reconcile must find nothing to
-change, and the books must agree. Everything happens in one transaction that is rolled back.
+change, and the books must agree. Everything happens in one transaction that is rolled back, in a database of
+its own: it holds the lock of all money for as long as a history takes.
 """
 
 import uuid
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
 from tests.support.company import WALLET, Company, Connection
+from tests.support.own_database import own_database
 from tests.support.plan import Person, Plan
 from tests.support.stack import Stack
 
@@ -151,7 +153,10 @@ class History:
 @pytest.fixture(scope="module")
 def superuser(stack: Stack) -> Iterator[Connection]:
     """A connection that may act as anybody; nothing of it is committed."""
-    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], row_factory=dict_row) as connection:
+    with (
+        own_database(stack) as address,
+        psycopg.connect(address, row_factory=dict_row) as connection,
+    ):
         yield connection
         connection.rollback()
 

@@ -121,14 +121,26 @@ def test_a_list_without_filters_holds_every_pending_row(member: Member, support:
 
 
 @pytest.mark.threat("T41")
-def test_sync_changes_nothing_when_all_is_right(member: Member, owner: Owner) -> None:
-    before = owner.execute("select * from public.bonuses order by id").fetchall()
+def test_sync_changes_nothing_when_all_is_right(
+    people: People, sponsor: Member, finance: Administrator, owner: Owner
+) -> None:
+    member = people.member(sponsor.profile_id)
+    people.fund(people.member(member.profile_id), 100, finance)
+
+    def bonuses() -> list[dict[str, Any]]:
+        return owner.execute(
+            "select * from public.bonuses where user_id = any(%s) order by id",
+            [[sponsor.user_id, member.user_id]],
+        ).fetchall()
+
+    before = bonuses()
+    assert before
     answer = member.function("sync-all-mlm-bonuses")
     assert answer.status_code == 200, answer.text
     body = answer.json()
     assert body["success"] is True
     assert set(body["summary"]) == {"totalBonuses", "totalProfiles"}
-    assert owner.execute("select * from public.bonuses order by id").fetchall() == before
+    assert bonuses() == before
 
 
 @pytest.mark.threat("T55")

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 import psycopg
 import pytest
-from psycopg.rows import dict_row
 
 from functions.core.database import make_pool
 from functions.core.errors import Refusal
@@ -18,6 +17,7 @@ from functions.core.tokens import Claims
 from functions.edge import admin_export
 from functions.edge.door import Caller, Visit
 from tests.support.people import Administrator, Member
+from tests.support.planted import Connection, Planted, taken_back
 from tests.support.stack import Stack
 
 Export = AsyncIterator[str]
@@ -39,27 +39,13 @@ async def export(caller: Caller, name: str, **filters: str) -> AsyncIterator[Exp
         yield answer.body_iterator
 
 
-class Planted:
-    """A pool of one connection, whose rows nobody else sees and nobody keeps."""
-
-    def __init__(self, connection: psycopg.AsyncConnection[dict[str, Any]]) -> None:
-        self._connection = connection
-
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[dict[str, Any]]]:
-        """Lend it; a transaction on it is a part of the one that is taken back."""
-        yield self._connection
-
-
 @pytest.fixture
-async def planted(stack: Stack) -> AsyncIterator[psycopg.AsyncConnection[dict[str, Any]]]:
+async def planted(stack: Stack) -> AsyncIterator[Connection]:
     """A transaction without triggers, like the one an export opens, taken back at the end."""
-    address = stack.values["DATABASE_ADMIN_URL"]
-    async with await psycopg.AsyncConnection.connect(address, row_factory=dict_row) as connection:
+    async with taken_back(stack) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
         await connection.execute("set local session_replication_role = replica")
         yield connection
-        await connection.rollback()
 
 
 async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
@@ -80,7 +66,7 @@ async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
 
 
 async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
-    planted: psycopg.AsyncConnection[dict[str, Any]], member: Member, finance: Administrator
+    planted: Connection, member: Member, finance: Administrator
 ) -> None:
     await planted.execute(
         "insert into public.deposits"
@@ -97,7 +83,7 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
 
 
 async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
-    planted: psycopg.AsyncConnection[dict[str, Any]], finance: Administrator
+    planted: Connection, finance: Administrator
 ) -> None:
     await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
     async with export(at_the_door(finance, Planted(planted)), "deposits", status="pending") as parts:

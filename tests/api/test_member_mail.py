@@ -1,11 +1,11 @@
 """What members decide about mail, and that a letter is sent once, by whoever holds its lease."""
 
-import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiosmtplib
@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from functions.core.database import make_pool
+from functions.worker import post as worker_post
 from functions.worker.post import Post
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
@@ -106,10 +107,10 @@ def server() -> Iterator[Server]:
 
 @asynccontextmanager
 async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
-    """A worker's hands, with a database that waits half a second for a lock."""
+    """A worker's hands, with a database that waits a tenth of a second for a lock."""
     settings = WorkerSettings(
         audit_heads_path=Path("unused"),
-        database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D500",
+        database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D100",
         smtp_host="127.0.0.1",
         smtp_port=port,
         mail_from="Test <test@example.com>",
@@ -151,24 +152,23 @@ async def test_a_letter_that_another_worker_took_over_is_left_to_it(
 
 
 async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_copy(
-    stack: Stack, owner: Owner, server: Server
+    stack: Stack, owner: Owner, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = leased(owner)
-    locked = threading.Event()
+    row, pauses = leased(owner), []
     async with post_office(stack, server.server_address[1]) as post:
         with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as busy:
+            server.before_its_word = lambda: busy.execute(
+                "select 1 from private.outbox where id = %s for update", [row["id"]]
+            )
 
-            def lock() -> None:
-                busy.execute("select 1 from private.outbox where id = %s for update", [row["id"]])
-                locked.set()
+            async def back_at_last(seconds: float) -> None:
+                pauses.append(seconds)
+                if len(pauses) == 2:
+                    busy.rollback()
 
-            server.before_its_word = lock
-            sending = asyncio.create_task(post.send(row))
-            assert await asyncio.to_thread(locked.wait, 20)
-            await asyncio.sleep(1)
-            assert not sending.done()
-            busy.rollback()
-        assert await sending is True
+            monkeypatch.setattr(worker_post, "asyncio", SimpleNamespace(sleep=back_at_last))
+            assert await post.send(row) is True
+    assert pauses == [5, 10]
     kept = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
     assert kept
     assert kept["sent_at"] is not None

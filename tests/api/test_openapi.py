@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
@@ -55,16 +57,6 @@ def passing(people: People, sponsor: Member) -> Tokens:
     return signed_in(people, sponsor)
 
 
-def ask(case: Any, people: People, prefix: str, tokens: Tokens) -> None:
-    """One made-up request from each caller."""
-    for token in (None, *tokens.values()):
-        headers = {"apikey": people.stack.anon_key}
-        if token:
-            headers["authorization"] = f"Bearer {token}"
-        answer = case.call(base_url=f"{people.stack.url}{prefix}", headers=headers, allow_redirects=False)
-        case.validate_response(answer, checks=CHECKS)
-
-
 functions = schemathesis.openapi.from_dict(edge.openapi())
 storage = schemathesis.openapi.from_dict(storage_app().openapi())
 auth = schemathesis.openapi.from_dict(document(ROUTES)).exclude(path="/openapi.json")
@@ -72,32 +64,49 @@ auth = schemathesis.openapi.from_dict(document(ROUTES)).exclude(path="/openapi.j
 changing = {"functions": "^/admin-auth$", "auth": "^/(logout|user|factors)"}
 
 
+def each_operation(schema: Any) -> Any:
+    """A test for each, under its own name: processes that share the work tell tests apart by their names."""
+    found = [result.ok() for result in schema.get_all_operations()]
+    return pytest.mark.parametrize("operation", found, ids=[operation.label for operation in found])
+
+
+def ask(operation: Any, people: People, prefix: str, tokens: Tokens) -> None:
+    """Made-up requests, right and wrong ones, from each caller."""
+
+    @bounded
+    @given(case=st.one_of([operation.as_strategy(generation_mode=mode) for mode in GenerationMode]))
+    def made_up(case: Any) -> None:
+        for token in (None, *tokens.values()):
+            headers = {"apikey": people.stack.anon_key}
+            if token:
+                headers["authorization"] = f"Bearer {token}"
+            answer = case.call(base_url=f"{people.stack.url}{prefix}", headers=headers, allow_redirects=False)
+            case.validate_response(answer, checks=CHECKS)
+
+    made_up()
+
+
 @pytest.mark.threat("T58", "T118")
-@functions.exclude(path_regex=changing["functions"]).parametrize()
-@bounded
-def test_functions(case: Any, people: People, tokens: Tokens) -> None:
-    ask(case, people, "/functions/v1", tokens)
+@each_operation(functions.exclude(path_regex=changing["functions"]))
+def test_functions(operation: Any, people: People, tokens: Tokens) -> None:
+    ask(operation, people, "/functions/v1", tokens)
 
 
-@functions.include(path_regex=changing["functions"]).parametrize()
-@bounded
-def test_functions_that_change_their_caller(case: Any, people: People, passing: Tokens) -> None:
-    ask(case, people, "/functions/v1", passing)
+@each_operation(functions.include(path_regex=changing["functions"]))
+def test_functions_that_change_their_caller(operation: Any, people: People, passing: Tokens) -> None:
+    ask(operation, people, "/functions/v1", passing)
 
 
-@storage.parametrize()
-@bounded
-def test_storage(case: Any, people: People, tokens: Tokens) -> None:
-    ask(case, people, "/storage/v1", tokens)
+@each_operation(storage)
+def test_storage(operation: Any, people: People, tokens: Tokens) -> None:
+    ask(operation, people, "/storage/v1", tokens)
 
 
-@auth.exclude(path_regex=changing["auth"]).parametrize()
-@bounded
-def test_auth(case: Any, people: People, tokens: Tokens) -> None:
-    ask(case, people, "/auth/v1", tokens)
+@each_operation(auth.exclude(path_regex=changing["auth"]))
+def test_auth(operation: Any, people: People, tokens: Tokens) -> None:
+    ask(operation, people, "/auth/v1", tokens)
 
 
-@auth.include(path_regex=changing["auth"]).parametrize()
-@bounded
-def test_auth_that_changes_its_caller(case: Any, people: People, passing: Tokens) -> None:
-    ask(case, people, "/auth/v1", passing)
+@each_operation(auth.include(path_regex=changing["auth"]))
+def test_auth_that_changes_its_caller(operation: Any, people: People, passing: Tokens) -> None:
+    ask(operation, people, "/auth/v1", passing)

@@ -99,7 +99,7 @@ def writing(vault: Vault, path: str) -> Iterator[Future[None]]:
         assert answer.status_code == 200, answer.text
 
     def write_often() -> None:
-        for _ in range(150):
+        for _ in range(80):
             write()
 
     write()

@@ -131,7 +131,7 @@ def test_an_upload_that_arrives_beside_the_search_is_no_error(tmp_path: Path) ->
     store = ByteStore((tmp_path / "files").as_uri(), tmp_path)
 
     def arrive() -> None:
-        for number in range(20_000):
+        for number in range(5_000):
             path = store.arrival(f"{number % 20}")
             path.write_bytes(b"")
             path.unlink()

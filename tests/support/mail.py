@@ -17,21 +17,19 @@ class Mailbox:
 
     def to(self, address: str) -> list[dict[str, Any]]:
         """All letters to an address, oldest first."""
-        letters = self._http.get("/email").raise_for_status().json()
-        return [
-            letter
-            for letter in letters
-            if any(to["address"].lower() == address.lower() for to in letter["to"])
-        ]
+        found = self._http.get("/email", params={"to.address": address.lower()})
+        return list(found.raise_for_status().json())
 
-    def wait_for(self, address: str, subject: str = "", seconds: float = 20) -> dict[str, Any]:
-        """The newest letter to an address whose subject holds the text."""
+    def wait_for(
+        self, address: str, subject: str = "", seconds: float = 20, count: int = 1
+    ) -> dict[str, Any]:
+        """The newest letter to an address whose subject holds the text, once there are so many."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             found = [letter for letter in self.to(address) if subject.lower() in letter["subject"].lower()]
-            if found:
+            if len(found) >= count:
                 return found[-1]
-            time.sleep(0.2)
+            time.sleep(0.05)
         raise AssertionError(f"no mail to {address} with {subject!r} in its subject after {seconds} s")
 
     def link_in(self, letter: dict[str, Any], part: str = "/verify") -> str:

@@ -39,7 +39,7 @@ class Smtp(socketserver.StreamRequestHandler):
                     if text == ".":
                         break
                     said.append(text)
-                time.sleep(self.server.seconds)
+                self.server.goes_on.wait(20)
                 self._say("250 taken")
             elif word == "RCPT" and self.server.refuses:
                 self._say(f"550 5.1.1 {line[8:]}: nobody of that name")
@@ -55,14 +55,15 @@ class Smtp(socketserver.StreamRequestHandler):
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps whole conversations; it may take its time over each letter, or refuse whoever it is for."""
+    """Keeps whole conversations; it may hold each letter up, or refuse whoever it is for."""
 
     daemon_threads = True
 
     def __init__(self, conversation: type[Smtp] = Smtp) -> None:
         super().__init__(("127.0.0.1", 0), conversation)
         self.letters: list[str] = []
-        self.seconds = 0.0
+        self.goes_on = threading.Event()
+        self.goes_on.set()
         self.refuses = False
 
 

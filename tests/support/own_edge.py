@@ -28,11 +28,13 @@ class OwnEdge:
         self._admin = admin
         public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
         own = [{**key.as_dict(private=False), "alg": "RS256", "use": "sig"} for key in (admin, self._members)]
-        self.secret_keys = {"own": base64.b64encode(secrets.token_bytes(32)).decode()}
+        # A name of its own: what is sealed stays in the database.
+        self.secret_key = f"own-{secrets.token_hex(4)}"
+        self.secret_keys = {self.secret_key: base64.b64encode(secrets.token_bytes(32)).decode()}
         self._files: dict[str, object] = {
             "JWKS_PATH": {"keys": [*public, *own]},
             "ADMIN_KEY_PATH": admin.as_dict(private=True),
-            "SECRETS_KEY_PATH": {"active": "own", "keys": self.secret_keys},
+            "SECRETS_KEY_PATH": {"active": self.secret_key, "keys": self.secret_keys},
         }
         self._folder = folder
         with socket.socket() as free:

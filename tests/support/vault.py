@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -49,6 +50,21 @@ class Vault:
         return caller.http.request(verb, f"/storage/v1{path}", content=content, headers=named)
 
 
+def _patiently(owner: psycopg.Connection[dict[str, Any]], statements: list[sql.Composed]) -> None:
+    """Change the table between two of its users: who waits for it keeps everybody out who comes later."""
+    for left in reversed(range(300)):
+        try:
+            with owner.transaction():
+                owner.execute("set local lock_timeout = '100ms'")
+                for statement in statements:
+                    owner.execute(statement)
+            return
+        except psycopg.errors.LockNotAvailable:
+            if not left:
+                raise
+            time.sleep(0.1)
+
+
 @contextmanager
 def open_vault(stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits: Any) -> Iterator[Vault]:
     """Make the bucket and its policies; both are gone afterwards."""
@@ -59,13 +75,18 @@ def open_vault(stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits
         "(bucket_id = {} and (storage.foldername(name))[1] = (select auth.uid())::text)"
     ).format(vault.bucket)
     policies = {verb: sql.Identifier(f"{vault.bucket} {verb}") for verb in _VERBS}
-    for verb, clause in _VERBS.items():
-        statement = "create policy {} on storage.objects for " + verb + " to authenticated " + clause + " {}"
-        owner.execute(sql.SQL(statement).format(policies[verb], condition))
+    create = sql.SQL("create policy {} on storage.objects for {} to authenticated {} {}")
+    _patiently(
+        owner,
+        [
+            create.format(policies[verb], sql.SQL(verb), sql.SQL(clause), condition)
+            for verb, clause in _VERBS.items()
+        ],
+    )
     try:
         yield vault
     finally:
-        for name in policies.values():
-            owner.execute(sql.SQL("drop policy {} on storage.objects").format(name))
+        drop = sql.SQL("drop policy {} on storage.objects")
+        _patiently(owner, [drop.format(name) for name in policies.values()])
         vault.call(vault.service, "POST", f"/bucket/{vault.bucket}/empty", {}).raise_for_status()
         vault.call(vault.service, "DELETE", f"/bucket/{vault.bucket}", {}).raise_for_status()

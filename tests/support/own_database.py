@@ -1,0 +1,26 @@
+"""A database of a test's own on the stack's cluster, for what nobody else must notice."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import psycopg
+
+from tests.mutations.run import copies
+from tests.support.stack import Stack
+
+ATTEMPTS = 20
+
+
+@contextmanager
+def own_database(stack: Stack) -> Iterator[str]:
+    """The superuser's address of a copy of the migrated database without the demo."""
+    with ExitStack() as held:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                (address,) = held.enter_context(copies(stack.values["DATABASE_ADMIN_URL"], 1))
+                break
+            except psycopg.errors.ObjectInUse:
+                # The database's own tests are connected to the original, longer than PostgreSQL waits for it.
+                if not left:
+                    raise
+        yield address

@@ -1,0 +1,367 @@
+-- Words that every later file uses: the money type, the statuses, how a refusal is raised, the locks, how money and
+-- time are written, how a list is paged. Do not raise anything but private.refuse() at people: SQLSTATE 40001 would be
+-- run again for ever by PostgREST, PTnnn would put text into a header, and a bare exception has no code to branch on.
+--
+-- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
+-- parsed and planned at every call. In a list of members that would be more than half of the time, once for each row
+-- of the page; in the figures of the panel, once a figure.
+
+create domain public.usd as numeric
+constraint amount_has_at_most_two_decimals check (
+    value is null or (value > '-Infinity'::numeric and value < 'Infinity'::numeric and scale(value) <= 2)
+);
+comment on domain public.usd is 'US dollars, exact. NaN sorts above Infinity, so the comparison refuses it; the scale is that of the raw value.';
+
+create type public.account_status as enum ('active', 'pending', 'suspended', 'disabled');
+create type public.request_status as enum ('pending', 'approved', 'rejected');
+create type public.bonus_type as enum ('referral', 'pairing', 'override');
+create type public.transaction_type as enum ('deposit', 'withdrawal', 'bonus');
+create type public.transaction_status as enum ('completed', 'pending', 'failed');
+create type public.subscription_status as enum ('active', 'suspended', 'cancelled');
+create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_admin');
+
+-- Refusals, and the lock of money.
+
+create function private.refuse(p_status integer, p_code text, p_message text, p_details text default null) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    raise sqlstate 'PGRST' using
+        message = pg_catalog.json_build_object('code', p_code, 'message', p_message, 'details', p_details, 'hint', null)::text,
+        detail = pg_catalog.json_build_object('status', p_status, 'headers', '{}'::pg_catalog.json)::text;
+end
+$$;
+comment on function private.refuse(integer, text, text, text) is
+'Ends the transaction with an HTTP status, a stable code and the sentence a person reads. The codes are listed in sql/README.md.';
+
+create function private.refuse_change() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.refuse(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
+    return null;
+end
+$$;
+comment on function private.refuse_change() is 'Trigger for what may never be deleted, truncated or altered.';
+
+create function private.money_lock() returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(42);
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.money_lock() is
+'One decision, correction or reconcile at a time. Taken before any member row and never by a request, a cancel or a sign-up. Errors: try_again.';
+
+-- Who asks.
+
+create function private.my_role() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select pg_catalog.current_setting('role', true));
+end
+$$;
+comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
+
+create function private.my_address() returns text
+language sql stable set search_path = '' as $$
+    select coalesce(nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'x-real-ip', 'unknown')
+$$;
+comment on function private.my_address() is 'Address of the visitor, from the header that the gateway overwrites.';
+
+-- Time.
+
+create function private.clock() returns timestamptz
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_told timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '')::timestamptz;
+begin
+    if v_told is not null and private.is_demo() then
+        return v_told;
+    end if;
+    return pg_catalog.clock_timestamp();
+end
+$$;
+comment on function private.clock() is
+'The time that rows are dated with. In demo mode the sample story may set app.demo_clock, which no API caller can; otherwise the database clock.';
+
+create function private.ago(p_at timestamptz, p_now timestamptz) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when s < 60 then 'just now'
+        when s < 120 then '1 minute ago'
+        when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes ago'
+        when s < 7200 then '1 hour ago'
+        when s < 86400 then pg_catalog.floor(s / 3600)::text || ' hours ago'
+        when s < 172800 then '1 day ago'
+        else pg_catalog.floor(s / 86400)::text || ' days ago'
+    end
+    from (select extract(epoch from p_now - p_at) as s) as span
+$$;
+comment on function private.ago(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
+
+create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
+language plpgsql stable set search_path = '' as $$
+begin
+    last_day := (pg_catalog.now() at time zone 'UTC')::date;
+    case p_range
+        when '30d' then
+            first_day := last_day - 29;
+            bucket := 'day';
+        when '90d' then
+            first_day := last_day - 89;
+            bucket := 'week';
+        when '12m' then
+            first_day := (last_day - interval '1 year')::date + 1;
+            bucket := 'month';
+        when 'all' then
+            first_day := least((p_oldest at time zone 'UTC')::date, last_day);
+            bucket := case when last_day - first_day < 60 then 'day' when last_day - first_day < 200 then 'week' else 'month' end;
+        else
+            perform private.refuse(400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.');
+    end case;
+end
+$$;
+comment on function private.chart_range(text, timestamptz) is
+'First and last day (UTC) of a chart and the width of its bars. "all" begins at p_oldest. Errors: invalid_range.';
+
+-- Money and percentages as people and JSON read them. Without a search_path of their own, and stable as to_char is, the
+-- first two are inlined where they are used, some twenty times on a screen. Called immutable, which to_char is not,
+-- each use would be parsed and planned by itself.
+
+create function private.money(p_amount numeric) returns text
+language sql stable parallel safe as $$
+    select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
+$$;
+comment on function private.money(numeric) is 'Dollars as JSON carries them: text with two decimals, "1234.50".';
+
+create function private.percent(p_percent numeric) returns text
+language sql stable parallel safe as $$
+    select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
+$$;
+comment on function private.percent(numeric) is 'A calculated percentage as JSON carries it: "40.00", "-13.10".';
+
+create function private.dollars(p_amount numeric) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    return case when p_amount < 0 then '-' else '' end || '$' || pg_catalog.to_char(pg_catalog.abs(p_amount), 'FM9,999,999,999,990.00');
+end
+$$;
+comment on function private.dollars(numeric) is 'Dollars as a sentence carries them: "$1,234.50".';
+
+create function private.plan_rate(p_percent numeric) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.trim_scale(p_percent)::text;
+end
+$$;
+comment on function private.plan_rate(numeric) is 'A rate of the plan as prose writes it: "5", "40". Calculated percentages keep two decimals.';
+
+-- Texts. What turns the direction of writing, or is not seen at all, makes one text look like another to whoever decides
+-- about money: an account like somebody else's, a reference that reads differently from what is compared. Guards
+-- refuse it in what is new; what is stored stays, so no constraint says so.
+
+create function private.is_readable(p_text text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+    -- Control characters, soft hyphen, marks and overrides of direction, zero width, ends of line and paragraph.
+    return p_text !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]';
+end
+$$;
+comment on function private.is_readable(text) is 'Whether every character of a text is seen, in the order in which it is stored.';
+
+create function private.wallet_ok(p_address text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+declare
+    c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+    -- 34 digits to the base of 58, in four numbers of at most nine digits.
+    v_part bigint;
+    v_number numeric := 0;
+    v_hex text := '';
+    v_bytes bytea;
+begin
+    if p_address is null or p_address !~ '\AT[1-9A-HJ-NP-Za-km-z]{33}\Z' then
+        return false;
+    end if;
+    for v_from in 0..3 loop
+        v_part := 0;
+        for i in (v_from * 9 + 1)..least(v_from * 9 + 9, 34) loop
+            v_part := v_part * 58 + (pg_catalog.strpos(c_alphabet, pg_catalog.substr(p_address, i, 1)) - 1);
+        end loop;
+        -- 58 to the 9th, and to the 7th for the last seven digits.
+        v_number := v_number * case when v_from < 3 then 7427658739644928 else 2207984167552 end + v_part;
+    end loop;
+    -- 25 bytes, five at a time.
+    for i in 1..5 loop
+        v_hex := pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.mod(v_number, 1099511627776)::bigint), 10, '0') || v_hex;
+        v_number := pg_catalog.div(v_number, 1099511627776);
+    end loop;
+    if v_number <> 0 then
+        return false;
+    end if;
+    v_bytes := pg_catalog.decode(v_hex, 'hex');
+    return pg_catalog.get_byte(v_bytes, 0) = 65
+        and pg_catalog.substr(v_bytes, 22, 4)
+        = pg_catalog.substr(pg_catalog.sha256(pg_catalog.sha256(pg_catalog.substr(v_bytes, 1, 21))), 1, 4);
+end
+$$;
+comment on function private.wallet_ok(text) is 'Whether a text is a TRC20 address: 34 characters, base58check, version byte 0x41.';
+
+create function private.short_address(p_address text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    return case
+        when pg_catalog.length(p_address) > 10
+            then pg_catalog.left(p_address, 6) || '...' || pg_catalog.right(p_address, 4)
+        else p_address
+    end;
+end
+$$;
+comment on function private.short_address(text) is 'First 6 and last 4 characters of a wallet address.';
+
+-- Pages of a member's list: by key, newest first.
+
+create function private.page_limit(p_limit integer, p_default integer, p_most integer) returns integer
+language plpgsql immutable set search_path = '' as $$
+begin
+    if p_limit not between 1 and p_most then
+        perform private.refuse(400, 'invalid_limit', pg_catalog.format('A page holds 1 to %s rows.', p_most));
+    end if;
+    return coalesce(p_limit, p_default);
+end
+$$;
+comment on function private.page_limit(integer, integer, integer) is 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
+
+create function private.cursor_of(p_at timestamptz, p_id uuid) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id;
+end
+$$;
+comment on function private.cursor_of(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
+
+create function private.read_cursor(p_cursor text, out at timestamptz, out id uuid)
+language plpgsql immutable set search_path = '' as $$
+begin
+    if p_cursor is null then
+        at := 'infinity';
+        id := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+    elsif p_cursor ~ '\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then
+        at := pg_catalog.split_part(p_cursor, '_', 1)::timestamptz;
+        id := pg_catalog.split_part(p_cursor, '_', 2)::uuid;
+    else
+        perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
+    end if;
+exception when datetime_field_overflow or invalid_datetime_format then
+    perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
+end
+$$;
+comment on function private.read_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
+
+-- What the administrators' lists have in common: reading the filters, finding rows by text, and turning a page number
+-- into ids. A page near the end is read from the other end, so the last page costs what the first one does. A search is
+-- bounded: it collects at most 10,000 matches; when there are more, matches are so frequent that walking the sort
+-- order finds a page at once.
+
+create extension if not exists pg_trgm with schema extensions;
+
+create type private.list_request as (
+    everything boolean,
+    page integer,
+    page_size integer,
+    pattern text,
+    status text,
+    kind text,
+    sort_by text,
+    descending boolean
+);
+
+create function private.read_filters(p_filters jsonb, p_sortable text[]) returns private.list_request
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_filters jsonb := coalesce(nullif(p_filters, 'null'), '{}');
+    v_request private.list_request;
+    v_sort text[];
+begin
+    if pg_catalog.jsonb_typeof(v_filters) <> 'object' then
+        perform private.refuse(400, 'invalid_filter', 'Filters are an object.');
+    end if;
+    v_request.everything := v_filters = '{}';
+    if coalesce(v_filters ->> 'page', '1') !~ '\A[0-9]{1,7}\Z' or coalesce(v_filters ->> 'pageSize', '25') !~ '\A[0-9]{1,3}\Z' then
+        perform private.refuse(400, 'invalid_filter', 'Page and page size are whole numbers.');
+    end if;
+    v_request.page := greatest(coalesce((v_filters ->> 'page')::integer, 1), 1);
+    v_request.page_size := least(greatest(coalesce((v_filters ->> 'pageSize')::integer, 25), 1), 500);
+    if pg_catalog.length(v_filters ->> 'search') > 200 then
+        perform private.refuse(400, 'invalid_filter', 'A search has at most 200 characters.');
+    end if;
+    v_request.pattern := '%' || pg_catalog.regexp_replace(
+        pg_catalog.lower(nullif(pg_catalog.btrim(v_filters ->> 'search'), '')), '([\\%_])', '\\\1', 'g'
+    ) || '%';
+    v_request.status := nullif(nullif(v_filters ->> 'status', ''), 'all');
+    v_request.kind := nullif(nullif(v_filters ->> 'type', ''), 'all');
+    v_sort := pg_catalog.string_to_array(coalesce(nullif(v_filters ->> 'sort', ''), p_sortable[1] || '.desc'), '.');
+    if pg_catalog.cardinality(v_sort) <> 2 or v_sort[1] <> all(p_sortable) or v_sort[2] not in ('asc', 'desc') then
+        perform private.refuse(400, 'invalid_filter', 'This list cannot be sorted that way.');
+    end if;
+    v_request.sort_by := v_sort[1];
+    v_request.descending := v_sort[2] = 'desc';
+    return v_request;
+end
+$$;
+comment on function private.read_filters(jsonb, text[]) is
+'Filters of a list by the names of the wire: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; the first sortable column is the default, newest first). An empty object asks for everything. Errors: invalid_filter.';
+
+-- A search that finds more than it counts says 10,000 and more, and is read from its beginning, however far: from the
+-- other end its later pages would show rows of other pages, and matches so frequent are found soon.
+create function private.page_of(
+    p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean default false
+) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+declare
+    v_offset bigint := ((p_request).page - 1)::bigint * (p_request).page_size;
+    v_rows bigint := least((p_request).page_size, p_total - v_offset);
+    v_ids uuid[];
+begin
+    if v_rows <= 0 then
+        return '{}'::uuid[];
+    end if;
+    -- The other end is as far away as the total says: not when there are more.
+    if p_more or v_offset <= p_total / 2 then
+        execute pg_catalog.format('select array(select r.id %s order by %s offset %s limit %s)', p_from, p_order, v_offset, v_rows)
+        into v_ids using (p_request).pattern;
+        return v_ids;
+    end if;
+    execute pg_catalog.format(
+        'select array(select r.id %s order by %s offset %s limit %s)', p_from, p_reversed, p_total - v_offset - v_rows, v_rows
+    ) into v_ids using (p_request).pattern;
+    return array(select u.id from pg_catalog.unnest(v_ids) with ordinality as u (id, place) order by u.place desc);
+end
+$$;
+comment on function private.page_of(text, text, text, private.list_request, bigint, boolean) is
+'Ids of one page, in order; from the nearer end unless there are more rows than the total. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
+
+create function private.found_page(
+    p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
+    out ids uuid[], out total bigint, out more boolean
+)
+language plpgsql stable set search_path = '' as $$
+declare
+    v_found uuid[];
+begin
+    execute pg_catalog.format('select array(select r.id %s limit 10001)', p_from)
+    into v_found using (p_request).pattern;
+    total := pg_catalog.cardinality(v_found)::bigint;
+    if total > 10000 then
+        more := true;
+        total := 10000::bigint;
+        ids := private.page_of(p_walk, p_order, p_reversed, p_request, total, more);
+        return;
+    end if;
+    execute pg_catalog.format(
+        'select array(select r.id from %s as r where r.id = any($1) order by %s offset $2 limit $3)', p_table, p_order
+    ) into ids using v_found, ((p_request).page - 1)::bigint * (p_request).page_size, (p_request).page_size;
+end
+$$;
+comment on function private.found_page(text, text, text, text, text, private.list_request) is
+'One page of what a search finds, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests row by row in the order of the list; both are written in these migrations (never input).';

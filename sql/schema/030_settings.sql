@@ -1,0 +1,427 @@
+-- What an operator may set, and the five packages. Rows instead of constants, so that the screens, the rules and the
+-- disclosure read the same figures. Every change goes through public.change_setting(), which checks the type and
+-- leaves an audit row.
+
+create table private.settings (
+    key text primary key check (key ~ '\A[a-z][a-z0-9_.]{1,62}\Z'),
+    value jsonb not null,
+    kind text not null check (kind in ('text', 'integer', 'boolean', 'list', 'time')),
+    minimum bigint,
+    maximum bigint,
+    is_public boolean not null default false,
+    description text not null,
+    updated_at timestamptz not null default now(),
+    updated_by uuid
+);
+comment on table private.settings is 'Operator values. minimum and maximum bound an integer, or the length of a text or list.';
+alter table private.settings enable row level security;
+
+insert into private.settings (key, value, kind, minimum, maximum, is_public, description) values
+('product.name', '"Harborline"', 'text', 1, 60, true, 'Name shown in titles and mails'),
+('demo', 'true', 'boolean', null, null, true, 'No real money is accepted. Ends once, through readiness'),
+('demo.seeded', 'false', 'boolean', null, null, false, 'Sample data was loaded; such an installation never leaves demo mode'),
+('support.name', '"Member support"', 'text', 1, 120, true, 'Who answers, wherever a text says "contact support"'),
+('support.email', '"support@example.com"', 'text', 3, 255, true, 'Address of support'),
+('support.url', 'null', 'text', 0, 500, true, 'Optional page of support'),
+('operator.name', 'null', 'text', 1, 200, true, 'Legal name of the operator'),
+('operator.address', 'null', 'text', 1, 500, true, 'Postal address of the operator'),
+('operator.countries', '[]', 'list', 0, 250, true, 'Countries (ISO 3166 alpha-2) whose residents may sign up'),
+-- The address of no key (all zero): recognisable as a sample, accepted by no wallet of anybody.
+('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"', 'text', 34, 34, false, 'TRC20 address that members send deposits to'),
+('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
+('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
+('wallet.strict', 'false', 'boolean', null, null, false, 'Refuse a wallet address that is no TRC20 address instead of warning'),
+('mail.ready', 'false', 'boolean', null, null, false, 'Outgoing e-mail was tested'),
+('terms.text', 'null', 'text', 1, 100000, true, 'Terms of use'),
+('terms.version', 'null', 'text', 1, 40, true, 'Version of the terms'),
+('terms.published_at', 'null', 'time', null, null, true, 'When the terms were published'),
+('risk.text', 'null', 'text', 1, 20000, true, 'Risk notice'),
+('risk.version', 'null', 'text', 1, 40, true, 'Version of the risk notice'),
+('risk.published_at', 'null', 'time', null, null, true, 'When the risk notice was published');
+
+create table private.packages (
+    value public.usd primary key check (value between 1 and 10000000 and value = trunc(value)),
+    label text not null unique,
+    pairing_percent integer not null check (pairing_percent between 1 and 50),
+    value_cents integer generated always as ((value * 100)::integer) stored unique
+);
+comment on table private.packages is 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half; whole dollars and whole percents, so that nothing is ever rounded.';
+alter table private.packages enable row level security;
+
+insert into private.packages (value, label, pairing_percent) values
+(50, 'Starter', 10),
+(100, 'Basic', 20),
+(250, 'Standard', 30),
+(500, 'Premium', 40),
+(1000, 'VIP Package', 50);
+
+create function private.setting(p_key text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select s.value from private.settings as s where s.key = p_key);
+end
+$$;
+comment on function private.setting(text) is 'Value of a setting as JSON; null when there is no such setting.';
+
+create function private.setting_text(p_key text) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select s.value #>> '{}' from private.settings as s where s.key = p_key);
+end
+$$;
+comment on function private.setting_text(text) is 'Value of a setting as text; null when it is not set.';
+
+create function private.is_demo() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select coalesce(private.setting_text('demo')::boolean, true));
+end
+$$;
+comment on function private.is_demo() is 'Whether the installation is in demo mode: no real money is accepted.';
+
+create function private.check_setting(p_key text, p_value jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+    v_row private.settings;
+    v_size bigint;
+    v_ok boolean;
+begin
+    select * into v_row from private.settings as s where s.key = p_key;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such setting.');
+    end if;
+    v_ok := p_value is not null and case v_row.kind
+        when 'text' then pg_catalog.jsonb_typeof(p_value) in ('string', 'null')
+        when 'time' then pg_catalog.jsonb_typeof(p_value) in ('string', 'null')
+        when 'integer' then pg_catalog.jsonb_typeof(p_value) = 'number' and p_value #>> '{}' ~ '\A-?[0-9]{1,15}\Z'
+        when 'boolean' then pg_catalog.jsonb_typeof(p_value) = 'boolean'
+        when 'list' then pg_catalog.jsonb_typeof(p_value) = 'array'
+    end;
+    if not v_ok then
+        perform private.refuse(400, 'invalid_setting', pg_catalog.format('%s must be of type %s.', p_key, v_row.kind));
+    end if;
+    v_size := case
+        when pg_catalog.jsonb_typeof(p_value) = 'null' then null
+        when v_row.kind = 'integer' then (p_value #>> '{}')::bigint
+        when v_row.kind = 'text' then pg_catalog.length(p_value #>> '{}')
+        when v_row.kind = 'list' then pg_catalog.jsonb_array_length(p_value)
+    end;
+    if v_size < v_row.minimum or v_size > v_row.maximum then
+        perform private.refuse(400, 'invalid_setting', pg_catalog.format('%s must be from %s to %s.', p_key, v_row.minimum, v_row.maximum));
+    end if;
+    if p_key = 'deposit.address' and not private.wallet_ok(p_value #>> '{}') then
+        perform private.refuse(400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.');
+    end if;
+end
+$$;
+comment on function private.check_setting(text, jsonb) is 'Type and limits of a setting. Errors: not_found, invalid_setting.';
+
+create function private.settings_guard() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.key, new.kind, new.minimum, new.maximum) is distinct from (old.key, old.kind, old.minimum, old.maximum) then
+        perform private.refuse(403, 'forbidden', 'Only the value of a setting can change.');
+    end if;
+    if new.key = 'demo' and new.value = 'true' and old.value = 'false' then
+        perform private.refuse(409, 'demo_is_over', 'Demo mode cannot be switched back on.');
+    end if;
+    if new.key = 'demo.seeded' and new.value = 'false' and old.value = 'true' then
+        perform private.refuse(409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.');
+    end if;
+    perform private.check_setting(new.key, new.value);
+    return new;
+end
+$$;
+comment on function private.settings_guard() is 'Keeps type and limits; demo mode ends once.';
+
+create trigger _100_guard before update on private.settings for each row execute function private.settings_guard();
+
+-- Who changes the deposit address has every deposit from then on. A super admin alone may change it, with a row of the
+-- trail and a notice (public.change_setting). Here every administrator is told by mail too, also when the row was
+-- changed past that function, and the worker asks each minute whether the address shown is the last one on the record
+-- and the one that the operator wrote down where this database cannot reach.
+create function private.deposit_address_changed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.mail_administrators(
+        'deposit_address_changed', 'The deposit address was changed',
+        pg_catalog.format(
+            E'It was %s.\nIt is now %s.\nMembers send deposits to the new address from now on. If this was not agreed, change it back at once.',
+            old.value #>> '{}', new.value #>> '{}'
+        ), '/admin/readiness'
+    );
+    return null;
+end
+$$;
+comment on function private.deposit_address_changed() is 'Mails every administrator, whatever changed the address.';
+create trigger _500_deposit_address after update of value on private.settings for each row
+when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.deposit_address_changed();
+
+create function jobs.check_deposit_address(p_expected text default null) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_shown text := private.setting_text('deposit.address');
+    v_recorded text := coalesce(
+        (
+            select (l.payload ->> 'after')::jsonb #>> '{}' from private.audit_log as l
+            where l.action = 'setting.changed' and l.payload ->> 'key' = 'deposit.address' order by l.seq desc limit 1
+        ),
+        'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
+    );
+    v_wrong jsonb := '{}'::jsonb;
+begin
+    if v_shown is distinct from v_recorded then
+        v_wrong := v_wrong || pg_catalog.jsonb_build_object('recorded', v_recorded);
+    end if;
+    if v_shown is distinct from coalesce(p_expected, v_shown) then
+        v_wrong := v_wrong || pg_catalog.jsonb_build_object('expected', p_expected);
+    end if;
+    if v_wrong = '{}' then
+        return v_wrong;
+    end if;
+    if not exists (
+        select 1 from private.admin_notices as n
+        where n.kind = 'deposit_address_unexpected' and n.created_at > pg_catalog.clock_timestamp() - interval '1 hour'
+    ) then
+        perform private.tell_administrators(
+            'deposit_address_unexpected', 'The deposit address is not the expected one',
+            pg_catalog.format('Members are shown %s. Expected is %s.', v_shown, coalesce(p_expected, v_recorded)), '/admin/readiness'
+        );
+        perform private.mail_administrators(
+            'deposit_address_unexpected', 'The deposit address is not the expected one',
+            pg_catalog.format(
+                E'Members are shown %s.\nExpected is %s.\nFind out who changed it before another deposit is sent.', v_shown, coalesce(p_expected, v_recorded)
+            ), '/admin/readiness'
+        );
+    end if;
+    return v_wrong || pg_catalog.jsonb_build_object('shown', v_shown);
+end
+$$;
+comment on function jobs.check_deposit_address(text) is
+'Compares the address shown with the last one on the record and with one kept elsewhere; answers {} or what differs, and tells all administrators once an hour.';
+grant execute on function jobs.check_deposit_address(text) to worker;
+
+create function public.list_settings() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin(array['super_admin']::public.admin_role[]);
+    return (
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'key', s.key, 'value', s.value, 'kind', s.kind, 'minimum', s.minimum, 'maximum', s.maximum,
+                'description', s.description, 'updated_at', s.updated_at,
+                'updated_by_name', (select coalesce(a.full_name, a.email) from private.admin_users as a where a.id = s.updated_by)
+            ) order by s.key
+        )
+        from private.settings as s
+    );
+end
+$$;
+comment on function public.list_settings() is 'All settings with type and limits. Super admin. Errors: forbidden, session_ended.';
+grant execute on function public.list_settings() to platform_admin;
+
+create function public.change_setting(p_key text, p_value jsonb) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_before jsonb;
+    v_setting private.settings;
+begin
+    if p_key in ('demo', 'demo.seeded', 'mail.ready') then
+        perform private.refuse(403, 'forbidden', 'This changes through readiness only.');
+    end if;
+    perform private.check_setting(p_key, p_value);
+    select s.value into v_before from private.settings as s where s.key = p_key for no key update;
+    update private.settings as s set value = p_value, updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id
+    where s.key = p_key returning s.* into v_setting;
+    if p_key = 'deposit.address' and v_before is distinct from p_value then
+        perform private.tell_administrators(
+            'deposit_address_changed', 'The deposit address was changed',
+            pg_catalog.format('%s set it to %s. If this was not agreed, sign in and change it back at once.', coalesce(v_admin.full_name, v_admin.email), p_value #>> '{}'),
+            '/admin/readiness'
+        );
+    end if;
+    perform private.audit(
+        'admin:' || v_admin.id, 'setting.changed', null, null,
+        pg_catalog.jsonb_build_object('key', p_key, 'before', pg_catalog.left(v_before::text, 500), 'after', pg_catalog.left(p_value::text, 500))
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'setting', pg_catalog.jsonb_build_object('key', v_setting.key, 'value', v_setting.value));
+end
+$$;
+comment on function public.change_setting(text, jsonb) is
+'Sets one value within its type and limits; all administrators are told of a new deposit address. Super admin. Errors: forbidden, not_found, invalid_setting.';
+grant execute on function public.change_setting(text, jsonb) to platform_admin;
+
+-- What anybody may know of the installation.
+
+create function private.document(p_name text) returns jsonb
+language sql stable set search_path = '' as $$
+    select case when private.setting_text(p_name || '.text') is not null then
+        pg_catalog.jsonb_build_object(
+            'text', private.setting(p_name || '.text'),
+            'version', private.setting(p_name || '.version'),
+            'published_at', private.setting(p_name || '.published_at')
+        )
+    end
+$$;
+comment on function private.document(text) is 'Terms or risk notice as JSON; null while unset.';
+
+create function public.get_platform() returns jsonb
+language sql stable security definer set search_path = '' as $$
+    select pg_catalog.jsonb_build_object(
+        'product_name', private.setting('product.name'),
+        'demo', private.is_demo(),
+        'support', pg_catalog.jsonb_build_object(
+            'name', private.setting('support.name'), 'email', private.setting('support.email'), 'url', private.setting('support.url')
+        ),
+        'operator', pg_catalog.jsonb_build_object('name', private.setting('operator.name'), 'address', private.setting('operator.address')),
+        'packages', (
+            select pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object(
+                    'value', private.money(k.value), 'label', k.label, 'rate', k.pairing_percent::text
+                ) order by k.value
+            ) from private.packages as k
+        ),
+        'rates', pg_catalog.jsonb_build_object(
+            'referral', private.referral_percent()::text,
+            'override', private.override_percent()::text,
+            'reentry', private.reentry_percent()::text
+        ),
+        'limits', pg_catalog.jsonb_build_object(
+            'min_withdrawal', private.money(100), 'min_deposit', private.money(1), 'max_amount', private.money(10000000),
+            'receipt_max_bytes', (select b.file_size_limit from storage.buckets as b where b.id = 'receipts')
+        ),
+        'review_due_hours', private.setting('review.due_hours'),
+        'terms', private.document('terms'),
+        'risk', private.document('risk')
+    )
+$$;
+comment on function public.get_platform() is 'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to everybody.';
+grant execute on function public.get_platform() to anon, authenticated, platform_admin;
+
+-- The way out of demo mode is checked here, once, by one list that the screen shows as it is; nothing else opens the
+-- door to real money, and it cannot be closed again.
+
+create function private.readiness() returns table (item text, ok boolean, missing text)
+language sql stable set search_path = '' as $$
+    select 'operator', private.setting_text('operator.name') is not null and private.setting_text('operator.address') is not null,
+        'Set the operator''s legal name and postal address.'
+    union all
+    select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.'
+    union all
+    select 'deposit_address',
+        private.wallet_ok(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        'Set your own deposit address; the present one is a sample.'
+    union all
+    select 'terms', private.setting_text('terms.text') is not null and private.setting_text('terms.version') is not null, 'Publish terms of use.'
+    union all
+    select 'risk', private.setting_text('risk.text') is not null and private.setting_text('risk.version') is not null, 'Publish the risk notice.'
+    union all
+    select 'countries', pg_catalog.jsonb_array_length(private.setting('operator.countries')) > 0, 'List the countries whose residents may sign up.'
+    union all
+    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test mail and confirm that it arrived.'
+    union all
+    select 'two_step',
+        not exists (
+            select 1 from private.admin_users as a where a.is_active and a.role <> 'support_admin' and a.totp_confirmed_at is null
+        ),
+        'Every finance and super administrator needs two-step sign-in.'
+    union all
+    select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.'
+    union all
+    select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),
+        'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.'
+$$;
+comment on function private.readiness() is 'What must be true before real money is accepted, and what to do about each point.';
+
+create function public.get_readiness() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin(array['super_admin']::public.admin_role[]);
+    return pg_catalog.jsonb_build_object(
+        'demo', private.is_demo(),
+        'ready', not exists (select 1 from private.readiness() as r where not r.ok),
+        'items', (
+            select pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object('item', r.item, 'ok', r.ok, 'missing', case when not r.ok then r.missing end)
+            ) from private.readiness() as r
+        )
+    );
+end
+$$;
+comment on function public.get_readiness() is 'The list of private.readiness() for the screen. Super admin. Errors: forbidden, session_ended.';
+grant execute on function public.get_readiness() to platform_admin;
+
+create function public.send_test_mail() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+begin
+    if not private.take('test_mail', v_admin.id::text, 5, interval '1 hour') then
+        perform private.refuse(429, 'too_many_requests', 'Five test mails an hour. Wait a while.');
+    end if;
+    insert into private.outbox (template, recipient, data) values (
+        'test_mail', v_admin.email, pg_catalog.jsonb_build_object(
+            'display_name', v_admin.full_name, 'title', 'Outgoing mail works',
+            'body', 'You asked for this mail to see whether outgoing mail works. Confirm on the readiness page that it arrived.',
+            'link', '/admin/readiness'
+        )
+    );
+    return '{"success": true}'::jsonb;
+end
+$$;
+comment on function public.send_test_mail() is 'A mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
+grant execute on function public.send_test_mail() to platform_admin;
+
+create function public.confirm_test_mail() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+begin
+    if not exists (select 1 from private.outbox as o where o.template = 'test_mail' and o.recipient = v_admin.email and o.sent_at is not null) then
+        perform private.refuse(409, 'not_sent', 'No test mail to you has left yet.');
+    end if;
+    update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
+    perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');
+    return '{"success": true}'::jsonb;
+end
+$$;
+comment on function public.confirm_test_mail() is 'The caller received the test mail. Super admin. Errors: forbidden, not_sent.';
+grant execute on function public.confirm_test_mail() to platform_admin;
+
+-- Whether demo mode left money behind is asked once nobody can add any: requests under way are waited for and new ones
+-- wait. They never take the money lock, so none waits for this in turn.
+create function private.requests_lock() returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    lock table public.deposits, public.withdrawals in share mode;
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.requests_lock() is
+'Nobody requests, decides or takes back a deposit or a withdrawal until the end of the transaction. After the money lock. Errors: try_again.';
+
+create function public.leave_demo() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_missing text;
+begin
+    perform private.money_lock();
+    if not private.is_demo() then
+        perform private.refuse(409, 'demo_is_over', 'Demo mode has ended already.');
+    end if;
+    perform private.requests_lock();
+    select pg_catalog.string_agg(r.missing, ' ') into v_missing from private.readiness() as r where not r.ok;
+    if v_missing is not null then
+        perform private.refuse(409, 'not_ready', v_missing);
+    end if;
+    update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'demo';
+    perform private.audit('admin:' || v_admin.id, 'demo.left', null, null);
+    return '{"success": true}'::jsonb;
+end
+$$;
+comment on function public.leave_demo() is
+'Ends demo mode for good when nothing is missing. Super admin. Errors: forbidden, demo_is_over, not_ready, try_again.';
+grant execute on function public.leave_demo() to platform_admin;

@@ -1,0 +1,42 @@
+-- How often somebody may do something, in one place for RPCs and functions. The counters are unlogged: a crash
+-- of the database forgives them. Failed sign-ins are logged rows: restarting a service must not forgive those.
+
+create unlogged table private.rate_limits (
+    bucket text not null check (length(bucket) <= 63),
+    key text not null check (length(key) <= 255),
+    window_start timestamptz not null,
+    hits integer not null,
+    primary key (bucket, key)
+);
+comment on table private.rate_limits is 'Hits of one key in its present window.';
+alter table private.rate_limits enable row level security;
+create index rate_limits_window_idx on private.rate_limits (window_start);
+
+create table private.sign_in_failures (
+    id bigint generated always as identity primary key,
+    kind text not null check (kind in ('admin_account', 'admin_address', 'member_account')),
+    key text not null check (length(key) <= 255),
+    at timestamptz not null default now()
+);
+comment on table private.sign_in_failures is 'Failed sign-ins per account and per address. A success clears those of the account.';
+alter table private.sign_in_failures enable row level security;
+create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
+
+create function private.take(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
+language sql volatile set search_path = '' as $$
+    insert into private.rate_limits as r (bucket, key, window_start, hits)
+    values (p_bucket, pg_catalog.left(p_key, 255), pg_catalog.clock_timestamp(), 1)
+    on conflict (bucket, key) do update set
+        window_start = case when r.window_start <= excluded.window_start - p_window then excluded.window_start else r.window_start end,
+        hits = case when r.window_start <= excluded.window_start - p_window then 1 else least(r.hits + 1, p_max + 1) end
+    returning r.hits <= p_max
+$$;
+comment on function private.take(text, text, integer, interval) is
+'Counts one hit; false when the key has had its share of this window. In a transaction that is refused the hit is not counted.';
+
+create function edge.take(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
+language sql volatile security definer set search_path = '' as $$
+    select private.take(p_bucket, p_key, p_max, p_window)
+$$;
+comment on function edge.take(text, text, integer, interval) is 'private.take() for functions/edge.';
+grant execute on function edge.take(text, text, integer, interval) to edge_functions;

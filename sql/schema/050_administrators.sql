@@ -1,0 +1,416 @@
+-- Administrators have accounts of their own, apart from members. A session row's token is a public name and
+-- grants nothing by itself: the signed access token counts only while the row stands. public.admin_sessions
+-- has exactly the three columns the panel reads; what else is known of a session lies in private.
+
+create table private.admin_users (
+    id uuid primary key default gen_random_uuid(),
+    email text not null check (email = lower(email) and email ~ '\A[^\s@]+@[^\s@]+\Z' and length(email) <= 255),
+    full_name text check (length(full_name) between 1 and 120),
+    role public.admin_role not null,
+    is_active boolean not null default true,
+    password_hash text not null check (password_hash like '$argon2id$%'),
+    totp_key_id text,
+    totp_secret bytea,
+    totp_confirmed_at timestamptz,
+    totp_last_step bigint,
+    last_login timestamptz,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    constraint admin_users_email_key unique (email),
+    constraint totp_secret_names_its_key check ((totp_secret is null) = (totp_key_id is null)),
+    constraint totp_confirmed_has_secret check (totp_confirmed_at is null or totp_secret is not null)
+);
+comment on table private.admin_users is 'Administrators. totp_secret is encrypted before it reaches SQL.';
+alter table private.admin_users enable row level security;
+
+create table public.admin_sessions (
+    session_token uuid primary key default gen_random_uuid(),
+    admin_id uuid not null references private.admin_users (id) on delete cascade,
+    expires_at timestamptz not null
+);
+comment on table public.admin_sessions is 'Live administrator sessions. The token is a public name of the row; it is no credential.';
+alter table public.admin_sessions enable row level security;
+create index admin_sessions_admin_id_idx on public.admin_sessions (admin_id);
+
+-- The session of this request and no other, not even another one of the same administrator.
+create policy select_own on public.admin_sessions for select to platform_admin
+using (admin_id = (select auth.uid()) and session_token::text = ((select auth.jwt()) ->> 'sid'));
+create policy delete_own on public.admin_sessions for delete to platform_admin
+using (admin_id = (select auth.uid()) and session_token::text = ((select auth.jwt()) ->> 'sid'));
+grant select, delete on public.admin_sessions to platform_admin;
+
+create table private.admin_session_activity (
+    session_token uuid primary key references public.admin_sessions (session_token) on delete cascade,
+    started_at timestamptz not null default now(),
+    last_seen_at timestamptz not null default now(),
+    address text,
+    user_agent text
+);
+comment on table private.admin_session_activity is 'When an administrator session began and was last used; 30 minutes idle end it.';
+alter table private.admin_session_activity enable row level security;
+
+-- With real money, finance and super administrators act with the second step only. It is asked here beside the role,
+-- and by itself wherever functions/edge names the caller by id or every role may act: who knows such an administrator's
+-- password alone opens no MT5 password, makes no account and disables no member. Signing in, reading and setting the
+-- second step up stay open without it.
+create function private.require_two_step(p_admin private.admin_users) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    if (p_admin).role <> 'support_admin' and (p_admin).totp_confirmed_at is null and not private.is_demo() then
+        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
+    end if;
+end
+$$;
+comment on function private.require_two_step(private.admin_users) is
+'With real money, finance and super administrators need the second step. Errors: two_step_required.';
+
+create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
+language plpgsql stable set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+begin
+    if private.my_role() is distinct from 'platform_admin' then
+        perform private.refuse(403, 'forbidden', 'Only administrators can do this.');
+    end if;
+    select * into v_admin from private.admin_users as a where a.id = auth.uid() and a.is_active;
+    if not found then
+        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+    end if;
+    if p_roles is not null and v_admin.role <> all(p_roles) then
+        perform private.refuse(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
+    end if;
+    if p_roles is not null then
+        perform private.require_two_step(v_admin);
+    end if;
+    return v_admin;
+end
+$$;
+comment on function private.require_admin(public.admin_role[]) is
+'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended, two_step_required.';
+
+create function private.require_super(p_admin_id uuid) returns private.admin_users
+language plpgsql stable set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+begin
+    select * into v_admin from private.admin_users as a where a.id = p_admin_id and a.is_active;
+    if v_admin.role is distinct from 'super_admin' then
+        perform private.refuse(403, 'forbidden', 'Only a super admin can do this.');
+    end if;
+    perform private.require_two_step(v_admin);
+    return v_admin;
+end
+$$;
+comment on function private.require_super(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
+
+create function public.touch_admin_session() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin();
+    v_session uuid := (auth.jwt() ->> 'sid')::uuid;
+begin
+    update private.admin_session_activity as a set last_seen_at = pg_catalog.clock_timestamp()
+    where a.session_token = v_session and a.last_seen_at < pg_catalog.clock_timestamp() - interval '1 minute';
+    return (
+        select pg_catalog.jsonb_build_object('success', true, 'admin_id', v_admin.id, 'expires_at', s.expires_at)
+        from public.admin_sessions as s where s.session_token = v_session
+    );
+end
+$$;
+comment on function public.touch_admin_session() is 'Keeps the administrator''s session from idling out. Sent while a person is active. Errors: forbidden, session_ended.';
+grant execute on function public.touch_admin_session() to platform_admin;
+
+create function jobs.expire_admin_sessions() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_rows integer;
+begin
+    delete from public.admin_sessions as s
+    where s.expires_at <= pg_catalog.clock_timestamp()
+        or exists (
+            select 1 from private.admin_session_activity as a
+            where a.session_token = s.session_token and a.last_seen_at < pg_catalog.clock_timestamp() - interval '30 minutes'
+        );
+    get diagnostics v_rows = row_count;
+    return v_rows;
+end
+$$;
+comment on function jobs.expire_admin_sessions() is 'Removes administrator sessions that count no more; answers how many.';
+grant execute on function jobs.expire_admin_sessions() to worker;
+
+-- What functions/edge needs to sign administrators in. Each is callable by its login role alone.
+
+create function edge.admin_by_email(p_email text) returns setof private.admin_users
+language sql stable security definer set search_path = '' as $$
+    select * from private.admin_users as a where a.email = pg_catalog.lower(p_email)
+$$;
+comment on function edge.admin_by_email(text) is 'The account of an address, with hash and sealed secret; no row when unknown.';
+grant execute on function edge.admin_by_email(text) to edge_functions;
+
+create function edge.admin_by_id(p_admin_id uuid) returns setof private.admin_users
+language sql stable security definer set search_path = '' as $$
+    select * from private.admin_users as a where a.id = p_admin_id
+$$;
+comment on function edge.admin_by_id(uuid) is 'The account with this id, with hash and sealed secret.';
+grant execute on function edge.admin_by_id(uuid) to edge_functions;
+
+create function edge.admin_sign_in_allowed(p_email text, p_address text) returns boolean
+language sql volatile security definer set search_path = '' as $$
+    select (
+        select count(*) < 10 from private.sign_in_failures as f
+        where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255)
+            and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
+    ) and (
+        select count(*) < 20 from private.sign_in_failures as f
+        where f.kind = 'admin_address' and f.key = pg_catalog.left(p_address, 255)
+            and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
+    )
+$$;
+comment on function edge.admin_sign_in_allowed(text, text) is 'Fewer than 10 failures of the account and 20 of the address in 15 minutes.';
+grant execute on function edge.admin_sign_in_allowed(text, text) to edge_functions;
+
+-- A failure is counted in the transaction that judges the password, never before: a database that fails in between
+-- leaves no failure that nobody judged, and a success has none of its own to take back from the address, which would
+-- forgive another's.
+create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin_id uuid;
+begin
+    if not p_ok then
+        insert into private.sign_in_failures (kind, key, at) values
+        ('admin_account', pg_catalog.left(pg_catalog.lower(p_email), 255), pg_catalog.clock_timestamp()),
+        ('admin_address', pg_catalog.left(p_address, 255), pg_catalog.clock_timestamp());
+        return;
+    end if;
+    delete from private.sign_in_failures as f where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255);
+    update private.admin_users as a set last_login = pg_catalog.clock_timestamp()
+    where a.email = pg_catalog.lower(p_email) returning a.id into v_admin_id;
+    perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));
+end
+$$;
+comment on function edge.record_admin_sign_in(text, text, boolean) is 'A failure counts against account and address; a success clears the account and is audited.';
+grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
+
+create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text)
+returns table (session_token uuid, expires_at timestamptz)
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_session public.admin_sessions;
+begin
+    if not exists (select 1 from private.admin_users as a where a.id = p_admin_id and a.is_active) then
+        perform private.refuse(401, 'invalid_credentials', 'Authentication failed');
+    end if;
+    insert into public.admin_sessions (admin_id, expires_at)
+    values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
+    returning * into v_session;
+    insert into private.admin_session_activity (session_token, started_at, last_seen_at, address, user_agent)
+    values (v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address, pg_catalog.left(p_user_agent, 400));
+    return query select v_session.session_token, v_session.expires_at;
+end
+$$;
+comment on function edge.start_admin_session(uuid, text, text) is 'Opens a session of 8 hours for an active administrator. Errors: invalid_credentials.';
+grant execute on function edge.start_admin_session(uuid, text, text) to edge_functions;
+
+create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp() where a.id = p_admin_id;
+    delete from public.admin_sessions as s where s.admin_id = p_admin_id and s.session_token is distinct from p_keep_session;
+    perform private.audit('admin:' || p_admin_id, 'admin.password_changed', 'admin_user', p_admin_id);
+end
+$$;
+comment on function edge.set_admin_password(uuid, text, uuid) is 'Stores a new Argon2id hash and ends the administrator''s other sessions.';
+grant execute on function edge.set_admin_password(uuid, text, uuid) to edge_functions;
+
+create function edge.set_totp_secret(p_admin_id uuid, p_key_id text, p_secret bytea) returns void
+language sql volatile security definer set search_path = '' as $$
+    update private.admin_users as a set totp_key_id = p_key_id, totp_secret = p_secret, totp_last_step = null, updated_at = pg_catalog.clock_timestamp()
+    where a.id = p_admin_id and a.totp_confirmed_at is null
+$$;
+comment on function edge.set_totp_secret(uuid, text, bytea) is 'Keeps a sealed secret that counts once a code of it was shown; a confirmed one stays.';
+grant execute on function edge.set_totp_secret(uuid, text, bytea) to edge_functions;
+
+create function edge.confirm_totp(p_admin_id uuid) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.admin_users as a set totp_confirmed_at = coalesce(a.totp_confirmed_at, pg_catalog.clock_timestamp())
+    where a.id = p_admin_id and a.totp_secret is not null;
+    perform private.audit('admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id);
+end
+$$;
+comment on function edge.confirm_totp(uuid) is 'Turns two-step sign-in on.';
+grant execute on function edge.confirm_totp(uuid) to edge_functions;
+
+create function edge.remove_totp(p_admin_id uuid) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if not private.is_demo() and (select a.role from private.admin_users as a where a.id = p_admin_id) <> 'support_admin' then
+        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in.');
+    end if;
+    update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
+    where a.id = p_admin_id;
+    perform private.audit('admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id);
+end
+$$;
+comment on function edge.remove_totp(uuid) is 'Turns two-step sign-in off; with real money only a support_admin may. Errors: two_step_required.';
+grant execute on function edge.remove_totp(uuid) to edge_functions;
+
+create function edge.use_totp_step(p_admin_id uuid, p_step bigint) returns boolean
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.admin_users as a set totp_last_step = p_step
+    where a.id = p_admin_id and (a.totp_last_step is null or a.totp_last_step < p_step);
+    return found;
+end
+$$;
+comment on function edge.use_totp_step(uuid, bigint) is 'Uses up a time step: true once, and never for an earlier step.';
+grant execute on function edge.use_totp_step(uuid, bigint) to edge_functions;
+
+-- Accounts, kept by super administrators. Nobody changes the own role or switches the own account off, and one active
+-- super admin always remains. Password hashes come from functions/edge, so what takes one lies in schema edge; the
+-- caller is an id that the function verified.
+
+create function private.account_card(p_admin private.admin_users) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object(
+        'id', (p_admin).id, 'email', (p_admin).email, 'full_name', (p_admin).full_name, 'role', (p_admin).role,
+        'is_active', (p_admin).is_active, 'two_step', (p_admin).totp_confirmed_at is not null, 'last_login', (p_admin).last_login,
+        'created_at', (p_admin).created_at, 'updated_at', (p_admin).updated_at,
+        'sessions', (select count(*) from public.admin_sessions as s where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now())
+    )
+$$;
+comment on function private.account_card(private.admin_users) is 'An account without hash and secret.';
+
+create function public.list_administrators() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin(array['super_admin']::public.admin_role[]);
+    return pg_catalog.jsonb_build_object(
+        'administrators', (select pg_catalog.jsonb_agg(private.account_card(a) order by a.created_at) from private.admin_users as a)
+    );
+end
+$$;
+comment on function public.list_administrators() is 'All accounts. Super admin. Errors: forbidden, session_ended.';
+grant execute on function public.list_administrators() to platform_admin;
+
+-- Who calls is read under the lock: of two super admins who switch each other off at the same moment the second one
+-- waits, and goes on as what it is by then, so that somebody is left who may administer.
+create function public.update_administrator(p_admin_id uuid, p_full_name text, p_role text, p_is_active boolean) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_caller private.admin_users;
+    v_before private.admin_users;
+    v_after private.admin_users;
+begin
+    -- All accounts are locked before the caller is read: whoever waited here may be no super admin any more.
+    perform 1 from private.admin_users as a order by a.id for no key update;
+    v_caller := private.require_admin(array['super_admin']::public.admin_role[]);
+    select * into v_before from private.admin_users as a where a.id = p_admin_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+    end if;
+    if p_role is not null and p_role not in ('super_admin', 'finance_admin', 'support_admin') then
+        perform private.refuse(400, 'invalid_input', 'There is no such role.');
+    end if;
+    if p_admin_id = v_caller.id and (coalesce(p_role, 'super_admin') <> 'super_admin' or p_is_active is false) then
+        perform private.refuse(403, 'forbidden', 'You cannot change your own role or switch your own account off.');
+    end if;
+    update private.admin_users as a set
+        full_name = coalesce(nullif(pg_catalog.btrim(p_full_name), ''), a.full_name),
+        role = coalesce(p_role::public.admin_role, a.role),
+        is_active = coalesce(p_is_active, a.is_active),
+        updated_at = pg_catalog.clock_timestamp()
+    where a.id = p_admin_id
+    returning a.* into v_after;
+    if not v_after.is_active or v_after.role is distinct from v_before.role then
+        delete from public.admin_sessions as s where s.admin_id = p_admin_id;
+    end if;
+    perform private.audit(
+        'admin:' || v_caller.id, 'admin.updated', 'admin_user', p_admin_id,
+        pg_catalog.jsonb_build_object('role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active)
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_after));
+end
+$$;
+comment on function public.update_administrator(uuid, text, text, boolean) is
+'Name, role and activity of an account; another role or none ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
+grant execute on function public.update_administrator(uuid, text, text, boolean) to platform_admin;
+
+create function public.reset_two_step(p_admin_id uuid, p_reason text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_caller private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+begin
+    if v_reason is null then
+        perform private.refuse(400, 'reason_required', 'Give a reason.');
+    end if;
+    if p_admin_id = v_caller.id then
+        perform private.refuse(403, 'forbidden', 'Turn your own two-step sign-in off with a code.');
+    end if;
+    update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
+    where a.id = p_admin_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+    end if;
+    delete from public.admin_sessions as s where s.admin_id = p_admin_id;
+    perform private.audit('admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('reason', v_reason));
+    return '{"success": true}'::jsonb;
+end
+$$;
+comment on function public.reset_two_step(uuid, text) is
+'Another administrator lost the device: removes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
+grant execute on function public.reset_two_step(uuid, text) to platform_admin;
+
+create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
+language sql volatile set search_path = '' as $$
+    insert into private.admin_users (email, full_name, role, password_hash)
+    values (pg_catalog.lower(p_email), p_full_name, p_role, p_password_hash)
+    returning id
+$$;
+comment on function private.create_administrator(text, text, public.admin_role, text) is 'Bootstrap and account management; the hash is Argon2id.';
+
+create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_caller private.admin_users := private.require_super(p_caller);
+    v_admin private.admin_users;
+begin
+    insert into private.admin_users (email, full_name, role, password_hash)
+    values (pg_catalog.lower(p_email), p_full_name, p_role::public.admin_role, p_hash)
+    on conflict (email) do nothing
+    returning * into v_admin;
+    if v_admin.id is null then
+        perform private.refuse(409, 'email_taken', 'There is an administrator with this e-mail.');
+    end if;
+    perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_admin));
+end
+$$;
+comment on function edge.create_administrator(uuid, text, text, text, text) is
+'A new account with a hashed password. Errors: forbidden, two_step_required, email_taken.';
+grant execute on function edge.create_administrator(uuid, text, text, text, text) to edge_functions;
+
+create function edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_caller private.admin_users := private.require_super(p_caller);
+    v_admin private.admin_users;
+begin
+    if p_admin_id = v_caller.id then
+        perform private.refuse(403, 'forbidden', 'Change your own password with the current one.');
+    end if;
+    update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp()
+    where a.id = p_admin_id returning a.* into v_admin;
+    if v_admin.id is null then
+        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+    end if;
+    delete from public.admin_sessions as s where s.admin_id = p_admin_id;
+    perform private.audit('admin:' || v_caller.id, 'admin.password_reset', 'admin_user', p_admin_id);
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_admin));
+end
+$$;
+comment on function edge.reset_admin_password(uuid, uuid, text) is
+'Another administrator forgot the password: a new hash, all sessions end. Errors: forbidden, two_step_required, not_found.';
+grant execute on function edge.reset_admin_password(uuid, uuid, text) to edge_functions;

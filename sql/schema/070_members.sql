@@ -1,0 +1,772 @@
+-- A member, and the member's place in the referral tree. The table is private; the API sees the view
+-- public.profiles, which runs with the caller's rights: the policy decides which rows are visible, the view
+-- decides which columns of other people's rows are null. Do not add security_barrier to the view: order and
+-- limit would no longer reach the indexes, and the policy is barrier enough.
+-- id, user_id, referrer_id and created_at never change, a parent always exists first: the tree has no cycles.
+--
+-- Tables and indexes here, and those of deposits, bonuses, the journal and the queues, are tidied by what changed, not
+-- by a fifth of what is there: at a million members that fifth is weeks of work, and a comparison of all bonuses reads
+-- twice as long while index-only scans still look into the table. The queues of changes are emptied every minute, so
+-- their dead rows count from the first thousand; each mail in the outbox is written again as it goes out, and there
+-- two hundred count. The trigram indexes hand over what they put aside in small portions: who approves a deposit pays
+-- for it, and who searches reads it.
+
+create function private.searchable(p_username text, p_display_name text, p_email text) returns text
+language sql immutable parallel safe as $$
+    select lower(p_username || ' ' || p_display_name || ' ' || coalesce(p_email, ''))
+$$;
+comment on function private.searchable(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
+
+create table private.profiles (
+    id uuid primary key default gen_random_uuid(),
+    -- No foreign key to auth.users: a closed account keeps its row, its place and its money rows.
+    user_id uuid not null,
+    username text not null check (username ~ '\A[A-Za-z0-9_]{3,30}\Z'),
+    display_name text not null check (length(display_name) between 1 and 80),
+    email text check (length(email) between 3 and 255),
+    referrer_id uuid references private.profiles (id) on delete restrict,
+    package_value public.usd not null default 0 check (package_value between 0 and 10000000),
+    package_size public.usd generated always as (nullif(package_value, 0)) stored
+    references private.packages (value) on delete restrict,
+    package_approved boolean generated always as (package_value > 0) stored,
+    cash_in_amount public.usd not null default 0 check (cash_in_amount >= 0),
+    trc20_wallet_address text check (trc20_wallet_address = btrim(trc20_wallet_address) and length(trc20_wallet_address) between 1 and 128),
+    account_verified boolean generated always as (
+        email is not null and trc20_wallet_address is not null and package_value > 0 and cash_in_amount >= package_value
+    ) stored,
+    account_status public.account_status not null default 'active',
+    admin_notes text check (length(admin_notes) <= 4000),
+    created_at timestamptz not null default clock_timestamp(),
+    depth integer not null check (depth >= 0),
+    jump uuid not null references private.profiles (id) on delete restrict,
+    hold_until timestamptz,
+    hold_reason text check (hold_reason in ('wallet', 'email', 'password', 'factor')),
+    closed_at timestamptz,
+    constraint profiles_user_id_key unique (user_id),
+    constraint nobody_refers_themselves check (referrer_id is distinct from id),
+    constraint roots_have_no_depth check ((referrer_id is null) = (depth = 0)),
+    constraint a_hold_has_a_reason check ((hold_until is null) = (hold_reason is null))
+) with (
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
+);
+comment on table private.profiles is 'Members. depth and jump answer "is this member below that one" in a few steps (jump pointers).';
+comment on column private.profiles.hold_until is 'Withdrawals may be requested but not approved before this time.';
+alter table private.profiles enable row level security;
+-- One name whatever its spelling; also serves the look-up by username.
+create unique index profiles_username_key on private.profiles (lower(username));
+-- Children in order, and the foreign key.
+create index profiles_referrer_idx on private.profiles (referrer_id, created_at, id);
+-- Whole-table reads are ordered by created_at.
+create index profiles_created_at_idx on private.profiles (created_at, id);
+create index profiles_jump_idx on private.profiles (jump);
+-- "Who has this wallet" for the flag on a withdrawal.
+create index profiles_wallet_idx on private.profiles (trc20_wallet_address) where trc20_wallet_address is not null;
+create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
+-- The text that searches look in. Here, as in every trigram index beside a decision, what is put aside is kept small.
+create index profiles_search_idx on private.profiles
+using gin (private.searchable(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
+create index profiles_unverified_idx on private.profiles (created_at, id) where not account_verified;
+create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';
+create index profiles_package_value_idx on private.profiles (package_value, created_at, id);
+-- A stock client's read by the exact username; the index that is blind to spelling cannot serve it.
+create index profiles_exact_username_idx on private.profiles (username);
+-- The administrators' lists in the order of usernames, with the id that a page is made of.
+create index profiles_by_username_idx on private.profiles (lower(username), id) include (username);
+
+-- Policy helpers. Definer, because an invoker function would run into the policy it serves.
+
+create function private.my_id() returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select p.id from private.profiles as p where p.user_id = auth.uid());
+end
+$$;
+comment on function private.my_id() is 'Profile id of the caller, null without a profile.';
+grant execute on function private.my_id() to authenticated;
+
+create function private.my_sponsor() returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select p.referrer_id from private.profiles as p where p.user_id = auth.uid());
+end
+$$;
+comment on function private.my_sponsor() is 'Profile id of the caller''s sponsor.';
+grant execute on function private.my_sponsor() to authenticated;
+
+create function private.my_depth() returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select p.depth from private.profiles as p where p.user_id = auth.uid());
+end
+$$;
+comment on function private.my_depth() is 'Depth of the caller in the tree; a root has 0.';
+grant execute on function private.my_depth() to authenticated;
+
+create function private.is_below(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
+language plpgsql stable security definer cost 1000 set search_path = '' as $$
+declare
+    v_next uuid;
+    v_referrer uuid := p_referrer;
+    v_jump uuid := p_jump;
+    v_depth integer := p_depth;
+    v_jump_depth integer;
+begin
+    if p_ancestor is null or p_depth <= p_ancestor_depth then
+        return false;
+    end if;
+    -- From a row, take its jump unless that lands above the ancestor; else go one step up.
+    while v_depth > p_ancestor_depth loop
+        select j.depth into v_jump_depth from private.profiles as j where j.id = v_jump;
+        if v_jump_depth >= p_ancestor_depth then
+            v_next := v_jump;
+            v_depth := v_jump_depth;
+        else
+            v_next := v_referrer;
+            v_depth := v_depth - 1;
+        end if;
+        select p.referrer_id, p.jump into v_referrer, v_jump from private.profiles as p where p.id = v_next;
+    end loop;
+    return v_next is not distinct from p_ancestor;
+end
+$$;
+comment on function private.is_below(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
+grant execute on function private.is_below(uuid, uuid, integer, uuid, integer) to authenticated;
+
+create policy select_own_line on private.profiles for select to authenticated using (
+    user_id = (select auth.uid())
+    or referrer_id = (select private.my_id())
+    or id = (select private.my_sponsor())
+    or (
+        depth > (select private.my_depth())
+        and private.is_below(referrer_id, jump, depth, (select private.my_id()), (select private.my_depth()))
+    )
+);
+create policy select_all on private.profiles for select to platform_admin using (true);
+-- SELECT here opens nothing by itself: without USAGE on the schema the tables cannot be named.
+grant select on private.profiles to authenticated, platform_admin, service_role;
+
+-- Everything the compensation engine reads, in a few integers a row, so that a million members fit in memory
+-- and a pair is a merge join of two index-only scans.
+create table private.positions (
+    no integer generated always as identity primary key,
+    profile_id uuid not null unique references private.profiles (id) on delete restrict,
+    user_id uuid not null unique references private.profiles (user_id) on delete restrict,
+    referrer_no integer references private.positions (no) on delete restrict,
+    child_no integer check (child_no > 0),
+    pair_no integer generated always as ((child_no + 1) / 2) stored,
+    is_left boolean generated always as (child_no % 2 = 1) stored,
+    package_cents integer not null default 0 check (package_cents >= 0),
+    paid_cents integer not null default 0 check (paid_cents in (0, package_cents)),
+    children integer not null default 0 check (children >= 0),
+    paid_order bigint unique,
+    -- The packages ride along: a member's team figures are one range of this index.
+    constraint positions_place_key unique (referrer_no, child_no) include (package_cents, paid_cents),
+    constraint roots_have_no_child_no check ((referrer_no is null) = (child_no is null))
+) with (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
+);
+comment on table private.positions is 'The referral tree in integers. child_no is gap-free under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
+comment on column private.positions.paid_order is 'Order in which members became funded for the first time: of a pair, the later one completed it.';
+comment on column private.positions.children is 'Direct referrals so far; the next child_no is one more, taken under the referrer''s row lock.';
+alter table private.positions enable row level security;
+-- The few members without a sponsor.
+create index positions_roots_idx on private.positions (no) where referrer_no is null;
+-- The owner of each pair is read in the order of the pairs, and a member's referrer and package are all that is wanted: an
+-- index that carries them makes a computation of all bonuses a merge of three indexes, without the table, in half the time.
+create index positions_owner_idx on private.positions (no) include (referrer_no, package_cents, paid_cents);
+-- One left and one right child a pair: a merge that knows it keeps no rows to read them again.
+create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
+create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
+
+create sequence private.paid_orders as bigint;
+comment on sequence private.paid_orders is 'Hands out positions.paid_order.';
+
+-- Kept sums of a member's own money, so that a balance is one row. Written by triggers on the sources only.
+create table private.totals (
+    user_id uuid primary key references private.profiles (user_id) on delete restrict,
+    referral_amount public.usd not null default 0,
+    referral_count integer not null default 0,
+    pairing_amount public.usd not null default 0,
+    pairing_count integer not null default 0,
+    override_amount public.usd not null default 0,
+    override_count integer not null default 0,
+    reentry_amount public.usd not null default 0,
+    withdrawn_amount public.usd not null default 0,
+    reserved_amount public.usd not null default 0,
+    bonus_amount public.usd generated always as (referral_amount + pairing_amount + override_amount) stored,
+    available_balance public.usd generated always as (
+        greatest(0, referral_amount + pairing_amount + override_amount - withdrawn_amount)
+    ) stored,
+    requestable_amount public.usd generated always as (
+        greatest(0, referral_amount + pairing_amount + override_amount - withdrawn_amount - reserved_amount)
+    ) stored
+) with (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, fillfactor = 80
+);
+comment on table private.totals is 'Sums of a member''s own bonuses, approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
+alter table private.totals enable row level security;
+
+create policy select_own on private.totals for select to authenticated using (user_id = (select auth.uid()));
+create policy select_all on private.totals for select to platform_admin using (true);
+grant select on private.totals to authenticated, platform_admin, service_role;
+
+create table private.username_reservations (
+    username text not null,
+    email text not null,
+    until timestamptz not null
+);
+comment on table private.username_reservations is 'Names of sign-ups that are not confirmed yet, for 24 hours.';
+alter table private.username_reservations enable row level security;
+create unique index username_reservations_key on private.username_reservations (lower(username));
+
+-- A plain view of one table: with a join, an insert would be a fault (55000) instead of a refusal (42501).
+create view public.profiles with (security_invoker) as
+select
+    p.id,
+    p.user_id,
+    p.username,
+    p.display_name,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.email end as email,
+    p.referrer_id,
+    p.package_value,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.package_approved end as package_approved,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.cash_in_amount end as cash_in_amount,
+    case
+        when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then (select t.available_balance from private.totals as t where t.user_id = p.user_id)
+    end as available_balance,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.trc20_wallet_address end as trc20_wallet_address,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_verified end as account_verified,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_status end as account_status,
+    case when (select current_user in ('platform_admin', 'service_role')) then p.admin_notes end as admin_notes,
+    p.created_at
+from private.profiles as p;
+comment on view public.profiles is 'Members as the caller may see them: oneself in full; sponsor and downline without what is private; administrators everyone.';
+grant select on public.profiles to authenticated, platform_admin, service_role;
+grant update (username, display_name, email, trc20_wallet_address) on public.profiles to authenticated;
+-- Not granted: insert and delete to anyone; no column of money, status or tree to anyone.
+
+-- What holds for every row, whoever writes it.
+
+create function private.lock_member(p_user_id uuid) returns private.profiles
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_member private.profiles;
+begin
+    select * into v_member from private.profiles as p where p.user_id = p_user_id for no key update;
+    return v_member;
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    return null;
+end
+$$;
+comment on function private.lock_member(uuid) is 'Locks and returns a member; a null row when there is none. Errors: try_again.';
+
+-- Looked up by an array: a plan made for this array is no better than the one made for any.
+create function private.lock_members(p_user_ids uuid[]) returns void
+language plpgsql volatile set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+begin
+    perform 1 from private.profiles as p where p.user_id = any(p_user_ids) order by p.id for no key update;
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.lock_members(uuid[]) is 'Locks members in the order of their ids, so that two decisions never wait for each other. Errors: try_again.';
+
+create function private.profiles_place() returns trigger
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_sponsor private.profiles;
+    v_jump private.profiles;
+    v_far_depth integer;
+    v_youngest timestamptz;
+begin
+    new.created_at := private.clock();
+    new.depth := 0;
+    new.jump := new.id;
+    if new.referrer_id is null then
+        return new;
+    end if;
+    -- The sponsor's row stays locked until the end: children are numbered one after the other.
+    select * into v_sponsor from private.profiles as p where p.id = new.referrer_id for no key update;
+    if not found then
+        perform private.refuse(400, 'invalid_referral_code', 'Invalid referral code');
+    end if;
+    select max(p.created_at) into v_youngest from private.profiles as p where p.referrer_id = v_sponsor.id;
+    new.created_at := greatest(new.created_at, v_sponsor.created_at + interval '1 microsecond', v_youngest + interval '1 microsecond');
+    new.depth := v_sponsor.depth + 1;
+    select * into v_jump from private.profiles as p where p.id = v_sponsor.jump;
+    select p.depth into v_far_depth from private.profiles as p where p.id = v_jump.jump;
+    new.jump := case
+        when v_sponsor.depth - v_jump.depth = v_jump.depth - v_far_depth then v_jump.jump
+        else v_sponsor.id
+    end;
+    return new;
+end
+$$;
+comment on function private.profiles_place() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
+
+create function private.profiles_frozen() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.id, new.user_id, new.referrer_id, new.created_at, new.depth, new.jump)
+        is distinct from (old.id, old.user_id, old.referrer_id, old.created_at, old.depth, old.jump) then
+        perform private.refuse(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
+    end if;
+    if new.package_value < old.package_value and not private.correction_of(new.user_id) then
+        perform private.refuse(403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.profiles_frozen() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
+
+create function private.profiles_placed() returns trigger
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_referrer_no integer;
+    v_child_no integer;
+begin
+    if new.referrer_id is not null then
+        update private.positions as r set children = r.children + 1
+        where r.profile_id = new.referrer_id
+        returning r.no, r.children into v_referrer_no, v_child_no;
+    end if;
+    insert into private.positions (profile_id, user_id, referrer_no, child_no)
+    values (new.id, new.user_id, v_referrer_no, v_child_no);
+    insert into private.totals (user_id) values (new.user_id);
+    perform private.count_up('profiles', 1);
+    return null;
+end
+$$;
+comment on function private.profiles_placed() is 'Takes the next child number under the sponsor and opens the member''s sums.';
+
+-- An approval changes half a dozen kept figures. Those that change together are one statement, and a figure that does
+-- not change costs none; so it is in every trigger that keeps figures.
+create function private.profiles_funded() returns trigger
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_package integer := (new.package_value * 100)::integer;
+    v_paid integer := case when new.package_value > 0 and new.cash_in_amount >= new.package_value then (new.package_value * 100)::integer else 0 end;
+begin
+    update private.positions as p set
+        package_cents = v_package,
+        paid_cents = v_paid,
+        paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.paid_orders')) else p.paid_order end
+    where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
+    if new.package_value <> old.package_value then
+        insert into private.counter_deltas (name, delta)
+        select c.name, c.delta
+        from (
+            values
+            ('active_profiles', (new.package_value > 0)::integer - (old.package_value > 0)::integer),
+            ('package_investment', new.package_value - old.package_value)
+        ) as c (name, delta)
+        where c.delta <> 0;
+    end if;
+    return null;
+end
+$$;
+comment on function private.profiles_funded() is 'Carries package and cash-in into the member''s position.';
+
+create function private.verified_counted() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.count_up('verified_profiles', case when new.account_verified then 1 else -1 end);
+    return null;
+end
+$$;
+comment on function private.verified_counted() is 'Counts members whose account is complete.';
+
+create trigger _100_place before insert on private.profiles for each row execute function private.profiles_place();
+create trigger _100_frozen before update on private.profiles for each row execute function private.profiles_frozen();
+create trigger _100_keep before delete or truncate on private.profiles for each statement execute function private.refuse_change();
+create trigger _500_placed after insert on private.profiles for each row execute function private.profiles_placed();
+create trigger _500_funded after update of package_value, cash_in_amount on private.profiles
+for each row when ((old.package_value, old.cash_in_amount) is distinct from (new.package_value, new.cash_in_amount))
+execute function private.profiles_funded();
+create trigger _500_verified after update on private.profiles
+for each row when (old.account_verified is distinct from new.account_verified) execute function private.verified_counted();
+
+create trigger _100_keep before delete or truncate on private.positions for each statement execute function private.refuse_change();
+
+-- The sums of a member change in place: no index holds what changes with every bonus. Those who withdrew and asked for
+-- more than they kept are a figure like the others, kept as it changes.
+create function private.shortfall_changed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.count_up(
+        'shortfall',
+        greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
+        - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
+    );
+    return null;
+end
+$$;
+comment on function private.shortfall_changed() is
+'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
+create trigger _500_shortfall after update on private.totals
+for each row when (
+    old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
+)
+execute function private.shortfall_changed();
+
+-- Who may act, and for whom.
+
+create function private.status_refusal(p_status public.account_status) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+    case p_status
+        when 'disabled' then
+            perform private.refuse(403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.');
+        when 'suspended' then
+            perform private.refuse(403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.');
+        when 'pending' then
+            perform private.refuse(403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.');
+        else null;
+    end case;
+end
+$$;
+comment on function private.status_refusal(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
+
+create function private.require_owner(p_user_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    -- Before anything is read or locked: BEFORE triggers run ahead of the policy's check.
+    if auth.uid() is not null and p_user_id is distinct from auth.uid() then
+        perform private.refuse(403, 'not_yours', 'You can only make requests for yourself.');
+    end if;
+end
+$$;
+comment on function private.require_owner(uuid) is 'A signed-in caller acts for nobody else. Errors: not_yours.';
+
+create function private.reading_member() returns private.profiles
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_profile private.profiles;
+begin
+    select p.* into v_profile from private.profiles as p where p.user_id = auth.uid();
+    if v_profile.id is null then
+        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+    end if;
+    return v_profile;
+end
+$$;
+comment on function private.reading_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
+
+-- Names. The reserved ones would let a member pass for the operator, or for a closed account.
+create function private.username_refusal(p_username text) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when p_username is null or p_username = '' then 'Please fill in all required fields'
+        when p_username !~ '\A[A-Za-z0-9_]{3,30}\Z'
+            then 'A username has 3 to 30 characters: letters, digits and underscores only.'
+        when pg_catalog.lower(p_username) ~ '\A(closed_.*|_+|admin(istrator)?s?|root|support|help|staff|team|moderator|operator|owner|system|security|official|finance|billing|payments?|service|company|null|undefined|anonymous|unknown|me|api|harborline)\Z'
+            then 'This username is reserved. Please choose a different username.'
+    end
+$$;
+comment on function private.username_refusal(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
+
+create function private.username_taken(p_username text, p_email text) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(p_username))
+            or exists (
+                select 1 from private.username_reservations as r
+                where pg_catalog.lower(r.username) = pg_catalog.lower(p_username)
+                    and r.until > pg_catalog.clock_timestamp()
+                    and r.email is distinct from pg_catalog.lower(p_email)
+            )
+    );
+end
+$$;
+comment on function private.username_taken(text, text) is 'Whether a member has the name, or a sign-up of another address reserved it.';
+
+create function private.is_display_name(p_name text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.length(p_name) <= 80
+        -- The two joiners belong to the spelling of names in Persian and in the scripts of India.
+        and private.is_readable(pg_catalog.regexp_replace(p_name, '[\u200c\u200d]', '', 'g'))
+        -- Something is seen besides spaces, fillers and the joiners.
+        and p_name ~ '[^ \u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u200c\u200d\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0]';
+end
+$$;
+comment on function private.is_display_name(text) is 'Whether a trimmed text may be the display name of a member: up to 80 characters on one line, seen as they are stored.';
+
+-- The member's own changes.
+
+create function private.profiles_update() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_stored private.profiles;
+    v_new private.profiles;
+begin
+    if private.my_role() is distinct from 'authenticated' or old.user_id is distinct from auth.uid() then
+        return null;
+    end if;
+    v_stored := private.lock_member(old.user_id);
+    v_new := v_stored;
+    if new.username is distinct from old.username then
+        v_new.username := private.checked_username(new.username, v_stored);
+    end if;
+    if new.display_name is distinct from old.display_name then
+        v_new.display_name := private.checked_display_name(new.display_name);
+    end if;
+    if new.email is distinct from old.email then
+        perform private.check_email_change(new.email, v_stored);
+    end if;
+    if new.trc20_wallet_address is distinct from old.trc20_wallet_address then
+        v_new.trc20_wallet_address := private.checked_wallet(new.trc20_wallet_address, v_stored);
+    end if;
+    begin
+        update private.profiles as p set
+            username = v_new.username, display_name = v_new.display_name, trc20_wallet_address = v_new.trc20_wallet_address
+        where p.id = v_stored.id and (p.username, p.display_name, p.trc20_wallet_address)
+            is distinct from (v_new.username, v_new.display_name, v_new.trc20_wallet_address);
+    exception when unique_violation then
+        perform private.refuse(409, 'username_taken', 'Username already exists. Please choose a different username.');
+    end;
+    if v_stored.trc20_wallet_address is distinct from v_new.trc20_wallet_address then
+        perform private.wallet_changed(v_stored, v_new.trc20_wallet_address);
+    end if;
+    new.username := v_new.username;
+    new.display_name := v_new.display_name;
+    new.email := v_stored.email;
+    new.trc20_wallet_address := v_new.trc20_wallet_address;
+    return new;
+end
+$$;
+comment on function private.profiles_update() is
+'A member''s own change of name, display name and wallet; the e-mail follows the sign-in address. Rows of others stay untouched. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
+
+create function private.checked_username(p_username text, p_member private.profiles) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+    v_refusal text := private.username_refusal(p_username);
+begin
+    if v_refusal is not null then
+        perform private.refuse(400, case when coalesce(p_username, '') = '' then 'fields_required' else 'invalid_username' end, v_refusal);
+    end if;
+    if pg_catalog.lower(p_username) <> pg_catalog.lower((p_member).username) and private.username_taken(p_username, (p_member).email) then
+        perform private.refuse(409, 'username_taken', 'Username already exists. Please choose a different username.');
+    end if;
+    return p_username;
+end
+$$;
+comment on function private.checked_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
+
+create function private.checked_display_name(p_display_name text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_name text := pg_catalog.btrim(p_display_name);
+begin
+    if coalesce(v_name, '') = '' then
+        perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
+    end if;
+    if not private.is_display_name(v_name) then
+        perform private.refuse(400, 'invalid_display_name', 'A name has at most 80 characters, on one line.');
+    end if;
+    return v_name;
+end
+$$;
+comment on function private.checked_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
+
+create function private.check_email_change(p_email text, p_member private.profiles) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    if coalesce(pg_catalog.btrim(p_email), '') = '' then
+        perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
+    end if;
+    if not exists (
+        select 1 from auth.users as u
+        where u.id = (p_member).user_id
+            and pg_catalog.lower(pg_catalog.btrim(p_email)) in (pg_catalog.lower(u.email), pg_catalog.lower(nullif(u.email_change, '')))
+    ) then
+        perform private.refuse(422, 'confirm_email_change', 'Change your e-mail address first, then confirm it from your mailbox.');
+    end if;
+end
+$$;
+comment on function private.check_email_change(text, private.profiles) is
+'The present address or the one waiting for confirmation pass; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
+
+create function private.checked_wallet(p_wallet text, p_member private.profiles) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+    v_wallet text := pg_catalog.btrim(p_wallet);
+begin
+    if coalesce(v_wallet, '') = '' then
+        perform private.refuse(400, 'wallet_required', 'Wallet address required');
+    end if;
+    if pg_catalog.length(v_wallet) > 128 or not private.is_readable(v_wallet) then
+        perform private.refuse(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
+    end if;
+    if private.setting('wallet.strict') = 'true' and not private.wallet_ok(v_wallet) then
+        perform private.refuse(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
+    end if;
+    if (p_member).trc20_wallet_address <> v_wallet and not private.signed_in_lately() then
+        perform private.refuse(403, 'reauthentication_needed', 'Sign in again to change your wallet address.');
+    end if;
+    return v_wallet;
+end
+$$;
+comment on function private.checked_wallet(text, private.profiles) is
+'The new wallet of a member. Replacing one needs a fresh sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
+
+create function private.wallet_changed(p_before private.profiles, p_wallet text) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (p_before).trc20_wallet_address is not null then
+        perform private.hold((p_before).user_id, 'wallet');
+        perform private.tell(
+            (p_before).user_id, 'wallet_changed', 'Your wallet address was changed',
+            pg_catalog.format(
+                'Withdrawals now go to %s. They can be requested at once and are approved 24 hours from now at the earliest. If this was not you, change your password and contact support.',
+                p_wallet
+            ),
+            null, '/settings'
+        );
+    end if;
+    perform private.audit(
+        'member:' || (p_before).user_id, 'member.wallet_changed', 'profile', (p_before).id,
+        pg_catalog.jsonb_build_object('from', (p_before).trc20_wallet_address, 'to', p_wallet)
+    );
+end
+$$;
+comment on function private.wallet_changed(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
+
+create trigger _100_update instead of update on public.profiles for each row execute function private.profiles_update();
+
+-- How far an account is. Every screen that shows money or a button for it asks the same function, so that the dashboard,
+-- the deposit form and the withdrawal form can never disagree. These functions only read: what a member may really do
+-- is decided again by the guards of public.deposits and public.withdrawals.
+
+create function private.verification_result(p_profile private.profiles) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_has_profile boolean := (p_profile).username is not null and (p_profile).email is not null;
+    v_has_wallet boolean := (p_profile).trc20_wallet_address is not null;
+    v_is_active boolean := (p_profile).account_status = 'active';
+    v_is_paid boolean := (p_profile).package_value > 0 and (p_profile).cash_in_amount >= (p_profile).package_value;
+    v_step text := case
+        when not v_has_profile then 'profile'
+        when not v_has_wallet then 'wallet'
+        when not v_is_paid then 'package'
+        else 'complete'
+    end;
+begin
+    return pg_catalog.jsonb_build_object(
+        'hasProfile', v_has_profile,
+        'hasWallet', v_has_wallet,
+        'hasVerifiedAccount', v_step = 'complete',
+        'canDeposit', v_has_profile and v_has_wallet and v_is_active,
+        'canWithdraw', v_step = 'complete' and v_is_active,
+        'cashInAmount', private.money((p_profile).cash_in_amount),
+        'packageValue', private.money((p_profile).package_value),
+        'sufficientCashIn', v_is_paid,
+        'verificationStep', v_step,
+        'stepMessage', case
+            when v_step = 'profile' then 'Complete your profile with username and email'
+            when v_step = 'wallet' then 'Add your TRC-20 wallet address for withdrawals'
+            when v_step = 'complete' then 'Account fully verified and ready'
+            when (p_profile).package_value = 0 then 'Select a package and make your first deposit'
+            else pg_catalog.format(
+                'Complete your package deposit (%s/%s)',
+                private.dollars((p_profile).cash_in_amount), private.dollars((p_profile).package_value)
+            )
+        end
+    );
+end
+$$;
+comment on function private.verification_result(private.profiles) is
+'Verification result of one member: profile, wallet, package, complete. An account that is pending may neither deposit nor withdraw.';
+
+create function private.balance_figures(p_totals private.totals, p_profile private.profiles) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return pg_catalog.jsonb_build_object(
+        'available', private.money((p_totals).available_balance),
+        'reserved', private.money((p_totals).reserved_amount),
+        'requestable', private.money((p_totals).requestable_amount),
+        'approved_withdrawals', private.money((p_totals).withdrawn_amount),
+        'hold_until', case when (p_profile).hold_until > pg_catalog.now() then (p_profile).hold_until end
+    );
+end
+$$;
+comment on function private.balance_figures(private.totals, private.profiles) is
+'available = max(0, bonuses - approved withdrawals); requestable also takes off what pending requests reserve.';
+
+-- How a member leaves. Profiles are closed, never deleted: the place in the tree, the money rows and the bonuses of
+-- others rest on them. Rows of schema auth are locked before the member's row, here and when sign-ins are ended; the
+-- other order would deadlock with a deletion, whose cascade takes the sessions first.
+
+create function private.end_sign_ins(p_user_id uuid) returns void
+language sql volatile set search_path = '' as $$
+    delete from auth.sessions as s where s.user_id = p_user_id
+$$;
+comment on function private.end_sign_ins(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
+
+create function private.close_profile(p_user_id uuid) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_member private.profiles := private.lock_member(p_user_id);
+    v_now timestamptz := private.clock();
+begin
+    if v_member.id is null or v_member.closed_at is not null then
+        return;
+    end if;
+    update public.deposits as d set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
+    where d.user_id = p_user_id and d.status = 'pending';
+    update public.withdrawals as w set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
+    where w.user_id = p_user_id and w.status = 'pending';
+    delete from private.bot_secrets as b using public.bot_subscriptions as s
+    where s.id = b.subscription_id and s.user_id = p_user_id;
+    update public.bot_subscriptions as s set status = 'cancelled', mt5_password_length = null, updated_at = v_now
+    where s.user_id = p_user_id and s.status <> 'cancelled';
+    update private.profiles as p set
+        account_status = 'disabled',
+        username = private.closed_name(p.id),
+        display_name = 'Closed account',
+        email = null,
+        trc20_wallet_address = null,
+        hold_until = null,
+        hold_reason = null,
+        closed_at = v_now
+    where p.id = v_member.id;
+    perform private.audit('member:' || p_user_id, 'member.closed', 'profile', v_member.id);
+end
+$$;
+comment on function private.close_profile(uuid) is
+'Closes a member: name, e-mail and wallet go, pending requests are rejected with ''Account closed'', MT5 secrets are erased. Place, money and bonuses stay.';
+
+create function private.closed_name(p_id uuid) returns text
+language sql stable set search_path = '' as $$
+    -- Eight digits of the id; more of them in the unlikely case that another closed account begins alike.
+    select 'closed_' || pg_catalog.left(hex.digits, n.digits)
+    from (select pg_catalog.replace(p_id::text, '-', '') as digits) as hex
+    cross join pg_catalog.generate_series(8, 23) as n (digits)
+    where not exists (
+        select 1 from private.profiles as p
+        where pg_catalog.lower(p.username) = 'closed_' || pg_catalog.left(hex.digits, n.digits)
+    )
+    order by n.digits
+    limit 1
+$$;
+comment on function private.closed_name(uuid) is 'Username of a closed account.';
+
+create function private.user_deleted() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if tg_op = 'UPDATE' then
+        perform private.end_sign_ins(old.id);
+    end if;
+    perform private.close_profile(old.id);
+    return null;
+end
+$$;
+comment on function private.user_deleted() is 'A deleted account closes its member, in the same transaction.';
+
+create trigger harborline_deleted after delete on auth.users for each row execute function private.user_deleted();
+create trigger harborline_soft_deleted after update of deleted_at on auth.users
+for each row when (old.deleted_at is null and new.deleted_at is not null) execute function private.user_deleted();

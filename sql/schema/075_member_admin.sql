@@ -1,0 +1,243 @@
+-- Members as administrators see them: the list with its four cards, and one member with the figures of the details
+-- sheet. Administrators of every role read; what may be changed is notes and account status. Money, package and place
+-- in the tree are not among it. Suspending and disabling end every sign-in first, because rows of schema auth are
+-- locked before the member's row.
+
+create function private.member_item(p_member private.profiles) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'id', (p_member).id,
+            'user_id', (p_member).user_id,
+            'username', (p_member).username,
+            'display_name', (p_member).display_name,
+            'email', (p_member).email,
+            'referrer_id', (p_member).referrer_id,
+            'trc20_wallet_address', (p_member).trc20_wallet_address,
+            'package_value', private.money((p_member).package_value),
+            'package_approved', (p_member).package_approved,
+            'cash_in_amount', private.money((p_member).cash_in_amount),
+            'available_balance', private.money(t.available_balance),
+            'account_status', (p_member).account_status,
+            'account_verified', (p_member).account_verified,
+            'admin_notes', (p_member).admin_notes,
+            'hold_until', case when (p_member).hold_until > pg_catalog.now() then (p_member).hold_until end,
+            'created_at', (p_member).created_at
+        )
+        from private.totals as t where t.user_id = (p_member).user_id
+    );
+end
+$$;
+comment on function private.member_item(private.profiles) is 'A member as the administrators'' list shows it. Money as text.';
+
+create function private.member_conditions(p_filters jsonb, p_status text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_package text := nullif(nullif(p_filters ->> 'package', ''), 'all');
+    v_verified text := nullif(nullif(p_filters ->> 'verified', ''), 'all');
+begin
+    if p_status not in ('active', 'pending', 'suspended', 'disabled') or v_package !~ '\A[0-9]{1,8}(\.[0-9]{1,2})?\Z'
+        or v_verified not in ('true', 'false') then
+        perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
+    end if;
+    return pg_catalog.concat(
+        ' where true',
+        ' and r.account_status = ' || pg_catalog.quote_literal(p_status) || '::public.account_status',
+        ' and r.package_value = ' || pg_catalog.quote_literal(v_package) || '::numeric',
+        case v_verified when 'true' then ' and r.account_verified' when 'false' then ' and not r.account_verified' end
+    );
+end
+$$;
+comment on function private.member_conditions(jsonb, text) is
+'The where clause of the list''s filters package, status and verified. Errors: invalid_filter.';
+
+create function public.list_members(p_filters jsonb default '{}') returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'username', 'package_value']);
+    v_where text := private.member_conditions(p_filters, v_request.status);
+    v_order text;
+    v_reversed text;
+    v_matches text;
+    v_page record;
+    v_items jsonb;
+begin
+    perform private.require_admin();
+    select o.up, o.down into v_order, v_reversed
+    from (
+        values
+        ('created_at', 'r.created_at, r.id', 'r.created_at desc, r.id desc'),
+        ('username', 'lower(r.username), r.id', 'lower(r.username) desc, r.id desc'),
+        ('package_value', 'r.package_value, r.created_at, r.id', 'r.package_value desc, r.created_at desc, r.id desc')
+    ) as o (name, up, down)
+    where o.name = v_request.sort_by;
+    if v_request.descending then
+        select v_reversed, v_order into v_order, v_reversed;
+    end if;
+    if v_request.pattern is null then
+        v_page := private.counted_members(v_where, v_order, v_reversed, v_request);
+    else
+        v_matches := 'from private.profiles as r' || v_where || ' and private.searchable(r.username, r.display_name, r.email) like $1';
+        v_page := private.found_page('private.profiles', v_matches, v_matches, v_order, v_reversed, v_request);
+    end if;
+    select pg_catalog.jsonb_agg(private.member_item(p) order by u.place) into v_items
+    from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
+    inner join private.profiles as p on u.id = p.id;
+    return pg_catalog.jsonb_build_object(
+        'items', coalesce(v_items, '[]'),
+        'total', v_page.total,
+        'cards', pg_catalog.jsonb_build_object(
+            'total_users', private.counter('profiles')::bigint,
+            'active_users', private.counter('active_profiles')::bigint,
+            'verified_users', private.counter('verified_profiles')::bigint,
+            'total_investment', private.money(private.counter('package_investment'))
+        )
+    ) || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
+end
+$$;
+comment on function public.list_members(jsonb) is
+'Administrators: members, newest first, 25 a page. Filters: page, pageSize, search (username, name, e-mail), status, package, verified (true, false), sort (created_at, username, package_value). Errors: forbidden, session_ended, invalid_filter.';
+grant execute on function public.list_members(jsonb) to platform_admin;
+
+-- Two filters of the list hold for nearly everybody: active, and verified. Their totals are kept figures, or all members
+-- but the few whom a partial index holds.
+create function private.counted_members(
+    p_where text, p_order text, p_reversed text, p_request private.list_request,
+    out ids uuid[], out total bigint, out more boolean
+)
+language plpgsql stable set search_path = '' as $$
+begin
+    case p_where
+        when ' where true' then
+            total := private.counter('profiles')::bigint;
+        when ' where true and r.account_verified' then
+            total := private.counter('verified_profiles')::bigint;
+        when ' where true and not r.account_verified' then
+            total := (private.counter('profiles') - private.counter('verified_profiles'))::bigint;
+        when ' where true and r.account_status = ''active''::public.account_status' then
+            total := private.counter('profiles')::bigint
+                - (select count(*) from private.profiles as p where p.account_status <> 'active');
+        else
+            execute 'select count(*) from private.profiles as r' || p_where into total;
+    end case;
+    ids := private.page_of('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
+    more := false;
+end
+$$;
+comment on function private.counted_members(text, text, text, private.list_request) is
+'One page of members without a search, with the exact total. p_where comes from private.member_conditions().';
+
+create function public.get_member(p_profile_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_member private.profiles;
+    v_totals private.totals;
+    v_children integer;
+    v_sponsor jsonb;
+begin
+    perform private.require_admin();
+    select p.* into v_member from private.profiles as p where p.id = p_profile_id;
+    if v_member.id is null then
+        perform private.refuse(404, 'not_found', 'There is no such member.');
+    end if;
+    select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
+    select o.children into v_children from private.positions as o where o.profile_id = v_member.id;
+    select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
+    into v_sponsor
+    from private.profiles as s where s.id = v_member.referrer_id;
+    return private.member_item(v_member) || pg_catalog.jsonb_build_object(
+        'sponsor', v_sponsor,
+        'wallet_checksum_ok', case
+            when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+        end,
+        'statistics', pg_catalog.jsonb_build_object(
+            'total_bonuses', private.money(v_totals.bonus_amount),
+            'total_deposits', private.money(v_member.cash_in_amount),
+            'total_withdrawals', private.money(v_totals.withdrawn_amount),
+            'direct_referrals', v_children,
+            'net_balance', private.money(v_member.cash_in_amount - v_totals.withdrawn_amount + v_totals.bonus_amount)
+        )
+    );
+end
+$$;
+comment on function public.get_member(uuid) is
+'Administrators: one member with statistics; net balance = deposits - withdrawals + bonuses, approved ones that count. Errors: forbidden, session_ended, not_found.';
+grant execute on function public.get_member(uuid) to platform_admin;
+
+create function private.require_status_change(p_role public.admin_role, p_from public.account_status, p_to public.account_status) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+    if p_role = 'super_admin' then
+        return;
+    end if;
+    if 'disabled' in (p_from, p_to) then
+        perform private.refuse(403, 'forbidden', 'Only a super admin can disable an account or lift a disable.');
+    end if;
+    if p_to not in ('active', 'suspended') then
+        perform private.refuse(403, 'forbidden', 'Only a super admin can set this status.');
+    end if;
+end
+$$;
+comment on function private.require_status_change(public.admin_role, public.account_status, public.account_status) is
+'Everybody may suspend and reactivate; disabling and its undoing are the super admin''s. Errors: forbidden.';
+
+create function public.update_member(p_profile_id uuid, p_account_status text, p_admin_notes text, p_reason text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin();
+    v_user uuid := (select p.user_id from private.profiles as p where p.id = p_profile_id);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_before private.profiles;
+    v_after private.profiles;
+begin
+    perform private.require_two_step(v_admin);
+    if v_user is null then
+        perform private.refuse(404, 'not_found', 'There is no such member.');
+    end if;
+    if p_account_status is not null and p_account_status not in ('active', 'pending', 'suspended', 'disabled') then
+        perform private.refuse(400, 'invalid_input', 'There is no such account status.');
+    end if;
+    if p_account_status in ('suspended', 'disabled') then
+        perform private.end_sign_ins(v_user);
+    end if;
+    v_before := private.lock_member(v_user);
+    if v_before.closed_at is not null then
+        perform private.refuse(409, 'account_closed', 'This account is closed.');
+    end if;
+    if p_account_status is distinct from v_before.account_status::text and p_account_status is not null then
+        perform private.require_status_change(v_admin.role, v_before.account_status, p_account_status::public.account_status);
+        if v_reason is null then
+            perform private.refuse(400, 'reason_required', 'Give a reason.');
+        end if;
+    end if;
+    update private.profiles as p set
+        account_status = coalesce(p_account_status::public.account_status, p.account_status),
+        admin_notes = case when p_admin_notes is null then p.admin_notes else nullif(pg_catalog.btrim(p_admin_notes), '') end
+    where p.id = p_profile_id
+    returning p.* into v_after;
+    if v_after.account_status is distinct from v_before.account_status then
+        perform private.tell(
+            v_user, 'account_' || v_after.account_status, pg_catalog.format('Your account is %s', v_after.account_status), v_reason, null, '/dashboard'
+        );
+    end if;
+    perform private.audit(
+        'admin:' || v_admin.id, 'member.updated', 'profile', p_profile_id,
+        pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+            'status_before', nullif(v_before.account_status::text, v_after.account_status::text),
+            'status_after', nullif(v_after.account_status::text, v_before.account_status::text),
+            'notes_changed', nullif(v_after.admin_notes is distinct from v_before.admin_notes, false),
+            'reason', v_reason
+        ))
+    );
+    return pg_catalog.jsonb_build_object(
+        'success', true,
+        'profile', pg_catalog.to_jsonb(v_after) - array['depth', 'jump', 'package_size'] || pg_catalog.jsonb_build_object(
+            'package_value', private.money(v_after.package_value), 'cash_in_amount', private.money(v_after.cash_in_amount)
+        )
+    );
+end
+$$;
+comment on function public.update_member(uuid, text, text, text) is
+'Notes and account status of a member. A change of status needs a reason, is told to the member, and ends the sign-ins when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
+grant execute on function public.update_member(uuid, text, text, text) to platform_admin;

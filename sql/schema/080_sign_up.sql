@@ -1,0 +1,217 @@
+-- How a member comes to be. The auth service asks the hook before it makes an account: the hook checks the
+-- sponsor and reserves the username. The profile is made in the transaction that first confirms the e-mail, so
+-- that an unconfirmed account takes neither a place in the tree nor, after a day, a name. That trigger must not
+-- fail: the person is just clicking a link in a mail.
+
+create function private.sponsor_of(p_referral_code text) returns private.profiles
+language plpgsql stable set search_path = '' as $$
+declare
+    v_sponsor private.profiles;
+begin
+    if p_referral_code !~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then
+        return null;
+    end if;
+    select * into v_sponsor from private.profiles as p where p.id = p_referral_code::uuid and p.account_status <> 'disabled';
+    return v_sponsor;
+end
+$$;
+comment on function private.sponsor_of(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
+
+create function private.sign_up_error(p_status integer, p_message text) returns jsonb
+language sql immutable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object('error', pg_catalog.jsonb_build_object('http_code', p_status, 'message', p_message))
+$$;
+comment on function private.sign_up_error(integer, text) is 'How the hook refuses: an exception would reach the person as a server fault.';
+
+create function hooks.before_user_created(event jsonb) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_data jsonb := event #> '{user,user_metadata}';
+    v_email text := pg_catalog.lower(event #>> '{user,email}');
+    v_username text := v_data ->> 'username';
+    v_display_name text := pg_catalog.btrim(v_data ->> 'display_name');
+    v_refusal text;
+begin
+    if coalesce(pg_catalog.btrim(v_data ->> 'referrer_id'), '') = '' then
+        return private.sign_up_error(400, 'Referral code is required for registration');
+    end if;
+    if (private.sponsor_of(pg_catalog.btrim(v_data ->> 'referrer_id'))).id is null then
+        return private.sign_up_error(400, 'Invalid referral code');
+    end if;
+    if coalesce(v_email, '') = '' or coalesce(v_display_name, '') = '' then
+        return private.sign_up_error(400, 'Please fill in all required fields');
+    end if;
+    v_refusal := private.username_refusal(v_username);
+    if v_refusal is not null then
+        return private.sign_up_error(400, v_refusal);
+    end if;
+    if not private.is_display_name(v_display_name) then
+        return private.sign_up_error(400, 'A name has at most 80 characters, on one line.');
+    end if;
+    if exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(v_username)) then
+        return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
+    end if;
+    -- One statement decides between parallel sign-ups with one name.
+    insert into private.username_reservations as r (username, email, until)
+    values (v_username, v_email, pg_catalog.clock_timestamp() + interval '24 hours')
+    on conflict (pg_catalog.lower(username)) do update
+        set username = excluded.username, email = excluded.email, until = excluded.until
+        where r.until < pg_catalog.clock_timestamp() or r.email = excluded.email;
+    if not found then
+        return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
+    end if;
+    return '{}'::jsonb;
+end
+$$;
+comment on function hooks.before_user_created(jsonb) is
+'Checks sponsor, name and username of a sign-up and reserves the username for 24 hours. Money, status and role in the metadata are not looked at.';
+grant execute on function hooks.before_user_created(jsonb) to supabase_auth_admin;
+
+create function private.add_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_id uuid := pg_catalog.gen_random_uuid();
+begin
+    insert into private.profiles (id, user_id, username, display_name, email, referrer_id, depth, jump)
+    values (v_id, p_user_id, p_username, p_display_name, pg_catalog.lower(p_email), p_referrer_id, 0, v_id);
+    delete from private.username_reservations as r where pg_catalog.lower(r.username) = pg_catalog.lower(p_username);
+    return v_id;
+end
+$$;
+comment on function private.add_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
+
+create function private.make_profile(p_user_id uuid, p_email text, p_data jsonb) returns uuid
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_username text := p_data ->> 'username';
+    v_display_name text := pg_catalog.left(nullif(pg_catalog.btrim(p_data ->> 'display_name'), ''), 80);
+    v_sponsor private.profiles;
+    v_id uuid;
+begin
+    if exists (select 1 from private.profiles as p where p.user_id = p_user_id) then
+        return null;
+    end if;
+    if private.username_refusal(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
+        return null;
+    end if;
+    -- The code was good at sign-up; who was disabled since still holds the place above.
+    select * into v_sponsor from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
+    if not found then
+        return null;
+    end if;
+    if private.username_taken(v_username, p_email) then
+        v_username := pg_catalog.left(v_username, 24) || '_' || pg_catalog.substr(p_user_id::text, 1, 5);
+    end if;
+    v_id := private.add_profile(p_user_id, p_email, v_username, coalesce(v_display_name, v_username), v_sponsor.id);
+    if v_username is distinct from p_data ->> 'username' then
+        perform private.tell(
+            p_user_id, 'username_changed', 'Your username was taken meanwhile',
+            pg_catalog.format('You confirmed after more than a day. You are %s now and can choose another name in your profile.', v_username),
+            null, '/profile'
+        );
+    end if;
+    return v_id;
+end
+$$;
+comment on function private.make_profile(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
+
+create function private.user_confirmed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.make_profile(new.id, new.email, new.raw_user_meta_data);
+    return null;
+exception when others then
+    -- Never fail a confirmation: jobs.make_missing_profiles() tries again.
+    raise log 'no profile for % yet: % %', new.id, sqlstate, sqlerrm;
+    return null;
+end
+$$;
+comment on function private.user_confirmed() is 'Makes the profile when the e-mail is confirmed for the first time.';
+
+create trigger harborline_confirmed_insert after insert on auth.users
+for each row when (new.email_confirmed_at is not null) execute function private.user_confirmed();
+create trigger harborline_confirmed_update after update of email_confirmed_at on auth.users
+for each row when (old.email_confirmed_at is null and new.email_confirmed_at is not null) execute function private.user_confirmed();
+
+create function private.create_root_member(p_user_id uuid, p_username text, p_display_name text) returns uuid
+language plpgsql volatile set search_path = '' as $$
+begin
+    return private.add_profile(
+        p_user_id, (select u.email from auth.users as u where u.id = p_user_id),
+        p_username, private.checked_display_name(p_display_name), null
+    );
+end
+$$;
+comment on function private.create_root_member(uuid, text, text) is 'Bootstrap only: a member without a sponsor, for an account that the auth service has already made.';
+
+create function public.get_sponsor(p_referral_code text) returns table (id uuid, username text, display_name text)
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if not private.take('sponsor', private.my_address(), 60, interval '5 minutes') then
+        perform private.refuse(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
+    end if;
+    return query
+    select p.id, p.username, p.display_name from private.profiles as p
+    where p.account_status <> 'disabled'
+        and p.id = coalesce(
+            (private.sponsor_of(pg_catalog.btrim(p_referral_code))).id,
+            (select q.id from private.profiles as q where pg_catalog.lower(q.username) = pg_catalog.lower(pg_catalog.btrim(p_referral_code)))
+        );
+end
+$$;
+comment on function public.get_sponsor(text) is 'Who a referral code (profile id or username, exact) belongs to: one row or none. Errors: too_many_requests.';
+grant execute on function public.get_sponsor(text) to anon, authenticated, platform_admin;
+
+create function public.is_username_available(p_username text) returns boolean
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if not private.take('username', private.my_address(), 30, interval '5 minutes') then
+        perform private.refuse(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
+    end if;
+    return private.username_refusal(p_username) is null
+        and not private.username_taken(p_username, (select p.email from private.profiles as p where p.user_id = auth.uid()));
+end
+$$;
+comment on function public.is_username_available(text) is 'Whether a username may be chosen. Errors: too_many_requests.';
+grant execute on function public.is_username_available(text) to anon, authenticated, platform_admin;
+
+create function jobs.make_missing_profiles() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_user record;
+    v_made integer := 0;
+begin
+    for v_user in
+        select u.id, u.email, u.raw_user_meta_data as data from auth.users as u
+        where u.email_confirmed_at is not null and u.deleted_at is null
+            and u.raw_user_meta_data ? 'referrer_id'
+            and not exists (select 1 from private.profiles as p where p.user_id = u.id)
+        order by u.email_confirmed_at
+        limit 100
+    loop
+        if private.make_profile(v_user.id, v_user.email, v_user.data) is not null then
+            v_made := v_made + 1;
+        end if;
+    end loop;
+    return v_made;
+end
+$$;
+comment on function jobs.make_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
+grant execute on function jobs.make_missing_profiles() to worker;
+
+create function jobs.remove_unconfirmed() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_removed integer;
+begin
+    delete from auth.users as u
+    where u.email_confirmed_at is null and u.created_at < pg_catalog.clock_timestamp() - interval '7 days'
+        and u.last_sign_in_at is null
+        and not exists (select 1 from private.profiles as p where p.user_id = u.id);
+    get diagnostics v_removed = row_count;
+    delete from private.username_reservations as r where r.until < pg_catalog.clock_timestamp();
+    return v_removed;
+end
+$$;
+comment on function jobs.remove_unconfirmed() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
+grant execute on function jobs.remove_unconfirmed() to worker;

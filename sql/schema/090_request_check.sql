@@ -1,0 +1,123 @@
+-- Who may act at all, asked before each request: PostgREST calls it as its pre-request, functions and storage
+-- call it in their transactions. It lies in a schema of its own because the calling role needs USAGE there.
+-- One query, so that a sign-out, a block, a new second factor or a deactivation counts from the next request.
+
+create function gate.check_request() returns void
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_role text := pg_catalog.current_setting('role', true);
+    v_claims jsonb;
+begin
+    if v_role in ('anon', 'service_role') then
+        return;
+    end if;
+    v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
+    -- PostgREST lets a token without audience pass.
+    if v_claims -> 'aud' is null or not (v_claims -> 'aud' ? 'authenticated') then
+        perform private.refuse(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
+    end if;
+    if v_role = 'authenticated' then
+        perform private.check_member(v_claims);
+    elsif v_role = 'platform_admin' then
+        perform private.check_administrator(v_claims);
+    else
+        perform private.refuse(403, 'forbidden', 'You are not allowed to do this.');
+    end if;
+end
+$$;
+comment on function gate.check_request() is
+'Refuses ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). Only rpc/get_my_account_status stays open to a blocked member.';
+grant execute on function gate.check_request() to anon, authenticated, platform_admin, service_role;
+
+create function private.claim_id(p_claims jsonb, p_name text) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
+end
+$$;
+comment on function private.claim_id(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
+
+create function private.check_member(p_claims jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+    v_found record;
+begin
+    select
+        p.account_status,
+        exists (select 1 from auth.mfa_factors as f where f.user_id = s.user_id and f.status = 'verified') as has_factor
+    into v_found
+    from auth.sessions as s
+    left join private.profiles as p on p.user_id = s.user_id
+    where s.id = private.claim_id(p_claims, 'session_id')
+        and s.user_id = private.claim_id(p_claims, 'sub')
+        and (s.not_after is null or s.not_after > pg_catalog.clock_timestamp());
+    if not found then
+        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+    end if;
+    if pg_catalog.current_setting('request.path', true) = '/rpc/get_my_account_status' then
+        return;
+    end if;
+    if v_found.account_status in ('suspended', 'disabled') then
+        perform private.status_refusal(v_found.account_status);
+    end if;
+    if v_found.has_factor and p_claims ->> 'aal' is distinct from 'aal2' then
+        perform private.refuse(403, 'aal2_required', 'Enter the code from your authenticator app to continue.');
+    end if;
+end
+$$;
+comment on function private.check_member(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
+
+create function private.check_administrator(p_claims jsonb) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_session uuid := private.claim_id(p_claims, 'sid');
+    v_last_seen timestamptz;
+    v_now timestamptz := pg_catalog.clock_timestamp();
+begin
+    select a.last_seen_at into v_last_seen
+    from public.admin_sessions as s
+    inner join private.admin_users as u on u.id = s.admin_id and u.is_active
+    inner join private.admin_session_activity as a on a.session_token = s.session_token
+    where s.session_token = v_session and s.admin_id = private.claim_id(p_claims, 'sub') and s.expires_at > v_now
+        and a.started_at > v_now - interval '8 hours' and a.last_seen_at > v_now - interval '30 minutes';
+    if not found then
+        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+    end if;
+    -- A read-only transaction cannot note the visit; two requests at once need not both note it.
+    if v_last_seen < v_now - interval '1 minute' and pg_catalog.current_setting('transaction_read_only') = 'off' then
+        update private.admin_session_activity as a set last_seen_at = v_now
+        where a.session_token = (
+            select b.session_token from private.admin_session_activity as b
+            where b.session_token = v_session for update skip locked
+        );
+    end if;
+end
+$$;
+comment on function private.check_administrator(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
+
+do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'gate.check_request'$set$; end $$;
+notify pgrst, 'reload config';
+
+create function public.get_my_account_status() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_status public.account_status;
+begin
+    select p.account_status into v_status from private.profiles as p where p.user_id = auth.uid();
+    return pg_catalog.jsonb_build_object(
+        'account_status', v_status,
+        'message', case
+            when v_status is null then 'Unable to verify account status. Please contact support.'
+            when v_status = 'disabled' then 'Your account has been disabled. Please contact support for assistance.'
+            when v_status = 'suspended' then 'Your account has been suspended. Please contact support for assistance.'
+        end,
+        'code', case
+            when v_status is null then 'account_unknown'
+            when v_status = 'disabled' then 'account_disabled'
+            when v_status = 'suspended' then 'account_suspended'
+        end
+    );
+end
+$$;
+comment on function public.get_my_account_status() is 'The caller''s own status, with the sentence to show when it is not fine. The one call open to a blocked member.';
+grant execute on function public.get_my_account_status() to authenticated;

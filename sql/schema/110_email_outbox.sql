@@ -1,0 +1,248 @@
+-- Mail that waits to be sent, what became of it, and what a super admin sees of the worker. Mail about money and
+-- security is always sent. Of the rest a member may switch topics off: the notice in the app stays, the mail does not
+-- leave, and what does leave says where to switch it off.
+
+create table private.outbox (
+    id bigint generated always as identity primary key,
+    template text not null check (template ~ '\A[a-z][a-z0-9_]{1,62}\Z'),
+    recipient text not null check (recipient ~ '\A[^\s@]+@[^\s@]+\Z'),
+    data jsonb not null default '{}',
+    created_at timestamptz not null default now(),
+    attempts integer not null default 0,
+    next_attempt_at timestamptz not null default now(),
+    claimed_until timestamptz,
+    sent_at timestamptz,
+    failed_at timestamptz,
+    last_error text
+) with (
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200
+);
+comment on table private.outbox is 'Mail to send. data holds what the template prints (username, title, body, amount as text, link).';
+alter table private.outbox enable row level security;
+create index outbox_due_idx on private.outbox (next_attempt_at) where sent_at is null and failed_at is null;
+-- Mail that was given up, for the list of a super admin; mail sent long ago, which is forgotten.
+create index outbox_failed_idx on private.outbox (failed_at desc) where failed_at is not null;
+create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not null;
+
+create function private.outbox_announce() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform pg_catalog.pg_notify('outbox', '');
+    return null;
+end
+$$;
+comment on function private.outbox_announce() is 'Wakes the worker; delivered at commit.';
+create trigger _900_announce after insert on private.outbox for each statement execute function private.outbox_announce();
+
+create table private.mail_topics (
+    topic text primary key check (topic ~ '\A[a-z][a-z_]{1,30}\Z'),
+    kinds text not null,
+    label text not null check (length(label) between 1 and 80)
+);
+comment on table private.mail_topics is 'What members may switch off; kinds is the pattern that the kinds of its notices match.';
+alter table private.mail_topics enable row level security;
+
+insert into private.mail_topics (topic, kinds, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
+
+create table private.mail_refusals (
+    user_id uuid not null references private.profiles (user_id) on delete restrict,
+    topic text not null references private.mail_topics (topic) on delete cascade,
+    at timestamptz not null default now(),
+    primary key (user_id, topic)
+);
+comment on table private.mail_refusals is 'Topics that a member does not want by mail. Without a row it is sent.';
+alter table private.mail_refusals enable row level security;
+create index mail_refusals_topic_idx on private.mail_refusals (topic);
+
+create function private.mail_administrators(p_template text, p_title text, p_body text, p_link text) returns void
+language sql volatile set search_path = '' as $$
+    insert into private.outbox (template, recipient, data)
+    select p_template, a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', p_title, 'body', p_body, 'link', p_link)
+    from private.admin_users as a where a.is_active
+$$;
+comment on function private.mail_administrators(text, text, text, text) is 'A mail to every active administrator, if this transaction commits.';
+
+create function public.get_mail_choices() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_user_id uuid := (private.reading_member()).user_id;
+begin
+    return (
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'topic', t.topic, 'label', t.label,
+                'wanted', not exists (select 1 from private.mail_refusals as r where r.user_id = v_user_id and r.topic = t.topic)
+            ) order by t.topic
+        )
+        from private.mail_topics as t
+    );
+end
+$$;
+comment on function public.get_mail_choices() is
+'Which mail the caller may switch off, and what is wanted now; mail about money and security is not among it.';
+grant execute on function public.get_mail_choices() to authenticated;
+
+create function public.set_mail_choice(p_topic text, p_wanted boolean) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_user_id uuid := (private.reading_member()).user_id;
+begin
+    if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
+        perform private.refuse(400, 'invalid_input', 'This mail cannot be switched off.');
+    end if;
+    if p_wanted then
+        delete from private.mail_refusals as r where r.user_id = v_user_id and r.topic = p_topic;
+    else
+        insert into private.mail_refusals (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
+    end if;
+    return public.get_mail_choices();
+end
+$$;
+comment on function public.set_mail_choice(text, boolean) is 'Switches one topic on or off; answers all choices. Errors: invalid_input.';
+grant execute on function public.set_mail_choice(text, boolean) to authenticated;
+
+-- What the worker does with a letter. It is sent at least once; a second copy must stay the exception.
+
+create function jobs.claim_mail(p_max integer) returns setof private.outbox
+language sql volatile security definer set search_path = '' as $$
+    update private.outbox as o set attempts = o.attempts + 1, claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+    where o.id in (
+        select c.id from private.outbox as c
+        where c.sent_at is null and c.failed_at is null and c.next_attempt_at <= pg_catalog.clock_timestamp()
+            and (c.claimed_until is null or c.claimed_until < pg_catalog.clock_timestamp())
+        order by c.next_attempt_at
+        limit p_max
+        for update skip locked
+    )
+    returning o.*
+$$;
+comment on function jobs.claim_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
+grant execute on function jobs.claim_mail(integer) to worker;
+
+-- Just before a letter is handed to the mail server its lease is renewed, and only by the worker that holds it: of a
+-- batch that took longer than the lease, what another worker has taken meanwhile is left to it. The one copy too many
+-- that remains is that of a worker which died, or lost the database for good, between the server's word and the note
+-- of it; it carries the same Message-ID.
+create function jobs.hand_over_mail(p_id bigint, p_claimed_until timestamptz) returns boolean
+language sql volatile security definer set search_path = '' as $$
+    with renewed as (
+        update private.outbox as o set claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+        where o.id = p_id and o.claimed_until = p_claimed_until and o.sent_at is null and o.failed_at is null
+        returning o.id
+    )
+    select exists (select 1 from renewed)
+$$;
+comment on function jobs.hand_over_mail(bigint, timestamptz) is
+'Renews the lease of a letter about to be sent; false when it is not the caller''s any more, and must not be sent.';
+grant execute on function jobs.hand_over_mail(bigint, timestamptz) to worker;
+
+create function jobs.mail_sent(p_id bigint) returns void
+language sql volatile security definer set search_path = '' as $$
+    update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), claimed_until = null, last_error = null where o.id = p_id
+$$;
+comment on function jobs.mail_sent(bigint) is 'The mail server took it.';
+grant execute on function jobs.mail_sent(bigint) to worker;
+
+create function jobs.mail_failed(p_id bigint, p_error text) returns void
+language sql volatile security definer set search_path = '' as $$
+    update private.outbox as o set
+        claimed_until = null,
+        last_error = pg_catalog.left(p_error, 500),
+        next_attempt_at = pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => least(3600, 15 * pg_catalog.power(2, o.attempts))),
+        failed_at = case when o.attempts >= 12 then pg_catalog.clock_timestamp() end
+    where o.id = p_id
+$$;
+comment on function jobs.mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
+grant execute on function jobs.mail_failed(bigint, text) to worker;
+
+create function jobs.count_mail() returns table (state text, depth bigint)
+language sql stable security definer set search_path = '' as $$
+    select 'todo', pg_catalog.count(*) filter (where o.failed_at is null) from private.outbox as o where o.sent_at is null
+    union all
+    select 'failed', pg_catalog.count(*) filter (where o.failed_at is not null) from private.outbox as o where o.sent_at is null
+$$;
+comment on function jobs.count_mail() is 'Letters not sent yet, and letters given up.';
+grant execute on function jobs.count_mail() to worker;
+
+-- What a super admin sees: mail that waits, mail and jobs that were given up, the last check of the books.
+
+create function private.failed_jobs() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    -- The worker brings its tables, and the right to read them, when it starts.
+    if pg_catalog.has_table_privilege(pg_catalog.to_regclass('procrastinate.procrastinate_jobs'), 'select') is not true then
+        return '[]'::jsonb;
+    end if;
+    return (
+        select coalesce(
+            pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object('task', f.task_name, 'attempts', f.attempts, 'attempted_at', f.attempted_at) order by f.id desc
+            ), '[]'
+        )
+        from (
+            select
+                j.id, j.task_name, j.attempts,
+                (select max(e.at) from procrastinate.procrastinate_events as e where e.job_id = j.id) as attempted_at
+            from procrastinate.procrastinate_jobs as j
+            where j.status = 'failed'
+            order by j.id desc
+            limit 100
+        ) as f
+    );
+end
+$$;
+comment on function private.failed_jobs() is 'Jobs of the worker that failed for good, the newest 100 first. They are forgotten after a month.';
+
+create function public.list_jobs() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin(array['super_admin']::public.admin_role[]);
+    return pg_catalog.jsonb_build_object(
+        'mail', (
+            select pg_catalog.jsonb_build_object(
+                'waiting', count(*),
+                'failed', (select count(*) from private.outbox as f where f.failed_at is not null),
+                'sent_today', (select count(*) from private.outbox as s where s.sent_at > pg_catalog.now() - interval '24 hours'),
+                'oldest_waiting', min(o.created_at)
+            )
+            from private.outbox as o where o.sent_at is null and o.failed_at is null
+        ),
+        'failed', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'id', f.id, 'template', f.template, 'recipient', f.recipient, 'attempts', f.attempts,
+                        'failed_at', f.failed_at, 'last_error', f.last_error
+                    ) order by f.failed_at desc
+                ), '[]'
+            )
+            from (select * from private.outbox as o where o.failed_at is not null order by o.failed_at desc limit 100) as f
+        ),
+        'failed_jobs', private.failed_jobs(),
+        'books', (
+            select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.books_state as b
+        ),
+        'coverage_kept', (select max(c.day) from private.coverage_days as c)
+    );
+end
+$$;
+comment on function public.list_jobs() is 'Mail that waits or failed, jobs that failed for good, the last check of the books, the last kept coverage. Super admin. Errors: forbidden, session_ended.';
+grant execute on function public.list_jobs() to platform_admin;
+
+create function public.retry_mail(p_id bigint) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+begin
+    update private.outbox as o set attempts = 0, failed_at = null, next_attempt_at = pg_catalog.clock_timestamp()
+    where o.id = p_id and o.failed_at is not null;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no failed mail like this.');
+    end if;
+    perform pg_catalog.pg_notify('outbox', '');
+    perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));
+    return '{"success": true}'::jsonb;
+end
+$$;
+comment on function public.retry_mail(bigint) is 'Sends a mail that was given up once more. Super admin. Errors: forbidden, not_found.';
+grant execute on function public.retry_mail(bigint) to platform_admin;

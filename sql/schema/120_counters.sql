@@ -1,0 +1,140 @@
+-- The figures an administrator's dashboard adds up, kept so that it reads a handful of rows at any size. Each
+-- change appends a delta, and a job folds the deltas: one shared row would queue every transaction behind it.
+
+create table private.counters (
+    name text primary key,
+    value numeric not null default 0
+);
+comment on table private.counters is 'Folded figures. The truth is value plus the deltas not folded yet.';
+alter table private.counters enable row level security;
+
+insert into private.counters (name) values
+('profiles'), ('active_profiles'), ('verified_profiles'), ('package_investment'), ('shortfall'),
+('pending_deposits'), ('deposits_approved'), ('deposits_approved_count'), ('deposits_rejected_count'),
+('pending_withdrawals'), ('withdrawals_approved'), ('withdrawals_approved_count'), ('withdrawals_rejected_count'), ('reserved'),
+('bonuses'), ('bonus_rows'), ('bonus_transactions'), ('bonus_volume'), ('available_balance'),
+('subscriptions_active'), ('subscriptions_suspended'), ('subscriptions_cancelled');
+
+create table private.counter_deltas (
+    id bigint generated always as identity primary key,
+    name text not null,
+    delta numeric not null
+) with (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
+);
+comment on table private.counter_deltas is 'Changes since the last fold.';
+alter table private.counter_deltas enable row level security;
+create index counter_deltas_name_idx on private.counter_deltas (name);
+
+-- What came in and went out by day, kept: the panel's chart and the question how much rests on the last deposits read a
+-- row a day instead of every approved request of ninety days. The days are noted in a log and folded with the
+-- counters, for the same reason. Days are UTC days.
+
+create table private.flow_days (
+    day date primary key,
+    -- By the day of the request.
+    deposits numeric not null default 0,
+    withdrawals numeric not null default 0,
+    -- By the day of the decision.
+    decided_deposits numeric not null default 0
+);
+comment on table private.flow_days is 'Approved requests that count, by day; folded. The truth is these plus the changes not folded yet.';
+alter table private.flow_days enable row level security;
+
+create table private.flow_changes (
+    id bigint generated always as identity primary key,
+    day date not null,
+    deposits numeric not null default 0,
+    withdrawals numeric not null default 0,
+    decided_deposits numeric not null default 0
+);
+comment on table private.flow_changes is 'Changes of private.flow_days since the last fold.';
+alter table private.flow_changes enable row level security;
+
+create function private.count_up(p_name text, p_delta numeric) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    insert into private.counter_deltas (name, delta)
+    select p_name, p_delta where p_delta <> 0;
+end
+$$;
+comment on function private.count_up(text, numeric) is 'Adds to a kept figure.';
+
+create function private.counted() returns table (name text, value numeric)
+language plpgsql stable set search_path = '' as $$
+begin
+    return query
+    select c.name, c.value + coalesce((select sum(d.delta) from private.counter_deltas as d where d.name = c.name), 0)
+    from private.counters as c;
+end
+$$;
+comment on function private.counted() is 'The kept figures as they are now.';
+
+create function private.counter(p_name text) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select c.value + coalesce((select sum(d.delta) from private.counter_deltas as d where d.name = c.name), 0)
+        from private.counters as c where c.name = p_name
+    );
+end
+$$;
+comment on function private.counter(text) is 'One kept figure as it is now.';
+
+create function private.flows(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
+language sql stable set search_path = '' as $$
+    select a.day, sum(a.deposits), sum(a.withdrawals), sum(a.decided_deposits)
+    from (
+        select f.day, f.deposits, f.withdrawals, f.decided_deposits from private.flow_days as f where f.day >= p_from
+        union all
+        select c.day, c.deposits, c.withdrawals, c.decided_deposits from private.flow_changes as c where c.day >= p_from
+    ) as a
+    group by a.day
+$$;
+comment on function private.flows(date) is 'What came in and went out on each day from this one on, as it is now.';
+
+create function private.daily_flows(p_days integer) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object(
+            'day', s.day::date, 'deposits', private.money(coalesce(f.deposits, 0)), 'withdrawals', private.money(coalesce(f.withdrawals, 0))
+        ) order by s.day
+    )
+    from pg_catalog.generate_series(
+        (pg_catalog.now() at time zone 'UTC')::date - (p_days - 1), (pg_catalog.now() at time zone 'UTC')::date, interval '1 day'
+    ) as s (day)
+    left join private.flows((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
+$$;
+comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
+
+create function jobs.fold_counters() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_rows integer;
+    v_flows integer;
+begin
+    with moved as (
+        delete from private.counter_deltas returning name, delta
+    ), sums as (
+        select m.name, sum(m.delta) as delta, count(*) as rows from moved as m group by m.name
+    ), folded as (
+        update private.counters as c set value = c.value + s.delta from sums as s where c.name = s.name
+    )
+    select coalesce(sum(s.rows), 0)::integer into v_rows from sums as s;
+    with moved as (
+        delete from private.flow_changes returning day, deposits, withdrawals, decided_deposits
+    ), folded as (
+        insert into private.flow_days as f (day, deposits, withdrawals, decided_deposits)
+        select m.day, sum(m.deposits), sum(m.withdrawals), sum(m.decided_deposits)
+        from moved as m group by m.day order by m.day
+        on conflict (day) do update set
+            deposits = f.deposits + excluded.deposits,
+            withdrawals = f.withdrawals + excluded.withdrawals,
+            decided_deposits = f.decided_deposits + excluded.decided_deposits
+    )
+    select count(*)::integer into v_flows from moved;
+    return v_rows + v_flows;
+end
+$$;
+comment on function jobs.fold_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
+grant execute on function jobs.fold_counters() to worker;

@@ -1,0 +1,157 @@
+-- Receipts are files in a private bucket of the storage service. Its own limits are size and type; what is the
+-- product's lies here: a member's file lies in the member's folder under a name made of digits, is never
+-- overwritten, renamed or removed, and there are not too many of them. The final write of an upload runs as
+-- service_role without a user: the trigger knows the member by owner_id.
+
+insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
+values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
+on conflict (id) do update set
+    public = excluded.public, file_size_limit = excluded.file_size_limit, allowed_mime_types = excluded.allowed_mime_types;
+
+create function private.refuse_storage(p_message text) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    raise insufficient_privilege using message = p_message;
+end
+$$;
+comment on function private.refuse_storage(text) is 'A refusal that the storage service reports as access denied.';
+
+create function private.receipt_guard() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_files integer;
+    v_bytes bigint;
+    v_hour integer;
+begin
+    if tg_op = 'UPDATE' and old.bucket_id = 'receipts' and (new.bucket_id, new.name, new.owner_id) is distinct from (old.bucket_id, old.name, old.owner_id) then
+        perform private.refuse_storage('Receipts are kept as they are.');
+    end if;
+    if tg_op = 'UPDATE' or new.bucket_id is distinct from 'receipts' then
+        return new;
+    end if;
+    -- Onto a name that is there: a plain upload ends as a duplicate, and an upsert in the branch above.
+    if exists (select 1 from storage.objects as o where o.bucket_id = 'receipts' and o.name = new.name) then
+        return new;
+    end if;
+    if new.owner_id is null or new.name !~ ('\A' || new.owner_id || '/[0-9]{10,16}\.(png|jpg|jpeg|webp|pdf)\Z') then
+        perform private.refuse_storage('A receipt is named by your own id and the time.');
+    end if;
+    -- One upload of a member at a time counts; the lock ends with this short transaction.
+    perform pg_catalog.pg_advisory_xact_lock(45, pg_catalog.hashtext(new.owner_id));
+    select
+        count(*), coalesce(sum((o.metadata ->> 'size')::bigint), 0),
+        count(*) filter (where o.created_at > pg_catalog.clock_timestamp() - interval '1 hour')
+    into v_files, v_bytes, v_hour
+    from storage.objects as o
+    where o.bucket_id = 'receipts' and o.name >= new.owner_id || '/' and o.name < new.owner_id || '0';
+    if v_files >= 20 or v_bytes >= 52428800 then
+        perform private.refuse_storage('You have stored 20 receipts or 50 MB. Contact support to add more.');
+    end if;
+    if v_hour >= 10 then
+        perform private.refuse_storage('You have uploaded 10 receipts within an hour. Try again later.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.receipt_guard() is 'Name, owner and amount of receipts; a stored one stays as it is.';
+create trigger harborline_receipts before insert or update on storage.objects for each row execute function private.receipt_guard();
+
+create policy receipts_select_own on storage.objects for select to authenticated
+using (bucket_id = 'receipts' and (storage.foldername(name))[1] = (select auth.uid())::text);
+create policy receipts_insert_own on storage.objects for insert to authenticated
+with check (
+    bucket_id = 'receipts' and owner_id = (select auth.uid())::text
+    and (storage.foldername(name))[1] = (select auth.uid())::text
+    and name ~ '^[0-9a-f-]{36}/[0-9]{10,16}[.](png|jpg|jpeg|webp|pdf)$'
+);
+-- No update, no delete policy: a receipt is evidence.
+
+create function private.receipt_name(p_receipt_url text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (select substring(p_receipt_url from '\Ahttps?://[^\s/?#]+(?:/[^\s?#]*)?/object/public/receipts/([0-9a-f-]{36}/[0-9]{10,16}\.(?:png|jpg|jpeg|webp|pdf))\Z'));
+end
+$$;
+comment on function private.receipt_name(text) is 'Name of the object that a receipt address stands for, null when it stands for none. The address is never opened.';
+
+-- A receipt is uploaded before its deposit is asked for, so some are never used. They are somebody's papers and count
+-- among the member's twenty files: after a day they go, row and bytes, by the storage service's own wire (the worker).
+-- A receipt that a deposit names is evidence and stays, whoever asks: removing and naming the same one wait for each
+-- other, and the later one is refused.
+create function private.receipt_lock(p_name text) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(47, pg_catalog.hashtext(p_name));
+exception when lock_not_available then
+    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.receipt_lock(text) is
+'One of naming a receipt and removing it at a time; the last lock of a request for a deposit. Errors: try_again.';
+
+create function private.receipt_is_kept() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.receipt_lock(old.name);
+    if exists (select 1 from public.deposits as d where d.receipt_name = old.name) then
+        perform private.refuse_storage('A receipt of a deposit is kept.');
+    end if;
+    return old;
+end
+$$;
+comment on function private.receipt_is_kept() is 'Nobody removes a receipt that a deposit names.';
+create trigger harborline_receipts_kept before delete on storage.objects for each row
+when (old.bucket_id = 'receipts') execute function private.receipt_is_kept();
+
+create function private.check_receipt(p_user_id uuid, p_name text, p_first boolean) returns text
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_object record;
+begin
+    if p_name is null or pg_catalog.split_part(p_name, '/', 1) <> p_user_id::text then
+        perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
+    end if;
+    perform private.receipt_lock(p_name);
+    select o.owner_id, o.metadata into v_object from storage.objects as o where o.bucket_id = 'receipts' and o.name = p_name;
+    if not found or v_object.owner_id is distinct from p_user_id::text then
+        perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
+    end if;
+    if exists (select 1 from public.deposits as d where d.receipt_name = p_name) then
+        perform private.refuse(409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.');
+    end if;
+    if p_first and (p_name like '%.pdf' or v_object.metadata ->> 'mimetype' = 'application/pdf') then
+        perform private.refuse(400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.');
+    end if;
+    return v_object.metadata ->> 'eTag';
+end
+$$;
+comment on function private.check_receipt(uuid, text, boolean) is
+'The uploaded file of a receipt: there, the member''s own, unused, an image for a first package. Answers its etag. Errors: invalid_receipt, receipt_used, receipt_must_be_image.';
+
+create function jobs.unused_receipts(p_max integer) returns table (name text)
+language sql stable security definer set search_path = '' as $$
+    select o.name from storage.objects as o
+    where o.bucket_id = 'receipts' and o.created_at < pg_catalog.clock_timestamp() - interval '24 hours'
+        and not exists (select 1 from public.deposits as d where d.receipt_name = o.name)
+    order by o.created_at
+    limit p_max
+$$;
+comment on function jobs.unused_receipts(integer) is 'Receipts that were uploaded more than a day ago and no deposit names, oldest first.';
+grant execute on function jobs.unused_receipts(integer) to worker;
+
+create function public.find_receipt(p_receipt_url text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_deposit public.deposits;
+begin
+    select * into v_deposit from public.deposits as d where d.receipt_name = private.receipt_name(p_receipt_url);
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no deposit with this receipt.');
+    end if;
+    perform private.audit('admin:' || v_admin.id, 'deposit.receipt_opened', 'deposit', v_deposit.id);
+    return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_deposit.receipt_name);
+end
+$$;
+comment on function public.find_receipt(text) is 'Finance and super administrators: the stored object of a deposit''s receipt. The address is parsed, never opened. Errors: forbidden, not_found.';
+grant execute on function public.find_receipt(text) to platform_admin;

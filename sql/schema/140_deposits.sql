@@ -1,0 +1,493 @@
+-- A member claims a USDT transfer; an administrator accepts or refuses it, once. The amount alone decides what
+-- a deposit is: the first package, an upgrade at the full price, or cash-in that changes no package.
+-- A row is never updated by its member and never deleted by anyone.
+--
+-- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction; what stands further in is called by the
+-- line above it, a trigger names its table. All of it is schema private unless said. Before it, gate.check_request().
+--   require_admin               finance or super, read by the id in the token: my_role, auth.uid
+--     require_two_step          with real money (is_demo, setting_text) not without the second step
+--   checked_action              approve or reject; only a rejection asks checked_reason
+--   check_not_own               nobody decides for a member with the same e-mail
+--   money_lock                  one decision at a time
+--   lock_members(line_of)       member, referrer and the referrer's referrer, by id
+--                               the deposit itself, for no key update; decided already: the first answer, or refuse_decided
+--   clock                       the moment of the decision
+--   credit_deposit              cash-in and package; refused where the reference was approved before
+--     profiles _100_frozen      profiles_frozen: place and identity stay, a package does not fall
+--     profiles _500_funded      profiles_funded: package and payment go to the member's position, two figures to the counters
+--       positions _500_network_update  position_changed: a new package is noted for the networks above
+--     profiles _500_verified    verified_counted, count_up: where this completed the account
+--     post_bonuses              moves the sequence private.postings, then asks what is wrong
+--       wrong_of_child          referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
+--                               and under these due_of_pairs and pairs, with referral_percent and override_percent
+--       wrong_of_owner          the member's own pairings, where there is a second child
+--         pair_source           of pairs without a row: which child completed it
+--       write_bonuses           raises stored rows, inserts missing ones; reentry_percent fills a column of each
+--         bonuses _100_frozen   bonuses_frozen: a bonus keeps its reason and only rises (of rows that rise)
+--         bonuses _500_changed  bonuses_changed, clock: journal, sums, days and counts of rows that rose
+--         bonuses _500_posted   bonuses_posted: the same of new rows
+--           transactions _500_counted  transactions_counted: journal rows of bonuses are counted (from either of the two)
+--           totals _500_shortfall      shortfall_changed, count_up: only of whom withdrew or asked for more than is there
+--   update of the deposit       approved, by whom, when
+--     deposits _100_frozen      deposit_frozen: decided once, and what was claimed never changes
+--     deposits _500_decided     deposit_decided: settles the journal row, three figures to the counters
+--       transactions _100_frozen  transactions_frozen: pending to completed, and nothing else
+--       deposit_flows           the days of the request and of the decision
+--   tell_decided, dollars       the sentence for the member
+--     tell, clock, money        the notification, and the mail unless its topic is switched off
+--       outbox _900_announce    outbox_announce: wakes the worker at commit
+--   audit, clock, money         who decided what; last, because of its lock
+--     audit_log _100_seal       audit_seal: audit_lock, then the row's number and audit_hash over the row before
+--   money_json, money           the answer
+
+create table public.deposits (
+    id uuid primary key default gen_random_uuid(),
+    user_id uuid not null references private.profiles (user_id) on delete restrict,
+    amount public.usd not null check (amount between 1 and 10000000),
+    reference_number text not null check (length(reference_number) between 1 and 200),
+    receipt_url text not null check (length(receipt_url) between 1 and 2000),
+    status public.request_status not null default 'pending',
+    admin_notes text check (length(admin_notes) <= 1000),
+    created_at timestamptz not null default now(),
+    decided_at timestamptz,
+    decided_by uuid references private.admin_users (id) on delete restrict,
+    -- Worked out by the guard; nobody may write them.
+    kind text not null check (kind in ('first', 'upgrade', 'cash_in')),
+    reference_key text not null check (length(reference_key) between 1 and 200),
+    receipt_name text not null,
+    receipt_etag text,
+    voided_at timestamptz,
+    constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
+    constraint deposits_decider check (
+        (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
+    ),
+    constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
+    constraint only_approved_is_voided check (voided_at is null or status = 'approved')
+) with (
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
+);
+comment on table public.deposits is 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
+comment on column public.deposits.reference_key is 'The reference without spelling: 64 hex digits if it holds them, else lower-case letters and digits.';
+alter table public.deposits enable row level security;
+-- A member's own, newest first; also the foreign key.
+create index deposits_user_idx on public.deposits (user_id, created_at desc, id desc);
+-- The administrators' list by status, newest first, and the pending counts.
+create index deposits_status_idx on public.deposits (status, created_at desc, id desc);
+create index deposits_created_idx on public.deposits (created_at desc, id desc);
+create index deposits_decided_by_idx on public.deposits (decided_by) where decided_by is not null;
+-- One transfer counts once.
+create unique index deposits_reference_approved_key on public.deposits (reference_key)
+where status = 'approved' and voided_at is null;
+-- "The same reference elsewhere" for the flag.
+create index deposits_reference_idx on public.deposits (reference_key);
+-- One receipt serves one deposit.
+create unique index deposits_receipt_key on public.deposits (receipt_name);
+-- What waits already, for the form and the limit.
+create index deposits_pending_idx on public.deposits (user_id, created_at) where status = 'pending';
+create index deposits_reference_search_idx on public.deposits
+using gin (lower(reference_number) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
+-- Lists sorted by amount.
+create index deposits_amount_idx on public.deposits (amount, id);
+-- The broken first day of "approved in the last 30 days" is added up row by row.
+create index deposits_decided_flow_idx on public.deposits (decided_at) include (amount) where status = 'approved' and voided_at is null;
+-- "Another member's receipt file" for the flag.
+create index deposits_receipt_etag_idx on public.deposits (receipt_etag) where status <> 'rejected';
+
+create policy select_own on public.deposits for select to authenticated using (user_id = (select auth.uid()));
+create policy select_all on public.deposits for select to platform_admin using (true);
+create policy insert_own on public.deposits for insert to authenticated
+with check (user_id = (select auth.uid()) and status = 'pending');
+grant select on public.deposits to authenticated, platform_admin;
+grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to authenticated;
+grant select on public.deposits to service_role;
+grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to service_role;
+-- Not granted: update and delete, to anyone. A decision is a function.
+
+create function private.reference_key(p_reference text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (
+        -- A transaction hash counts by itself, whatever stands around it.
+        select coalesce(
+            pg_catalog.lower(substring(p_reference from '[0-9A-Fa-f]{64}')),
+            pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]', '', 'g'), 200)
+        )
+    );
+end
+$$;
+comment on function private.reference_key(text) is 'A reference without its spelling; empty when it holds no letter and no digit.';
+
+create function private.deposit_kind(p_amount numeric, p_package numeric) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+    v_is_size boolean := exists (select 1 from private.packages as k where k.value = p_amount);
+begin
+    if p_amount not between 1 and 10000000 then
+        perform private.refuse(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
+    end if;
+    if p_package = 0 and not v_is_size then
+        perform private.refuse(
+            400, 'package_required', pg_catalog.format(
+                'Choose a package for your first deposit: %s.',
+                (select pg_catalog.string_agg('$' || k.value::text, ', ' order by k.value) from private.packages as k)
+            )
+        );
+    end if;
+    if p_package > 0 and v_is_size and p_amount <= p_package then
+        perform private.refuse(400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.');
+    end if;
+    return case when not v_is_size then 'cash_in' when p_package = 0 then 'first' else 'upgrade' end;
+end
+$$;
+comment on function private.deposit_kind(numeric, numeric) is
+'What an amount in USD means beside the present package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
+
+-- A repeated request is told by its trimmed reference, as stored.
+create function private.deposit_guard() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_member private.profiles;
+    v_twin public.deposits;
+    v_pending integer;
+    v_limit integer := private.setting_text('deposit.pending_limit')::integer;
+begin
+    perform private.require_owner(new.user_id);
+    v_member := private.lock_member(new.user_id);
+    -- What is copied brings a line's end along; a retry brings it again and is compared with what was stored.
+    new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
+    -- A retry is looked for first: triggers run before ON CONFLICT.
+    select * into v_twin from public.deposits as d where d.id = new.id;
+    if found then
+        if (v_twin.user_id, v_twin.amount, v_twin.reference_number, v_twin.receipt_url)
+            is not distinct from (new.user_id, new.amount, new.reference_number, new.receipt_url) then
+            return null;
+        end if;
+        perform private.refuse(409, 'duplicate_request', 'This request was already made with other values.');
+    end if;
+    perform private.status_refusal(v_member.account_status);
+    if v_member.id is null or v_member.email is null or v_member.trc20_wallet_address is null then
+        perform private.refuse(403, 'profile_incomplete', 'Please complete your profile and settings first');
+    end if;
+    if new.status <> 'pending' then
+        perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
+    end if;
+    new.kind := private.deposit_kind(new.amount, v_member.package_value);
+    new.reference_key := private.reference_key(new.reference_number);
+    if coalesce(new.reference_key, '') = '' or pg_catalog.length(new.reference_number) > 200 or not private.is_readable(new.reference_number) then
+        perform private.refuse(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
+    end if;
+    select count(*) into v_pending from public.deposits as d where d.user_id = new.user_id and d.status = 'pending';
+    if v_pending >= v_limit then
+        perform private.refuse(
+            409, 'too_many_pending', pg_catalog.format('You have %s deposits waiting for review. Wait for a decision or cancel one.', v_pending)
+        );
+    end if;
+    new.receipt_name := private.receipt_name(new.receipt_url);
+    new.receipt_etag := private.check_receipt(new.user_id, new.receipt_name, new.kind = 'first');
+    new.created_at := private.clock();
+    new.admin_notes := null;
+    new.decided_at := null;
+    new.decided_by := null;
+    new.voided_at := null;
+    return new;
+end
+$$;
+comment on function private.deposit_guard() is
+'Every rule of a new deposit, under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
+
+create function private.deposit_frozen() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key, new.receipt_name)
+        is distinct from (old.id, old.user_id, old.amount, old.reference_number, old.receipt_url, old.created_at, old.kind, old.reference_key, old.receipt_name)
+        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by)
+            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
+        or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
+        or (new.voided_at is distinct from old.voided_at and not private.correction_of(new.user_id)) then
+        perform private.refuse(403, 'append_only', 'A deposit is decided once and never changed.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.deposit_frozen() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
+
+create function private.deposit_requested() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
+    perform private.count_up('pending_deposits', 1);
+    return null;
+end
+$$;
+comment on function private.deposit_requested() is 'Journal row and count of a new deposit.';
+
+create function private.deposit_flows(p_deposit public.deposits, p_sign integer) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    insert into private.flow_changes (day, deposits, decided_deposits)
+    values
+    (((p_deposit).created_at at time zone 'UTC')::date, p_sign * (p_deposit).amount, 0),
+    (((p_deposit).decided_at at time zone 'UTC')::date, 0, p_sign * (p_deposit).amount);
+end
+$$;
+comment on function private.deposit_flows(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
+
+create function private.deposit_decided() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
+    where t.transaction_type = 'deposit' and t.reference_id = new.id;
+    if new.status = 'approved' then
+        insert into private.counter_deltas (name, delta)
+        values ('pending_deposits', -1), ('deposits_approved', new.amount), ('deposits_approved_count', 1);
+        perform private.deposit_flows(new, 1);
+    else
+        insert into private.counter_deltas (name, delta)
+        values ('pending_deposits', -1), ('deposits_rejected_count', 1);
+    end if;
+    return null;
+end
+$$;
+comment on function private.deposit_decided() is 'Settles the journal row of a deposit when its status moves.';
+
+create function private.deposit_voided() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.deposit_flows(new, -1);
+    return null;
+end
+$$;
+comment on function private.deposit_voided() is 'A voided deposit is no flow.';
+
+create trigger _100_guard before insert on public.deposits for each row execute function private.deposit_guard();
+create trigger _100_frozen before update on public.deposits for each row execute function private.deposit_frozen();
+create trigger _100_keep before delete or truncate on public.deposits for each statement execute function private.refuse_change();
+create trigger _500_requested after insert on public.deposits for each row execute function private.deposit_requested();
+create trigger _500_decided after update of status on public.deposits
+for each row when (old.status is distinct from new.status) execute function private.deposit_decided();
+create trigger _500_voided after update of voided_at on public.deposits
+for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposit_voided();
+
+-- The decision.
+
+create function private.line_of(p_user_id uuid) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select array[m.user_id, r.user_id, g.user_id]
+        from private.profiles as m
+        left join private.profiles as r on m.referrer_id = r.id
+        left join private.profiles as g on r.referrer_id = g.id
+        where m.user_id = p_user_id
+    );
+end
+$$;
+comment on function private.line_of(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
+
+create function private.credit_deposit(p_deposit public.deposits) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_position private.positions;
+begin
+    if exists (
+        select 1 from public.deposits as d
+        where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status = 'approved' and d.voided_at is null
+    ) then
+        perform private.refuse(409, 'reference_used', 'This reference was already approved with another deposit.');
+    end if;
+    update private.profiles as p set
+        cash_in_amount = p.cash_in_amount + (p_deposit).amount,
+        -- The larger of the two, in whatever order pending deposits are decided.
+        package_value = greatest(p.package_value, coalesce((select k.value from private.packages as k where k.value = (p_deposit).amount), 0))
+    where p.user_id = (p_deposit).user_id;
+    select * into v_position from private.positions as o where o.user_id = (p_deposit).user_id;
+    perform private.post_bonuses(v_position.no, (p_deposit).decided_at);
+end
+$$;
+comment on function private.credit_deposit(public.deposits) is
+'What an approval is worth: cash-in, package, bonuses. Called under the locks, before the row is marked approved. Errors: reference_used.';
+
+create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason text default null) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_status public.request_status := private.checked_action(p_action);
+    v_reason text := case when v_status = 'rejected' then private.checked_reason(p_reason) end;
+    v_deposit public.deposits;
+begin
+    select * into v_deposit from public.deposits as d where d.id = p_deposit_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such deposit.');
+    end if;
+    perform private.check_not_own(v_admin, v_deposit.user_id);
+    perform private.money_lock();
+    perform private.lock_members(private.line_of(v_deposit.user_id));
+    select * into v_deposit from public.deposits as d where d.id = p_deposit_id for no key update;
+    if v_deposit.status <> 'pending' then
+        if v_deposit.status is distinct from v_status or v_deposit.decided_by is distinct from v_admin.id then
+            perform private.refuse_decided(pg_catalog.to_jsonb(v_deposit));
+        end if;
+        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.money_json(pg_catalog.to_jsonb(v_deposit)));
+    end if;
+    v_deposit.decided_at := private.clock();
+    if v_status = 'approved' then
+        perform private.credit_deposit(v_deposit);
+    end if;
+    update public.deposits as d set status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id
+    where d.id = p_deposit_id and d.status = 'pending'
+    returning d.* into v_deposit;
+    perform private.tell_decided('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
+    perform private.audit(
+        'admin:' || v_admin.id, 'deposit.' || v_status, 'deposit', v_deposit.id,
+        pg_catalog.jsonb_build_object('user_id', v_deposit.user_id, 'amount', private.money(v_deposit.amount), 'reason', v_reason)
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.money_json(pg_catalog.to_jsonb(v_deposit)));
+end
+$$;
+comment on function public.decide_deposit(uuid, text, text) is
+'Finance and super administrators. Approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, try_again.';
+grant execute on function public.decide_deposit(uuid, text, text) to platform_admin;
+
+-- What the deposit form needs before anything is typed: how far the account is, what can be chosen, where to pay, what
+-- waits already. The guard decides again when something is sent.
+create function public.get_deposit_options() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.reading_member();
+begin
+    return pg_catalog.jsonb_build_object(
+        'verification', private.verification_result(v_member),
+        'package_value', private.money(v_member.package_value),
+        'deposit_address', private.setting_text('deposit.address'),
+        'deposit_address_sample', private.is_demo(),
+        'choices', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'value', private.money(k.value),
+                        'label', k.label,
+                        'rate', private.plan_rate(k.pairing_percent),
+                        'kind', case when v_member.package_value = 0 then 'first' else 'upgrade' end
+                    ) order by k.value
+                ), '[]'
+            )
+            from private.packages as k where k.value > v_member.package_value
+        ),
+        'other_amount_allowed', v_member.package_value > 0,
+        'pending', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'id', d.id,
+                        'amount', private.money(d.amount),
+                        'reference_number', d.reference_number,
+                        'created_at', d.created_at
+                    ) order by d.created_at
+                ), '[]'
+            )
+            from public.deposits as d where d.user_id = v_member.user_id and d.status = 'pending'
+        ),
+        'pending_limit', private.setting('deposit.pending_limit')
+    );
+end
+$$;
+comment on function public.get_deposit_options() is
+'What the caller may deposit: all packages before the first one, then only larger ones at their full price, or any other amount. Errors: profile_not_found.';
+grant execute on function public.get_deposit_options() to authenticated;
+
+-- The list that administrators decide from: the member beside each request, what the decision would change, and what
+-- stands out. Decided rows carry no flags and no before and after: nothing is left to decide. A paper that another member
+-- sent too stands out as well: its reference may be typed differently, the file is the same. The flags are plpgsql: in
+-- SQL they would be planned for every row, five thousand times for the full list.
+
+create function private.deposit_flags(p_deposit public.deposits, p_member private.profiles) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
+        from (
+            (
+                select
+                    'same_reference' as kind,
+                    pg_catalog.format(
+                        'Same reference as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
+                    ) as text
+                from public.deposits as d
+                inner join private.profiles as q on d.user_id = q.user_id
+                where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status <> 'rejected'
+                order by d.created_at desc
+                limit 3
+            )
+            union all
+            (
+                select
+                    'same_receipt',
+                    pg_catalog.format(
+                        'Same receipt file as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
+                    )
+                from public.deposits as d
+                inner join private.profiles as q on d.user_id = q.user_id
+                where d.receipt_etag = (p_deposit).receipt_etag and d.user_id <> (p_deposit).user_id and d.status <> 'rejected'
+                order by d.created_at desc
+                limit 3
+            )
+            union all
+            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
+            where (p_member).account_status in ('suspended', 'disabled')
+        ) as f
+    );
+end
+$$;
+comment on function private.deposit_flags(public.deposits, private.profiles) is
+'What stands out about a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
+
+create function private.deposit_items(p_ids uuid[]) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_agg(
+        pg_catalog.to_jsonb(d) || pg_catalog.jsonb_build_object(
+            'amount', private.money(d.amount),
+            'profile_id', p.id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'account_status', p.account_status,
+            'available_balance', private.money(t.available_balance),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'package_value', private.money(p.package_value),
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'decided_by_name', coalesce(a.full_name, a.email),
+            'total_deposits', private.money(p.cash_in_amount),
+            'package_before', case when d.status = 'pending' then private.money(p.package_value) end,
+            'package_after', case when d.status = 'pending' then private.money(greatest(p.package_value, k.value)) end,
+            'cash_in_before', case when d.status = 'pending' then private.money(p.cash_in_amount) end,
+            'cash_in_after', case when d.status = 'pending' then private.money(p.cash_in_amount + d.amount) end,
+            'flags', case when d.status = 'pending' then private.deposit_flags(d, p) else '[]' end
+        ) order by u.place
+    )
+    from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+    inner join public.deposits as d on u.id = d.id
+    inner join private.profiles as p on d.user_id = p.user_id
+    inner join private.totals as t on d.user_id = t.user_id
+    left join private.packages as k on d.amount = k.value
+    left join private.admin_users as a on d.decided_by = a.id
+$$;
+comment on function private.deposit_items(uuid[]) is
+'Deposits as the administrators'' list shows them. total_deposits is what was approved and counts, which is the member''s cash-in. Money as text.';
+
+create function public.list_deposits(p_filters jsonb default '{}') returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
+    v_counts jsonb := private.request_counts('deposits');
+    v_page record;
+begin
+    perform private.require_admin();
+    v_page := private.request_page('deposits', 'reference_number', v_request, v_counts);
+    return pg_catalog.jsonb_build_object('items', coalesce(private.deposit_items(v_page.ids), '[]'), 'total', v_page.total, 'counts', v_counts)
+        || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
+end
+$$;
+comment on function public.list_deposits(jsonb) is
+'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} answers all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+grant execute on function public.list_deposits(jsonb) to platform_admin;

@@ -1,0 +1,441 @@
+-- A member asks for money; an administrator records that it will be paid, or refuses, once. The balance cannot
+-- be guarded by row-level security (fifty parallel requests would all see it untouched): the guard locks the
+-- member's row before it reads. The address is frozen with the request.
+
+create table public.withdrawals (
+    id uuid primary key default gen_random_uuid(),
+    user_id uuid not null references private.profiles (user_id) on delete restrict,
+    amount public.usd not null check (amount between 100 and 10000000),
+    wallet_address text not null check (length(wallet_address) between 1 and 128),
+    status public.request_status not null default 'pending',
+    admin_notes text check (length(admin_notes) <= 1000),
+    created_at timestamptz not null default now(),
+    decided_at timestamptz,
+    decided_by uuid references private.admin_users (id) on delete restrict,
+    payout_reference text check (length(payout_reference) between 1 and 200),
+    payout_at timestamptz,
+    voided_at timestamptz,
+    constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
+    constraint withdrawals_decider check (
+        (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
+    ),
+    constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
+    constraint only_approved_is_paid check (payout_reference is null or status = 'approved'),
+    constraint a_payout_has_its_time check ((payout_reference is null) = (payout_at is null)),
+    constraint only_unpaid_is_voided check (voided_at is null or (status = 'approved' and payout_reference is null))
+);
+comment on table public.withdrawals is 'Requests for payment. Pending rows reserve balance, approved ones that are not voided reduce it.';
+alter table public.withdrawals enable row level security;
+create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
+create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
+create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
+create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
+-- What waits already, for the form.
+create index withdrawals_pending_idx on public.withdrawals (user_id, created_at) where status = 'pending';
+create index withdrawals_wallet_search_idx on public.withdrawals
+using gin (lower(wallet_address) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
+create index withdrawals_amount_idx on public.withdrawals (amount, id);
+
+create policy select_own on public.withdrawals for select to authenticated using (user_id = (select auth.uid()));
+create policy select_all on public.withdrawals for select to platform_admin using (true);
+create policy insert_own on public.withdrawals for insert to authenticated
+with check (user_id = (select auth.uid()) and status = 'pending');
+grant select on public.withdrawals to authenticated, platform_admin;
+grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to authenticated;
+grant select on public.withdrawals to service_role;
+grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to service_role;
+-- Not granted: update and delete, to anyone. A decision is a function.
+
+create function private.requestable(p_user_id uuid) returns numeric
+language plpgsql volatile set search_path = '' as $$
+begin
+    return (
+        -- Pending rows are read from the table, not from the kept sum: within one array of requests the sum is not there yet.
+        select t.bonus_amount - t.withdrawn_amount - coalesce(
+            (select sum(w.amount) from public.withdrawals as w where w.user_id = p_user_id and w.status = 'pending'), 0
+        )
+        from private.totals as t where t.user_id = p_user_id
+    );
+end
+$$;
+comment on function private.requestable(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
+
+create function private.withdrawal_guard() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_member private.profiles;
+    v_twin public.withdrawals;
+    v_available numeric;
+begin
+    perform private.require_owner(new.user_id);
+    v_member := private.lock_member(new.user_id);
+    -- A retry is looked for first: triggers run before ON CONFLICT.
+    select * into v_twin from public.withdrawals as w where w.id = new.id;
+    if found then
+        if (v_twin.user_id, v_twin.amount, v_twin.wallet_address)
+            is not distinct from (new.user_id, new.amount, new.wallet_address) then
+            return null;
+        end if;
+        perform private.refuse(409, 'duplicate_request', 'This request was already made with other values.');
+    end if;
+    perform private.status_refusal(v_member.account_status);
+    if new.status <> 'pending' then
+        perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
+    end if;
+    if new.amount is null or new.amount <= 0 or new.amount > 10000000 then
+        perform private.refuse(400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.');
+    end if;
+    v_available := greatest(0, private.requestable(new.user_id));
+    if v_available is null or new.amount > v_available then
+        perform private.refuse(400, 'insufficient_balance', 'Insufficient balance. Available: ' || private.dollars(coalesce(v_available, 0)));
+    end if;
+    if new.amount < 100 then
+        perform private.refuse(400, 'below_minimum', 'Minimum withdrawal amount is $100');
+    end if;
+    if not v_member.account_verified then
+        perform private.refuse(403, 'not_verified', 'Please complete your profile, settings, and account verification first');
+    end if;
+    if new.wallet_address is distinct from v_member.trc20_wallet_address then
+        perform private.refuse(409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.');
+    end if;
+    new.created_at := private.clock();
+    new.admin_notes := null;
+    new.decided_at := null;
+    new.decided_by := null;
+    new.payout_reference := null;
+    new.payout_at := null;
+    new.voided_at := null;
+    return new;
+end
+$$;
+comment on function private.withdrawal_guard() is
+'Every rule of a new withdrawal, under the member''s lock: valid amount, balance, minimum, verified, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
+
+create function private.withdrawal_frozen() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
+        is distinct from (old.id, old.user_id, old.amount, old.wallet_address, old.created_at)
+        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by)
+            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
+        or (old.payout_reference is not null and (new.payout_reference, new.payout_at) is distinct from (old.payout_reference, old.payout_at))
+        or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
+        or (new.voided_at is distinct from old.voided_at and not private.correction_of(new.user_id)) then
+        perform private.refuse(403, 'append_only', 'A withdrawal is decided once and never changed.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.withdrawal_frozen() is
+'What was asked never changes; a decision is made once; a payout reference is added once; only a confirmed correction voids. Errors: append_only.';
+
+create function private.withdrawal_requested() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    values (new.user_id, -new.amount, 'withdrawal', 'pending', new.id, new.created_at);
+    update private.totals as t set reserved_amount = t.reserved_amount + new.amount where t.user_id = new.user_id;
+    perform private.count_up('pending_withdrawals', 1);
+    perform private.count_up('reserved', new.amount);
+    return null;
+end
+$$;
+comment on function private.withdrawal_requested() is 'Journal row, reserved sum and count of a new withdrawal.';
+
+create function private.withdrawal_flows(p_withdrawal public.withdrawals, p_sign integer) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    insert into private.flow_changes (day, withdrawals)
+    values (((p_withdrawal).created_at at time zone 'UTC')::date, p_sign * (p_withdrawal).amount);
+end
+$$;
+comment on function private.withdrawal_flows(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
+
+create function private.withdrawal_decided() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
+    where t.transaction_type = 'withdrawal' and t.reference_id = new.id;
+    update private.totals as t set
+        reserved_amount = t.reserved_amount - new.amount,
+        withdrawn_amount = t.withdrawn_amount + case when new.status = 'approved' then new.amount else 0 end
+    where t.user_id = new.user_id;
+    perform private.count_up('pending_withdrawals', -1);
+    perform private.count_up('reserved', -new.amount);
+    if new.status = 'approved' then
+        perform private.count_up('withdrawals_approved', new.amount);
+        perform private.count_up('withdrawals_approved_count', 1);
+        perform private.withdrawal_flows(new, 1);
+    else
+        perform private.count_up('withdrawals_rejected_count', 1);
+    end if;
+    return null;
+end
+$$;
+comment on function private.withdrawal_decided() is 'Settles journal row and sums of a withdrawal when its status moves.';
+
+create function private.withdrawal_voided() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.withdrawal_flows(new, -1);
+    return null;
+end
+$$;
+comment on function private.withdrawal_voided() is 'A voided withdrawal is no flow.';
+
+create trigger _100_guard before insert on public.withdrawals for each row execute function private.withdrawal_guard();
+create trigger _100_frozen before update on public.withdrawals for each row execute function private.withdrawal_frozen();
+create trigger _100_keep before delete or truncate on public.withdrawals for each statement execute function private.refuse_change();
+create trigger _500_requested after insert on public.withdrawals for each row execute function private.withdrawal_requested();
+create trigger _500_decided after update of status on public.withdrawals
+for each row when (old.status is distinct from new.status) execute function private.withdrawal_decided();
+create trigger _500_voided after update of voided_at on public.withdrawals
+for each row when (old.voided_at is null and new.voided_at is not null) execute function private.withdrawal_voided();
+
+-- The decision.
+
+create function private.check_payable(p_withdrawal public.withdrawals, p_member private.profiles) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_available numeric;
+begin
+    if (p_member).account_status in ('suspended', 'disabled') then
+        perform private.refuse(409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.');
+    end if;
+    if (p_member).hold_until > pg_catalog.clock_timestamp() then
+        perform private.refuse(
+            409, 'on_hold', pg_catalog.format(
+                'On hold until %s UTC, 24 hours after a change of %s.',
+                pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
+                case (p_member).hold_reason when 'email' then 'e-mail' when 'factor' then 'second factor' else (p_member).hold_reason end
+            )
+        );
+    end if;
+    -- From the rows, not from the kept sums: this is the last look before money leaves.
+    select coalesce((select sum(b.amount) from public.bonuses as b where b.user_id = (p_withdrawal).user_id), 0)
+        - coalesce((
+            select sum(w.amount) from public.withdrawals as w
+            where w.user_id = (p_withdrawal).user_id and w.status = 'approved' and w.voided_at is null
+        ), 0) into v_available;
+    if (p_withdrawal).amount > v_available then
+        perform private.refuse(409, 'insufficient_available_balance', 'Insufficient available balance');
+    end if;
+end
+$$;
+comment on function private.check_payable(public.withdrawals, private.profiles) is
+'Under the member''s lock: not blocked, no hold, and the balance still covers it. Errors: account_blocked, on_hold, insufficient_available_balance.';
+
+-- How a withdrawal was paid is read by its member, so it must be readable, whether it is told with the approval or later.
+create function private.add_payout_reference(p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text)
+returns public.withdrawals
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_reference text := nullif(pg_catalog.btrim(p_reference, E' \t\r\n'), '');
+    v_withdrawal public.withdrawals := p_withdrawal;
+begin
+    if v_reference is null or v_reference is not distinct from (p_withdrawal).payout_reference then
+        return p_withdrawal;
+    end if;
+    if pg_catalog.length(v_reference) > 200 or not private.is_readable(v_reference) then
+        perform private.refuse(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
+    end if;
+    if (p_withdrawal).payout_reference is not null then
+        perform private.refuse(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
+    end if;
+    if (p_withdrawal).voided_at is not null then
+        perform private.refuse(409, 'voided', 'This withdrawal was voided.');
+    end if;
+    update public.withdrawals as w set payout_reference = v_reference, payout_at = private.clock()
+    where w.id = (p_withdrawal).id
+    returning w.* into v_withdrawal;
+    perform private.audit(
+        'admin:' || (p_admin).id, 'withdrawal.paid', 'withdrawal', v_withdrawal.id,
+        pg_catalog.jsonb_build_object('payout_reference', v_reference)
+    );
+    return v_withdrawal;
+end
+$$;
+comment on function private.add_payout_reference(public.withdrawals, private.admin_users, text) is
+'Records once how an approved withdrawal was paid. Errors: invalid_reference, payout_recorded, voided.';
+
+create function public.decide_withdrawal(p_withdrawal_id uuid, p_action text, p_reason text default null, p_payout_reference text default null)
+returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_status public.request_status := private.checked_action(p_action);
+    v_reason text := case when v_status = 'rejected' then private.checked_reason(p_reason) end;
+    v_withdrawal public.withdrawals;
+    v_member private.profiles;
+    v_paid text;
+begin
+    select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such withdrawal.');
+    end if;
+    perform private.check_not_own(v_admin, v_withdrawal.user_id);
+    perform private.money_lock();
+    v_member := private.lock_member(v_withdrawal.user_id);
+    select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id for no key update;
+    v_paid := case when v_status = 'approved' then nullif(pg_catalog.btrim(p_payout_reference), '') end;
+    if v_withdrawal.status <> 'pending' then
+        -- How it was paid may be told later, by any administrator who may decide.
+        if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
+            perform private.refuse_decided(pg_catalog.to_jsonb(v_withdrawal));
+        end if;
+        v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
+        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'withdrawal', private.money_json(pg_catalog.to_jsonb(v_withdrawal)));
+    end if;
+    if v_status = 'approved' then
+        perform private.check_payable(v_withdrawal, v_member);
+    end if;
+    update public.withdrawals as w set status = v_status, admin_notes = v_reason, decided_at = private.clock(), decided_by = v_admin.id
+    where w.id = p_withdrawal_id and w.status = 'pending'
+    returning w.* into v_withdrawal;
+    perform private.tell_decided('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);
+    perform private.audit(
+        'admin:' || v_admin.id, 'withdrawal.' || v_status, 'withdrawal', v_withdrawal.id,
+        pg_catalog.jsonb_build_object('user_id', v_withdrawal.user_id, 'amount', private.money(v_withdrawal.amount), 'reason', v_reason)
+    );
+    v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
+    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.money_json(pg_catalog.to_jsonb(v_withdrawal)));
+end
+$$;
+comment on function public.decide_withdrawal(uuid, text, text, text) is
+'Finance and super administrators. Approves (records that it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
+grant execute on function public.decide_withdrawal(uuid, text, text, text) to platform_admin;
+
+-- What the withdrawal form needs before anything is typed. The guard decides again when something is sent.
+create function public.get_withdraw_options() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.reading_member();
+    v_totals private.totals;
+begin
+    select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
+    return pg_catalog.jsonb_build_object(
+        'verification', private.verification_result(v_member),
+        'balance', private.balance_figures(v_totals, v_member),
+        'wallet_address', v_member.trc20_wallet_address,
+        'wallet_checksum_ok', case
+            when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+        end,
+        'minimum', private.money(100),
+        'hold_until', case when v_member.hold_until > pg_catalog.now() then v_member.hold_until end,
+        'pending', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'id', w.id,
+                        'amount', private.money(w.amount),
+                        'wallet_address', w.wallet_address,
+                        'created_at', w.created_at
+                    ) order by w.created_at
+                ), '[]'
+            )
+            from public.withdrawals as w where w.user_id = v_member.user_id and w.status = 'pending'
+        )
+    );
+end
+$$;
+comment on function public.get_withdraw_options() is
+'What the caller can ask for now, where it would go and what waits already. Errors: profile_not_found.';
+grant execute on function public.get_withdraw_options() to authenticated;
+
+-- The list that administrators decide from, as that of deposits.
+
+create function private.withdrawal_flags(p_withdrawal public.withdrawals, p_member private.profiles) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
+        from (
+            select 'checksum' as kind, 'This does not look like a TRC20 address' as text
+            where not private.wallet_ok((p_withdrawal).wallet_address)
+            union all
+            (
+                select
+                    'address_changed',
+                    pg_catalog.format(
+                        'Wallet address changed on %s', pg_catalog.to_char(l.at at time zone 'UTC', 'FMDD Mon YYYY')
+                    )
+                from private.audit_log as l
+                where
+                    l.object_id = (p_member).id
+                    and l.action = 'member.wallet_changed'
+                    and l.payload ->> 'from' is not null
+                    and l.at > pg_catalog.now() - interval '7 days'
+                order by l.seq desc
+                limit 1
+            )
+            union all
+            (
+                select 'address_shared', pg_catalog.format('Also the wallet of %s', q.username)
+                from private.profiles as q
+                where q.trc20_wallet_address = (p_withdrawal).wallet_address and q.id <> (p_member).id
+                order by q.created_at
+                limit 3
+            )
+            union all
+            select 'hold', pg_catalog.format(
+                'On hold until %s UTC, 24 hours after a change of %s',
+                pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'),
+                case (p_member).hold_reason when 'email' then 'e-mail' when 'factor' then 'second factor' else (p_member).hold_reason end
+            )
+            where (p_member).hold_until > pg_catalog.now()
+            union all
+            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
+            where (p_member).account_status in ('suspended', 'disabled')
+        ) as f
+    );
+end
+$$;
+comment on function private.withdrawal_flags(public.withdrawals, private.profiles) is
+'What stands out about a pending withdrawal: no TRC20 address, changed within 7 days, shared with other members, on hold, blocked.';
+
+create function private.withdrawal_items(p_ids uuid[]) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_agg(
+        pg_catalog.to_jsonb(w) || pg_catalog.jsonb_build_object(
+            'amount', private.money(w.amount),
+            'profile_id', p.id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'account_status', p.account_status,
+            'available_balance', private.money(t.available_balance),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'package_value', private.money(p.package_value),
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'decided_by_name', coalesce(a.full_name, a.email),
+            'available_after', case when w.status = 'pending' then private.money(t.available_balance - w.amount) end,
+            'due_at', w.created_at + e.due_after,
+            'flags', case when w.status = 'pending' then private.withdrawal_flags(w, p) else '[]' end
+        ) order by u.place
+    )
+    from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+    inner join public.withdrawals as w on u.id = w.id
+    inner join private.profiles as p on w.user_id = p.user_id
+    inner join private.totals as t on w.user_id = t.user_id
+    left join private.admin_users as a on w.decided_by = a.id
+    cross join (select private.due_after() as due_after) as e
+$$;
+comment on function private.withdrawal_items(uuid[]) is
+'Withdrawals as the administrators'' list shows them. available_after is negative when the balance no longer covers it. Money as text.';
+
+create function public.list_withdrawals(p_filters jsonb default '{}') returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
+    v_counts jsonb := private.request_counts('withdrawals');
+    v_page record;
+begin
+    perform private.require_admin();
+    v_page := private.request_page('withdrawals', 'wallet_address', v_request, v_counts);
+    return pg_catalog.jsonb_build_object('items', coalesce(private.withdrawal_items(v_page.ids), '[]'), 'total', v_page.total, 'counts', v_counts)
+        || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
+end
+$$;
+comment on function public.list_withdrawals(jsonb) is
+'Administrators: withdrawals with their members. Filters as in list_deposits; search looks in member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
+grant execute on function public.list_withdrawals(jsonb) to platform_admin;

@@ -1,0 +1,273 @@
+-- What deposits and withdrawals share. A decision happens once: pending to approved or rejected by compare-and-set, in
+-- one transaction with the journal row, cash-in, package, bonuses, notice and audit row. Asked again by the same
+-- administrator it answers the first result; anybody else, or another decision, is told who decided and when.
+-- Locks: money, then the members by id, then the audit row last.
+
+create function private.checked_action(p_action text) returns public.request_status
+language plpgsql immutable set search_path = '' as $$
+begin
+    if p_action is null or p_action not in ('approve', 'reject') then
+        perform private.refuse(400, 'invalid_action', 'The action must be approve or reject.');
+    end if;
+    return case p_action when 'approve' then 'approved'::public.request_status else 'rejected'::public.request_status end;
+end
+$$;
+comment on function private.checked_action(text) is 'approve or reject. Errors: invalid_action.';
+
+create function private.checked_reason(p_reason text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_reason text := coalesce(nullif(pg_catalog.btrim(p_reason), ''), 'No reason provided');
+begin
+    if pg_catalog.length(v_reason) > 1000 then
+        perform private.refuse(400, 'invalid_reason', 'A reason has at most 1,000 characters.');
+    end if;
+    return v_reason;
+end
+$$;
+comment on function private.checked_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
+
+create function private.check_not_own(p_admin private.admin_users, p_user_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    if exists (
+        select 1 from private.profiles as p
+        where p.user_id = p_user_id and pg_catalog.lower(p.email) = pg_catalog.lower((p_admin).email)
+    ) then
+        perform private.refuse(403, 'own_account', 'You cannot decide a request of your own member account.');
+    end if;
+end
+$$;
+comment on function private.check_not_own(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
+
+create function private.refuse_decided(p_row jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+    v_status text := p_row ->> 'status';
+    v_decided_at timestamptz := (p_row ->> 'decided_at')::timestamptz;
+    v_decider text;
+    v_verb text;
+begin
+    select coalesce(a.full_name, a.email) into v_decider from private.admin_users as a where a.id = (p_row ->> 'decided_by')::uuid;
+    v_verb := case
+        when v_decider is not null then pg_catalog.format('%s by %s', v_status, v_decider)
+        when p_row ->> 'admin_notes' = 'Account closed' then 'rejected because the account was closed'
+        else 'cancelled by the member'
+    end;
+    perform private.refuse(
+        409, 'already_decided', pg_catalog.format('Already %s %s.', v_verb, private.ago(v_decided_at, private.clock())),
+        pg_catalog.jsonb_build_object(
+            'status', v_status, 'decided_by', v_decider, 'decided_at', v_decided_at, 'reason', p_row ->> 'admin_notes'
+        )::text
+    );
+end
+$$;
+comment on function private.refuse_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
+
+create function private.tell_decided(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_body text := case
+        when p_status = 'rejected' then pg_catalog.format('Your %s of %s was rejected. Reason: %s', p_noun, private.dollars(p_amount), p_reason)
+        when p_noun = 'deposit' then pg_catalog.format('Your deposit of %s was approved and counts from now on.', private.dollars(p_amount))
+        else pg_catalog.format('Your withdrawal of %s was approved and will be paid to the wallet you named.', private.dollars(p_amount))
+    end;
+begin
+    perform private.tell(
+        p_user_id, p_noun || '_' || p_status, pg_catalog.initcap(p_noun) || ' ' || p_status, v_body, p_amount, '/transactions'
+    );
+end
+$$;
+comment on function private.tell_decided(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
+
+create function private.money_json(p_row jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+    return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
+end
+$$;
+comment on function private.money_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
+
+-- A member set to pending may neither deposit nor withdraw, and no more than that: who asked before may take it back.
+create function public.cancel_request(p_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_row jsonb;
+    v_noun text;
+begin
+    -- Pending closes what is new only.
+    perform private.status_refusal(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
+    update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
+    where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
+    if found then
+        v_noun := 'deposit';
+    else
+        update public.withdrawals as w set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
+        where w.id = p_id and w.user_id = auth.uid() and w.status = 'pending';
+        v_noun := case when found then 'withdrawal' end;
+    end if;
+    if v_noun is not null then
+        perform private.audit('member:' || auth.uid(), v_noun || '.cancelled', v_noun, p_id);
+        return pg_catalog.jsonb_build_object('success', true);
+    end if;
+    select pg_catalog.to_jsonb(r) into v_row from (
+        select d.status, d.decided_at, d.decided_by, d.admin_notes from public.deposits as d where d.id = p_id and d.user_id = auth.uid()
+        union all
+        select w.status, w.decided_at, w.decided_by, w.admin_notes from public.withdrawals as w where w.id = p_id and w.user_id = auth.uid()
+    ) as r;
+    if v_row is null then
+        perform private.refuse(404, 'not_found', 'There is no such request of yours.');
+    end if;
+    if v_row ->> 'admin_notes' is distinct from 'Cancelled by the member' then
+        perform private.refuse(
+            409, 'already_decided', pg_catalog.format('Already %s %s.', v_row ->> 'status', private.ago((v_row ->> 'decided_at')::timestamptz, private.clock()))
+        );
+    end if;
+    return pg_catalog.jsonb_build_object('success', true, 'already', true);
+end
+$$;
+comment on function public.cancel_request(uuid) is
+'A member, also a pending one, takes back an own pending deposit or withdrawal; it counts as rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
+grant execute on function public.cancel_request(uuid) to authenticated;
+
+-- One list for both, as administrators page it.
+
+create function private.due_after() returns interval
+language sql stable set search_path = '' as $$
+    select pg_catalog.make_interval(hours => private.setting_text('review.due_hours')::integer)
+$$;
+comment on function private.due_after() is 'How long a request may wait for its decision.';
+
+create function private.oldest_pending(p_row jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'id', p_row -> 'id',
+            'amount', private.money((p_row ->> 'amount')::numeric),
+            'username', p.username,
+            'created_at', p_row -> 'created_at',
+            'due_at', (p_row ->> 'created_at')::timestamptz + private.due_after()
+        )
+        from private.profiles as p where p.user_id = (p_row ->> 'user_id')::uuid
+    );
+end
+$$;
+comment on function private.oldest_pending(jsonb) is 'The request that waits longest, with its member and when it is due.';
+
+create function private.request_counts(p_noun text) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object(
+        'pending', private.counter('pending_' || p_noun)::bigint,
+        'approved', private.counter(p_noun || '_approved_count')::bigint,
+        'rejected', private.counter(p_noun || '_rejected_count')::bigint
+    )
+$$;
+comment on function private.request_counts(text) is 'Deposits or withdrawals by status, from kept figures.';
+
+create function private.newest_requests(p_table text, p_pending bigint) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+declare
+    v_ids uuid[];
+begin
+    execute pg_catalog.format(
+        $query$
+        select array(
+            select a.id
+            from (
+                (select r.id, r.created_at from public.%1$I as r where r.status = 'pending' order by r.created_at desc, r.id desc limit 5000)
+                union all
+                (select r.id, r.created_at from public.%1$I as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
+            ) as a
+            order by a.created_at desc, a.id desc
+        )
+        $query$, p_table
+    ) into v_ids using greatest(5000 - p_pending, 0);
+    return v_ids;
+end
+$$;
+comment on function private.newest_requests(text, bigint) is 'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
+
+create function private.request_page(
+    p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,
+    out ids uuid[], out total bigint, out more boolean
+)
+language plpgsql stable set search_path = '' as $$
+declare
+    v_all bigint := (p_counts ->> 'pending')::bigint + (p_counts ->> 'approved')::bigint + (p_counts ->> 'rejected')::bigint;
+    v_status text := coalesce(' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status', '');
+    -- The member is joined only where it is asked for: without it a page number is counted along an index.
+    v_from text := pg_catalog.format(
+        'from public.%I as r %s where true', p_table,
+        case when (p_request).sort_by = 'username' or (p_request).pattern is not null
+            then 'inner join private.profiles as p on r.user_id = p.user_id'
+        end
+    ) || v_status;
+    v_matches text := pg_catalog.format(
+        '(private.searchable(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
+    );
+    v_up text;
+    v_down text;
+    v_found uuid[];
+begin
+    if (p_request).everything then
+        ids := private.newest_requests(p_table, (p_counts ->> 'pending')::bigint);
+        total := v_all;
+        return;
+    end if;
+    if (p_request).status not in ('pending', 'approved', 'rejected') then
+        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+    end if;
+    select o.up, o.down into v_up, v_down
+    from (
+        values
+        ('created_at', 'r.created_at, r.id', 'r.created_at desc, r.id desc'),
+        ('amount', 'r.amount, r.id', 'r.amount desc, r.id desc'),
+        ('status', 'r.status, r.created_at desc, r.id desc', 'r.status desc, r.created_at, r.id'),
+        ('username', 'lower(p.username), r.created_at desc, r.id desc', 'lower(p.username) desc, r.created_at, r.id')
+    ) as o (name, up, down)
+    where o.name = (p_request).sort_by;
+    if (p_request).descending then
+        select v_down, v_up into v_up, v_down;
+    end if;
+    if (p_request).pattern is null then
+        total := coalesce((p_counts ->> (p_request).status)::bigint, v_all);
+        ids := private.page_of(v_from, v_up, v_down, p_request, total);
+        return;
+    end if;
+    execute pg_catalog.format(
+        $query$
+        select array(
+            select f.id
+            from (
+                (
+                    select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
+                    where private.searchable(p.username, p.display_name, p.email) like $1 %3$s
+                    limit 10001
+                )
+                union
+                (
+                    select r.id from public.%1$I as r
+                    where lower(r.%2$I) like $1 %3$s
+                    limit 10001
+                )
+            ) as f
+            limit 10001
+        )
+        $query$, p_table, p_text_column, v_status
+    ) into v_found using (p_request).pattern;
+    total := pg_catalog.cardinality(v_found)::bigint;
+    if total > 10000 then
+        more := true;
+        total := 10000;
+        ids := private.page_of(v_from || ' and ' || v_matches, v_up, v_down, p_request, total, more);
+        return;
+    end if;
+    execute pg_catalog.format(
+        'select array(select r.id from public.%I as r inner join private.profiles as p on r.user_id = p.user_id where r.id = any($1) order by %s offset $2 limit $3)',
+        p_table, v_up
+    ) into ids using v_found, ((p_request).page - 1)::bigint * (p_request).page_size, (p_request).page_size;
+end
+$$;
+comment on function private.request_page(text, text, private.list_request, jsonb) is
+'Ids of one page of deposits or withdrawals, the exact total, or 10,000 and more when a search finds more. Errors: invalid_filter.';

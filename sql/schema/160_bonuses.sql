@@ -1,0 +1,419 @@
+-- Who earns what, and why: three rules over the tree, read aloud by three views, written by one function.
+--   referral   5% of each funded child's package, to its referrer;
+--   pairing    of each pair of funded children, the owner's tier rate of both packages together;
+--   override   1% of the same volume, to the owner's referrer.
+-- Children are paired by their number: 1 with 2, 3 with 4. An unfunded child earns nobody anything and blocks its
+-- pair. The earner of a pairing needs a package (its rate), the earners of the others need none. Everything is
+-- computed in whole cents; packages are whole multiples of $50, so nothing is ever rounded.
+--
+-- One row per reason, found by a natural key, so that posting twice is impossible and an upgrade raises the row it
+-- belongs to. Rows keep their id and created_at; nothing is deleted and inserted again. Only what is below writes here;
+-- over REST nobody does.
+--
+-- Bonuses are posted and compared by plans that fit three rows and a million. A hub's upgrade re-rates thousands of
+-- pairs in one statement: the sums of what changed do not join the rows before with the rows after, because a plan
+-- cached for one row would be a nested loop over all. Who completed a pair is looked up for new rows only, and a
+-- reconcile looks for the stored rows only of what is wrong. Do not take a plan setting away because a test with a few
+-- rows is as fast without it: `make bench` has the sizes at which it counts.
+
+-- Immutable and without arguments: the planner puts the number where the call stands. plpgsql, because the percentages
+-- of bonuses.reentry_amount are evaluated in every statement that writes a bonus, and a sql function with a fixed
+-- search_path is parsed and planned there; parallel safe, because a query with any other function has one process.
+create function private.referral_percent() returns integer
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    return 5;
+end
+$$;
+comment on function private.referral_percent() is 'Share of a direct referral''s package.';
+
+create function private.override_percent() returns integer
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    return 1;
+end
+$$;
+comment on function private.override_percent() is 'Share of a pair''s volume for the referrer of the pair''s owner.';
+
+create function private.reentry_percent() returns integer
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    return 10;
+end
+$$;
+comment on function private.reentry_percent() is 'Share of each bonus that auto-reenters: a memo, never deducted from the balance.';
+
+create table public.bonuses (
+    id uuid primary key default gen_random_uuid(),
+    user_id uuid not null references private.profiles (user_id) on delete restrict,
+    source_user_id uuid not null references private.profiles (user_id) on delete restrict,
+    bonus_type public.bonus_type not null,
+    amount public.usd not null check (amount between 0 and 10000000),
+    created_at timestamptz not null default now(),
+    pair_number integer check (pair_number > 0),
+    rate numeric(5, 2) not null check (rate between 0 and 100),
+    volume public.usd not null check (volume >= 0),
+    reentry_amount public.usd generated always as (round(amount * private.reentry_percent() / 100, 2)) stored,
+    -- For comparing a million rows in integers.
+    amount_cents bigint generated always as ((amount * 100)::bigint) stored,
+    -- Whose the natural key is: the child of a referral bonus, the pair's owner of the others.
+    subject_no integer not null references private.positions (no) on delete restrict,
+    constraint amount_is_rate_of_volume check (amount = round(volume * rate / 100, 2)),
+    constraint pairs_have_a_number check ((bonus_type = 'referral') = (pair_number is null)),
+    constraint nobody_earns_from_themselves check (user_id <> source_user_id)
+) with (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
+);
+comment on table public.bonuses is 'Current amount of every bonus. Source: the child of a referral, the child that completed the pair of a pairing, the pair''s owner of an override.';
+alter table public.bonuses enable row level security;
+-- The natural keys, each in the order in which the engine computes its rows, with what the comparison reads. They hold what
+-- any other index on subject_no would.
+create unique index bonuses_referral_key on public.bonuses (subject_no) include (amount_cents) where bonus_type = 'referral';
+create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'pairing';
+create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
+create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
+create index bonuses_source_idx on public.bonuses (source_user_id);
+-- The few pairings that a correction set to zero, which pay no more.
+create index bonuses_lapsed_idx on public.bonuses (subject_no) where bonus_type = 'pairing' and amount = 0;
+
+-- Who caused a bonus is asked as a range of one id, which the planner takes for more than a few rows: a member's page is
+-- read along its index, and everything that a member may see is still found by two indexes. As an equality, "mine or
+-- from me" with the filter "mine" would be taken for a single row, and a hub would read twenty thousand rows for a
+-- hundred.
+create policy select_own on public.bonuses for select to authenticated
+using (user_id = (select auth.uid()) or source_user_id between (select auth.uid()) and (select auth.uid()));
+create policy select_all on public.bonuses for select to platform_admin using (true);
+grant select on public.bonuses to authenticated, platform_admin, service_role;
+-- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
+
+create sequence private.postings as bigint;
+select pg_catalog.setval('private.postings', 1);
+comment on sequence private.postings is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
+
+create function private.bonuses_frozen() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at, new.source_user_id)
+        is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at, old.source_user_id) then
+        perform private.refuse(403, 'append_only', 'A bonus keeps its reason and its date.');
+    end if;
+    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.lowering', true), '') is distinct from 'on' then
+        perform private.refuse(403, 'append_only', 'A bonus only rises. A correction can lower it.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.bonuses_frozen() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
+
+create function private.bonuses_posted() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform pg_catalog.nextval('private.postings');
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at from added as n where n.amount <> 0;
+    update private.totals as t set
+        referral_amount = t.referral_amount + s.referral, referral_count = t.referral_count + s.referrals,
+        pairing_amount = t.pairing_amount + s.pairing, pairing_count = t.pairing_count + s.pairings,
+        override_amount = t.override_amount + s.override, override_count = t.override_count + s.overrides,
+        reentry_amount = t.reentry_amount + s.reentry
+    from (
+        select
+            n.user_id,
+            coalesce(sum(n.amount) filter (where n.bonus_type = 'referral'), 0) as referral,
+            count(*) filter (where n.bonus_type = 'referral') as referrals,
+            coalesce(sum(n.amount) filter (where n.bonus_type = 'pairing'), 0) as pairing,
+            count(*) filter (where n.bonus_type = 'pairing') as pairings,
+            coalesce(sum(n.amount) filter (where n.bonus_type = 'override'), 0) as override,
+            count(*) filter (where n.bonus_type = 'override') as overrides,
+            sum(n.reentry_amount) as reentry
+        from added as n group by n.user_id
+    ) as s
+    where t.user_id = s.user_id;
+    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    select
+        o.no,
+        (n.created_at at time zone 'UTC')::date,
+        coalesce(sum(n.amount) filter (where n.bonus_type = 'referral'), 0),
+        coalesce(sum(n.amount) filter (where n.bonus_type = 'pairing'), 0),
+        coalesce(sum(n.amount) filter (where n.bonus_type = 'override'), 0),
+        0
+    from added as n inner join private.positions as o on n.user_id = o.user_id
+    where n.amount <> 0
+    group by o.no, (n.created_at at time zone 'UTC')::date
+    union all
+    select n.subject_no, (n.created_at at time zone 'UTC')::date, 0, 0, 0, 1
+    from added as n where n.bonus_type = 'referral' and n.amount > 0;
+    insert into private.counter_deltas (name, delta)
+    select 'bonuses', sum(n.amount) from added as n having sum(n.amount) <> 0
+    union all
+    select 'bonus_rows', count(*) from added as n having count(*) > 0;
+    return null;
+end
+$$;
+comment on function private.bonuses_posted() is 'Journal, sums, days and counts of new bonuses.';
+
+create function private.bonuses_changed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_now timestamptz := private.clock();
+begin
+    perform pg_catalog.nextval('private.postings');
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now
+    from (
+        select n.id, n.user_id, n.amount from after as n
+        union all
+        select o.id, o.user_id, -o.amount from before as o
+    ) as c
+    group by c.id, c.user_id having sum(c.amount) <> 0;
+    update private.totals as t set
+        referral_amount = t.referral_amount + s.referral,
+        pairing_amount = t.pairing_amount + s.pairing,
+        override_amount = t.override_amount + s.override,
+        reentry_amount = t.reentry_amount + s.reentry
+    from (
+        select
+            c.user_id,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0) as referral,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0) as pairing,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0) as override,
+            sum(c.reentry) as reentry
+        from (
+            select n.user_id, n.bonus_type, n.amount, n.reentry_amount as reentry from after as n
+            union all
+            select o.user_id, o.bonus_type, -o.amount, -o.reentry_amount from before as o
+        ) as c
+        group by c.user_id
+    ) as s
+    where t.user_id = s.user_id;
+    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    select
+        p.no,
+        (v_now at time zone 'UTC')::date,
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0),
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0),
+        coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0),
+        0
+    from (
+        select n.user_id, n.bonus_type, sum(n.amount) as amount from after as n group by n.user_id, n.bonus_type
+        union all
+        select o.user_id, o.bonus_type, -sum(o.amount) from before as o group by o.user_id, o.bonus_type
+    ) as c
+    inner join private.positions as p on c.user_id = p.user_id
+    group by p.no having sum(c.amount) <> 0
+    union all
+    -- A member is funded from the day of the referral bonus, as long as it is one.
+    select c.subject_no, c.day, 0, 0, 0, sum(c.funded)
+    from (
+        select n.subject_no, (n.created_at at time zone 'UTC')::date as day, (n.amount > 0)::integer as funded
+        from after as n where n.bonus_type = 'referral'
+        union all
+        select o.subject_no, (o.created_at at time zone 'UTC')::date, -(o.amount > 0)::integer
+        from before as o where o.bonus_type = 'referral'
+    ) as c
+    group by c.subject_no, c.day having sum(c.funded) <> 0;
+    insert into private.counter_deltas (name, delta)
+    select 'bonuses', c.delta
+    from (select (select sum(n.amount) from after as n) - (select sum(o.amount) from before as o) as delta) as c
+    where c.delta <> 0;
+    return null;
+end
+$$;
+comment on function private.bonuses_changed() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
+
+create trigger _100_frozen before update on public.bonuses for each row execute function private.bonuses_frozen();
+create trigger _100_keep before delete or truncate on public.bonuses for each statement execute function private.refuse_change();
+create trigger _500_posted after insert on public.bonuses
+referencing new table as added for each statement execute function private.bonuses_posted();
+create trigger _500_changed after update on public.bonuses
+referencing old table as before new table as after for each statement execute function private.bonuses_changed();
+
+-- The rules.
+
+create view private.pairs as
+select
+    l.referrer_no as owner_no,
+    l.pair_no,
+    l.no as left_no,
+    r.no as right_no,
+    l.paid_cents + r.paid_cents as volume_cents
+from private.positions as l
+inner join private.positions as r on l.referrer_no = r.referrer_no and l.pair_no = r.pair_no
+where l.is_left and not r.is_left and l.paid_cents > 0 and r.paid_cents > 0;
+comment on view private.pairs is 'Paying pairs: both children funded. A merge join of two covering indexes.';
+
+create view private.due_referrals as
+select
+    c.no as subject_no,
+    c.referrer_no as user_no,
+    c.paid_cents as volume_cents,
+    private.referral_percent() as rate,
+    c.paid_cents::bigint * private.referral_percent() / 100 as cents
+from private.positions as c
+where c.referrer_no is not null and c.paid_cents > 0;
+comment on view private.due_referrals is 'Referral bonuses as they should be; subject and source: the child.';
+
+-- Both bonuses of a pair come from one reading of the pairs, which is most of the work of comparing them all.
+create view private.due_of_pairs as
+select
+    q.owner_no,
+    q.pair_no,
+    q.left_no,
+    q.right_no,
+    q.volume_cents,
+    o.referrer_no,
+    k.pairing_percent,
+    q.volume_cents::bigint * k.pairing_percent / 100 as pairing_cents,
+    private.override_percent() as override_percent,
+    q.volume_cents::bigint * private.override_percent() / 100 as override_cents
+from private.pairs as q
+inner join private.positions as o on q.owner_no = o.no
+left join private.packages as k on o.package_cents = k.value_cents;
+comment on view private.due_of_pairs is
+'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
+
+create view private.due_pairings as
+select
+    d.owner_no as subject_no,
+    d.pair_no,
+    d.owner_no as user_no,
+    d.volume_cents,
+    d.pairing_percent as rate,
+    d.pairing_cents as cents,
+    d.left_no,
+    d.right_no
+from private.due_of_pairs as d
+where d.pairing_percent is not null;
+comment on view private.due_pairings is 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
+
+create view private.due_overrides as
+select
+    d.owner_no as subject_no,
+    d.pair_no,
+    d.referrer_no as user_no,
+    d.volume_cents,
+    d.override_percent as rate,
+    d.override_cents as cents
+from private.due_of_pairs as d
+where d.referrer_no is not null;
+comment on view private.due_overrides is 'Override bonuses as they should be; subject and source: the pair''s owner.';
+
+-- Posting.
+
+create type private.due_bonus as (
+    bonus_id uuid,
+    bonus_type public.bonus_type,
+    subject_no integer,
+    pair_number integer,
+    user_no integer,
+    source_no integer,
+    volume_cents bigint,
+    rate integer,
+    cents bigint
+);
+comment on type private.due_bonus is 'One bonus as it should be, and the stored row that is not so; without one it is missing. cents 0: no longer due.';
+
+-- Within a reconcile, which plans each statement anew, this would be planned once for each pair.
+create function private.pair_source(p_left integer, p_right integer) returns integer
+language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+begin
+    return (select p.no from private.positions as p where p.no in (p_left, p_right) order by p.paid_order desc nulls last limit 1);
+end
+$$;
+comment on function private.pair_source(integer, integer) is 'The child that completed a pair: the one that was funded later.';
+
+-- One statement for the stored rows and one for the missing ones, each only where there are any.
+create function private.write_bonuses(p_due private.due_bonus[], p_at timestamptz) returns void
+language plpgsql volatile set plan_cache_mode = 'force_generic_plan' set search_path = '' as $$
+declare
+    v_due private.due_bonus;
+    v_stored boolean := false;
+    v_missing boolean := false;
+begin
+    foreach v_due in array p_due loop
+        v_stored := v_stored or (v_due).bonus_id is not null;
+        v_missing := v_missing or (v_due).bonus_id is null;
+        exit when v_stored and v_missing;
+    end loop;
+    if v_stored then
+        update public.bonuses as b set amount = d.cents * 0.01, rate = d.rate, volume = d.volume_cents * 0.01
+        from pg_catalog.unnest(p_due) as d
+        where b.id = d.bonus_id;
+    end if;
+    if v_missing then
+        insert into public.bonuses (user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no)
+        select u.user_id, s.user_id, d.bonus_type, d.cents * 0.01, p_at, d.pair_number, d.rate, d.volume_cents * 0.01, d.subject_no
+        from pg_catalog.unnest(p_due) as d
+        inner join private.positions as u on d.user_no = u.no
+        inner join private.positions as s on d.source_no = s.no
+        where d.bonus_id is null
+        order by d.subject_no, d.bonus_type, d.pair_number;
+    end if;
+end
+$$;
+comment on function private.write_bonuses(private.due_bonus[], timestamptz) is
+'Raises or lowers the stored rows, inserts the missing ones; touches no other row. The earners must be locked.';
+
+-- What one member's package can change, and nothing else: as a child, the referrer's referral and pairing and the
+-- grand-referrer's override; as an owner, the member's own pairings. Point look-ups, planned once a session.
+create function private.wrong_of_child(p_no integer) returns setof private.due_bonus
+language plpgsql stable set search_path = '' as $$
+declare
+    v_member private.positions;
+begin
+    select * into v_member from private.positions as p where p.no = p_no;
+    return query
+    select b.id, 'referral'::public.bonus_type, d.subject_no, null::integer, d.user_no, d.subject_no, d.volume_cents::bigint, d.rate, d.cents
+    from private.due_referrals as d
+    left join public.bonuses as b on b.bonus_type = 'referral' and d.subject_no = b.subject_no
+    where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer)
+    union all
+    select
+        b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
+        case when b.id is null then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
+    from private.due_pairings as d
+    left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
+    where d.subject_no = v_member.referrer_no and d.pair_no = v_member.pair_no
+        and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer)
+    union all
+    select b.id, 'override'::public.bonus_type, d.subject_no, d.pair_no, d.user_no, d.subject_no, d.volume_cents::bigint, d.rate, d.cents
+    from private.due_overrides as d
+    left join public.bonuses as b on b.bonus_type = 'override' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
+    where d.subject_no = v_member.referrer_no and d.pair_no = v_member.pair_no
+        and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
+end
+$$;
+comment on function private.wrong_of_child(integer) is 'Bonuses of the two members above that this member''s package has changed.';
+
+-- The plan must know how many children this owner has: a cached one is quadratic for a hub.
+create function private.wrong_of_owner(p_no integer) returns setof private.due_bonus
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    return query
+    select
+        b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
+        case when b.id is null then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
+    from private.due_pairings as d
+    left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
+    where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
+end
+$$;
+comment on function private.wrong_of_owner(integer) is 'The member''s own pairings that the member''s tier has changed.';
+
+create function private.post_bonuses(p_no integer, p_at timestamptz) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_wrong private.due_bonus[] := array(select w from private.wrong_of_child(p_no) as w);
+begin
+    perform pg_catalog.nextval('private.postings');
+    if (select p.children from private.positions as p where p.no = p_no) > 1 then
+        v_wrong := v_wrong || array(select w from private.wrong_of_owner(p_no) as w);
+    end if;
+    if pg_catalog.cardinality(v_wrong) > 0 then
+        perform private.write_bonuses(v_wrong, p_at);
+    end if;
+end
+$$;
+comment on function private.post_bonuses(integer, timestamptz) is
+'Posts what one member''s new package earns others and the member. Called under the money lock with the three members locked.';

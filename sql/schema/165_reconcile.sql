@@ -1,0 +1,204 @@
+-- Audit and repair of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
+-- changes nothing when all is right. It never deletes: what is missing is inserted, what differs is set, what
+-- is no longer due goes to zero. One run at a time, at most one in ten seconds; who calls meanwhile waits for
+-- it or gets the last summary, and is never refused for calling often.
+
+create table private.reconcile_state (
+    only_row boolean primary key default true check (only_row),
+    postings bigint not null default -1,
+    ran_at timestamptz,
+    repaired bigint not null default 0
+);
+comment on table private.reconcile_state is 'The last clean run: the posting number it saw. repaired counts rows that were ever found wrong.';
+alter table private.reconcile_state enable row level security;
+
+insert into private.reconcile_state default values;
+
+create view private.wrong_bonuses as
+with paired as materialized (select d.* from private.due_of_pairs as d)
+
+select
+    'referral'::public.bonus_type as bonus_type,
+    coalesce(d.subject_no, b.subject_no) as subject_no,
+    null::integer as pair_number,
+    d.user_no,
+    d.subject_no as source_no,
+    coalesce(d.volume_cents, 0)::bigint as volume_cents,
+    coalesce(d.rate, 0) as rate,
+    coalesce(d.cents, 0) as cents
+from private.due_referrals as d
+full join (select r.subject_no, r.amount_cents as cents from public.bonuses as r where r.bonus_type = 'referral') as b
+    on d.subject_no = b.subject_no
+where coalesce(d.cents, 0) is distinct from b.cents
+union all
+select
+    'pairing'::public.bonus_type,
+    coalesce(d.owner_no, b.subject_no),
+    coalesce(d.pair_no, b.pair_number),
+    d.owner_no,
+    case when d.left_no is not null then private.pair_source(d.left_no, d.right_no) end,
+    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.pairing_percent, 0),
+    coalesce(d.pairing_cents, 0)
+from (select c.* from paired as c where c.pairing_percent is not null) as d
+full join (select p.subject_no, p.pair_number, p.amount_cents as cents from public.bonuses as p where p.bonus_type = 'pairing') as b
+    on d.owner_no = b.subject_no and d.pair_no = b.pair_number
+where coalesce(d.pairing_cents, 0) is distinct from b.cents
+union all
+select
+    'override'::public.bonus_type,
+    coalesce(d.owner_no, b.subject_no),
+    coalesce(d.pair_no, b.pair_number),
+    d.referrer_no,
+    d.owner_no,
+    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.override_percent, 0),
+    coalesce(d.override_cents, 0)
+from (select c.* from paired as c where c.referrer_no is not null) as d
+full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
+    on d.owner_no = b.subject_no and d.pair_no = b.pair_number
+where coalesce(d.override_cents, 0) is distinct from b.cents;
+comment on view private.wrong_bonuses is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
+
+-- The comparison of all bonuses is a merge from end to end. How many pairs are complete, and how many bonuses are
+-- wrong, the planner cannot know: it expects a hundred times too many and then looks up each left child by itself,
+-- which takes twice as long at a million members; or it joins the owners first, of which there are more; or it keeps
+-- copies of what it reads in order anyway. So the comparison has a function of its own, which does nothing but merge,
+-- with the joins in the order in which the views have them, and what is done about a few wrong rows is planned as
+-- usual.
+create function private.all_wrong() returns private.due_bonus[]
+language plpgsql stable set search_path = ''
+set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
+-- The pairs of a million members are sorted in memory; one comparison runs at a time.
+set work_mem = '64MB' as $$
+begin
+    return array(
+        select row(
+            null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+        )::private.due_bonus
+        from private.wrong_bonuses as w
+    );
+end
+$$;
+comment on function private.all_wrong() is 'All of private.wrong_bonuses, without the ids of the stored rows.';
+
+create function private.lapsed_around(p_no integer) returns setof private.due_bonus
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_member private.positions;
+begin
+    select * into v_member from private.positions as p where p.no = p_no;
+    return query
+    select b.id, b.bonus_type, b.subject_no, b.pair_number, null::integer, null::integer, 0::bigint, b.rate::integer, 0::bigint
+    from (
+        select r.* from public.bonuses as r where r.bonus_type = 'referral' and r.subject_no = p_no
+        union all
+        select q.* from public.bonuses as q where q.bonus_type = 'pairing' and q.subject_no = p_no
+        union all
+        select q.* from public.bonuses as q
+        where q.bonus_type = 'pairing' and q.subject_no = v_member.referrer_no and q.pair_number = v_member.pair_no
+        union all
+        select o.* from public.bonuses as o
+        where o.bonus_type = 'override' and o.subject_no = v_member.referrer_no and o.pair_number = v_member.pair_no
+    ) as b
+    left join private.due_referrals as r on b.bonus_type = 'referral' and b.subject_no = r.subject_no
+    left join private.pairs as q on b.bonus_type <> 'referral' and b.subject_no = q.owner_no and b.pair_number = q.pair_no
+    left join private.positions as o on b.bonus_type = 'pairing' and b.subject_no = o.no and o.package_cents > 0
+    where b.amount_cents > 0
+        and case b.bonus_type
+            when 'referral' then r.subject_no is null
+            when 'pairing' then q.owner_no is null or o.no is null
+            else q.owner_no is null
+        end;
+end
+$$;
+comment on function private.lapsed_around(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
+
+create function private.reconcile() returns integer
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_postings bigint;
+    v_wrong private.due_bonus[];
+    v_lowering text := pg_catalog.current_setting('app.lowering', true);
+begin
+    perform private.money_lock();
+    select q.last_value into v_postings from private.postings as q;
+    v_wrong := private.all_wrong();
+    if pg_catalog.cardinality(v_wrong) > 0 then
+        v_wrong := array(
+            select row(
+                coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+            )::private.due_bonus
+            from pg_catalog.unnest(v_wrong) as w
+            left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
+            left join public.bonuses as q
+                on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
+        );
+        perform private.lock_members(array(
+            select p.user_id from pg_catalog.unnest(v_wrong) as w
+            inner join private.positions as s on w.subject_no = s.no
+            inner join private.positions as p on p.no in (s.no, s.referrer_no)
+        ));
+        perform pg_catalog.set_config('app.lowering', 'on', true);
+        perform private.write_bonuses(v_wrong, private.clock());
+        perform pg_catalog.set_config('app.lowering', coalesce(v_lowering, ''), true);
+        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_wrong)));
+        select q.last_value into v_postings from private.postings as q;
+    end if;
+    update private.reconcile_state as s set
+        postings = v_postings, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_wrong);
+    return pg_catalog.cardinality(v_wrong);
+end
+$$;
+comment on function private.reconcile() is 'Compares all bonuses with tree and packages and repairs what differs, audited; answers how many rows did. Errors: try_again.';
+
+create function private.reconcile_once() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_state private.reconcile_state;
+    v_postings bigint;
+begin
+    select q.last_value into v_postings from private.postings as q;
+    select * into v_state from private.reconcile_state;
+    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+        return;
+    end if;
+    -- Whoever comes second waits here for the run of the first, then finds it done.
+    perform pg_catalog.pg_advisory_xact_lock(44);
+    select q.last_value into v_postings from private.postings as q;
+    select * into v_state from private.reconcile_state;
+    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+        return;
+    end if;
+    perform private.reconcile();
+exception when lock_not_available or sqlstate 'PGRST' then
+    -- The run of another takes long: the last summary serves until it is done.
+    return;
+end
+$$;
+comment on function private.reconcile_once() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
+
+create function public.sync_bonuses() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if private.my_role() not in ('authenticated', 'platform_admin') then
+        perform private.refuse(401, 'not_authenticated', 'Not authenticated');
+    end if;
+    perform private.reconcile_once();
+    return pg_catalog.jsonb_build_object(
+        'success', true,
+        'summary', pg_catalog.jsonb_build_object(
+            'totalBonuses', private.counter('bonus_rows')::bigint, 'totalProfiles', private.counter('profiles')::bigint
+        )
+    );
+end
+$$;
+comment on function public.sync_bonuses() is 'Members and administrators: makes sure that all bonuses are right and answers how many rows there are. Errors: not_authenticated.';
+grant execute on function public.sync_bonuses() to authenticated, platform_admin;
+
+create function jobs.reconcile() returns integer
+language sql volatile security definer set search_path = '' as $$
+    select private.reconcile()
+$$;
+comment on function jobs.reconcile() is 'A full run; answers how many rows had to be repaired.';
+grant execute on function jobs.reconcile() to worker;

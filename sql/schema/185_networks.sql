@@ -1,0 +1,434 @@
+-- What the network below a member brought, and how it grew. A network is the member and everybody below. The
+-- company's share is what is left of the packages after every bonus that anybody in the network earned. The sums
+-- are kept: a change is noted at the member it happened to, with its day, and a job carries the notes up to everybody
+-- above. What a member earned by day, and how a large team grew by day, ride on the same notes, which every sign-up and
+-- every bonus writes anyway, so no chart walks a large network. Days are UTC days.
+
+create table private.networks (
+    no integer primary key references private.positions (no) on delete restrict,
+    members integer not null default 0,
+    package_cents bigint not null default 0,
+    referral numeric not null default 0,
+    pairing numeric not null default 0,
+    override numeric not null default 0,
+    has_days boolean not null default false,
+    direct_cents bigint not null default 0,
+    direct_funded integer not null default 0
+);
+comment on table private.networks is 'Folded sums over a member and everybody below. The truth is these plus the changes below the member that are not folded yet.';
+comment on column private.networks.direct_cents is 'Packages of the direct referrals alone, folded; a hub''s screens read it.';
+comment on column private.networks.direct_funded is 'How many direct referrals are funded, folded.';
+comment on column private.networks.has_days is 'Large: private.team_days has its growth by day.';
+alter table private.networks enable row level security;
+
+create table private.network_changes (
+    id bigint generated always as identity primary key,
+    no integer not null,
+    members integer not null default 0,
+    package_cents bigint not null default 0,
+    referral numeric not null default 0,
+    pairing numeric not null default 0,
+    override numeric not null default 0,
+    day date not null,
+    funded integer not null default 0
+) with (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
+);
+comment on table private.network_changes is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
+comment on column private.network_changes.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
+comment on column private.network_changes.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
+comment on column private.network_changes.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+alter table private.network_changes enable row level security;
+create index network_changes_no_idx on private.network_changes (no);
+
+create unlogged table private.network_carries (
+    no integer primary key,
+    depth integer not null,
+    members integer not null,
+    package_cents bigint not null,
+    referral numeric not null,
+    pairing numeric not null,
+    override numeric not null
+) with (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
+);
+comment on table private.network_carries is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
+alter table private.network_carries enable row level security;
+create index network_carries_depth_idx on private.network_carries (depth);
+
+-- A team of up to 500 is walked, which takes milliseconds; keeping days for every member would be a row for each member
+-- and ancestor.
+create table private.team_days (
+    no integer not null references private.positions (no) on delete restrict,
+    day date not null,
+    members integer not null default 0,
+    funded integer not null default 0,
+    primary key (no, day)
+);
+comment on table private.team_days is 'Members who joined, and who were funded, below a member with a large team, by day; folded.';
+alter table private.team_days enable row level security;
+
+create unlogged table private.team_day_carries (
+    no integer not null,
+    day date not null,
+    depth integer not null,
+    own_members integer not null default 0,
+    own_funded integer not null default 0,
+    members integer not null default 0,
+    funded integer not null default 0,
+    primary key (no, day)
+) with (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
+);
+comment on table private.team_day_carries is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
+alter table private.team_day_carries enable row level security;
+create index team_day_carries_depth_idx on private.team_day_carries (depth);
+
+create table private.earning_days (
+    no integer not null references private.positions (no) on delete restrict,
+    day date not null,
+    referral numeric not null default 0,
+    pairing numeric not null default 0,
+    override numeric not null default 0,
+    primary key (no, day)
+);
+comment on table private.earning_days is 'Bonus journal of a member by day and type; folded.';
+alter table private.earning_days enable row level security;
+
+create function private.position_changed() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    if tg_op = 'INSERT' then
+        insert into private.network_changes (no, day, members, package_cents)
+        select new.no, (p.created_at at time zone 'UTC')::date, 1, new.package_cents
+        from private.profiles as p where p.id = new.profile_id;
+    else
+        insert into private.network_changes (no, day, package_cents)
+        values (new.no, (pg_catalog.now() at time zone 'UTC')::date, new.package_cents - old.package_cents);
+    end if;
+    return null;
+end
+$$;
+comment on function private.position_changed() is 'Notes a new member, or a new package, for the networks above.';
+
+create trigger _500_network_insert after insert on private.positions
+for each row execute function private.position_changed();
+create trigger _500_network_update after update of package_cents on private.positions
+for each row when (old.package_cents is distinct from new.package_cents) execute function private.position_changed();
+
+-- Changes are carried up the tree level by level, the deepest first, each level summed before it goes on: a member is
+-- visited once however many below have changed. Walking up from every change on its own would take minutes after an
+-- import, and a chain of a thousand would make it a million steps. The carried sums lie in tables of their own only
+-- while the fold runs, under its lock.
+create function jobs.fold_networks() returns integer
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_rows integer;
+    v_depth integer;
+    v_above integer[];
+begin
+    -- One fold at a time; readers see either the changes or the sums they went into.
+    perform pg_catalog.pg_advisory_xact_lock(46);
+    with taken as (
+        delete from private.network_changes
+        returning no, day, members, funded, package_cents, referral, pairing, override
+    ),
+    placed as (
+        select t.*, o.referrer_no, p.depth
+        from taken as t
+        inner join private.positions as o on t.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+    ),
+    carried as (
+        insert into private.network_carries (no, depth, members, package_cents, referral, pairing, override)
+        select t.no, t.depth, sum(t.members), sum(t.package_cents), sum(t.referral), sum(t.pairing), sum(t.override)
+        from placed as t group by t.no, t.depth
+    ),
+    days as (
+        insert into private.team_day_carries (no, day, depth, own_members, own_funded)
+        select t.no, t.day, t.depth, sum(t.members), sum(t.funded)
+        from placed as t where t.members <> 0 or t.funded <> 0 group by t.no, t.day, t.depth
+    ),
+    direct as (
+        insert into private.networks as n (no, direct_cents, direct_funded)
+        select t.referrer_no, sum(t.package_cents), sum(t.funded)
+        from placed as t
+        where t.referrer_no is not null and (t.package_cents <> 0 or t.funded <> 0)
+        group by t.referrer_no order by t.referrer_no
+        on conflict (no) do update set
+            direct_cents = n.direct_cents + excluded.direct_cents, direct_funded = n.direct_funded + excluded.direct_funded
+    ),
+    earned as (
+        insert into private.earning_days as d (no, day, referral, pairing, override)
+        select t.no, t.day, sum(t.referral), sum(t.pairing), sum(t.override)
+        from taken as t where t.referral <> 0 or t.pairing <> 0 or t.override <> 0 group by t.no, t.day
+        on conflict (no, day) do update set
+            referral = d.referral + excluded.referral,
+            pairing = d.pairing + excluded.pairing,
+            override = d.override + excluded.override
+    )
+    select count(*)::integer into v_rows from taken;
+    select max(c.depth) into v_depth from private.network_carries as c;
+    while v_depth > 0 loop
+        insert into private.network_carries as n (no, depth, members, package_cents, referral, pairing, override)
+        select
+            o.referrer_no, v_depth - 1, sum(c.members), sum(c.package_cents), sum(c.referral), sum(c.pairing), sum(c.override)
+        from private.network_carries as c
+        inner join private.positions as o on c.no = o.no
+        where c.depth = v_depth
+        group by o.referrer_no
+        on conflict (no) do update set
+            members = n.members + excluded.members,
+            package_cents = n.package_cents + excluded.package_cents,
+            referral = n.referral + excluded.referral,
+            pairing = n.pairing + excluded.pairing,
+            override = n.override + excluded.override;
+        perform private.carry_days_up(v_depth);
+        v_depth := v_depth - 1;
+    end loop;
+    v_above := private.settle_carries();
+    if pg_catalog.cardinality(v_above) > 0 then
+        perform private.keep_team_days(v_above, 20);
+    end if;
+    return v_rows;
+end
+$$;
+comment on function jobs.fold_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
+grant execute on function jobs.fold_networks() to worker;
+
+create function private.carry_days_up(p_depth integer) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    insert into private.team_day_carries as n (no, day, depth, members, funded)
+    select o.referrer_no, c.day, p_depth - 1, sum(c.own_members + c.members), sum(c.own_funded + c.funded)
+    from private.team_day_carries as c
+    inner join private.positions as o on c.no = o.no
+    where c.depth = p_depth
+    group by o.referrer_no, c.day
+    on conflict (no, day) do update set members = n.members + excluded.members, funded = n.funded + excluded.funded;
+end
+$$;
+comment on function private.carry_days_up(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
+
+create function private.settle_carries() returns integer[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_above integer[];
+begin
+    with carried as (
+        delete from private.team_day_carries returning no, day, members, funded
+    )
+    insert into private.team_days as d (no, day, members, funded)
+    select c.no, c.day, c.members, c.funded
+    from carried as c inner join private.networks as n on c.no = n.no
+    where n.has_days and (c.members <> 0 or c.funded <> 0)
+    order by c.no, c.day
+    on conflict (no, day) do update set members = d.members + excluded.members, funded = d.funded + excluded.funded;
+    with carried as (
+        delete from private.network_carries
+        returning no, members, package_cents, referral, pairing, override
+    ),
+    settled as (
+        insert into private.networks as n (no, members, package_cents, referral, pairing, override)
+        select c.no, c.members, c.package_cents, c.referral, c.pairing, c.override
+        from carried as c
+        order by c.no
+        on conflict (no) do update set
+            members = n.members + excluded.members,
+            package_cents = n.package_cents + excluded.package_cents,
+            referral = n.referral + excluded.referral,
+            pairing = n.pairing + excluded.pairing,
+            override = n.override + excluded.override
+        returning n.no, n.members, n.has_days
+    )
+    select array(select s.no from settled as s where s.members > 500 and not s.has_days) into v_above;
+    return v_above;
+end
+$$;
+comment on function private.settle_carries() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
+
+create function private.keep_team_days(p_nos integer[], p_most integer) returns integer
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_no integer;
+    v_rows integer := 0;
+begin
+    -- Small teams first, so that a larger one is made of those below it and of what is left.
+    for v_no in
+        select n.no from private.networks as n
+        where n.no = any(p_nos) and not n.has_days
+        order by n.members, n.no limit p_most
+    loop
+        insert into private.team_days (no, day, members, funded)
+        with recursive below as (
+            select v_no as no, false as has_days
+            union all
+            select c.no, coalesce(n.has_days, false)
+            from below as b
+            inner join private.positions as c on b.no = c.referrer_no
+            left join private.networks as n on c.no = n.no
+            where not b.has_days
+        ), found as (
+            select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
+            from below as b
+            inner join private.positions as o on b.no = o.no
+            inner join private.profiles as p on o.profile_id = p.id
+            where b.no <> v_no
+            union all
+            select (r.created_at at time zone 'UTC')::date, 0, 1
+            from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+            where b.no <> v_no
+            union all
+            select d.day, d.members, d.funded
+            from below as b inner join private.team_days as d on b.no = d.no
+            where b.has_days
+            union all
+            -- What is noted and not folded yet comes with the next fold.
+            select c.day, -c.members, -c.funded
+            from below as b inner join private.network_changes as c on b.no = c.no
+            where b.no <> v_no
+        )
+        select v_no, f.day, sum(f.members), sum(f.funded)
+        from found as f group by f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
+        update private.networks as n set has_days = true where n.no = v_no;
+        v_rows := v_rows + 1;
+    end loop;
+    return v_rows;
+end
+$$;
+comment on function private.keep_team_days(integer[], integer) is
+'Begins to keep the growth by day of these members'' teams, of at most so many; answers of how many. Called by the fold, under its lock.';
+
+create function private.network_sums(p_member private.profiles) returns private.networks
+language plpgsql stable set search_path = '' as $$
+declare
+    v_sums private.networks;
+begin
+    -- One statement: a fold between two would count twice or not at all.
+    select
+        a.no, sum(a.members)::integer, sum(a.package_cents)::bigint, sum(a.referral), sum(a.pairing), sum(a.override)
+    into v_sums.no, v_sums.members, v_sums.package_cents, v_sums.referral, v_sums.pairing, v_sums.override
+    from (
+        select o.no, n.members, n.package_cents, n.referral, n.pairing, n.override
+        from private.positions as o
+        inner join private.networks as n on o.no = n.no
+        where o.profile_id = (p_member).id
+        union all
+        select o.no, c.members, c.package_cents, c.referral, c.pairing, c.override
+        from private.network_changes as c
+        inner join private.positions as q on c.no = q.no
+        inner join private.profiles as p on q.profile_id = p.id
+        inner join private.positions as o on o.profile_id = (p_member).id
+        where p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
+    ) as a
+    group by a.no;
+    return v_sums;
+end
+$$;
+comment on function private.network_sums(private.profiles) is 'Sums over a member and everybody below, as they are now.';
+
+create function public.get_network_summary() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_sums private.networks := private.network_sums(private.reading_member());
+    v_packages numeric := v_sums.package_cents / 100.0;
+    v_earned numeric := v_sums.referral + v_sums.pairing + v_sums.override;
+begin
+    return pg_catalog.jsonb_build_object(
+        'member_count', v_sums.members,
+        'team_count', v_sums.members - 1,
+        'total_packages', private.money(v_packages),
+        'total_referral', private.money(v_sums.referral),
+        'total_pairing', private.money(v_sums.pairing),
+        'total_override', private.money(v_sums.override),
+        'total_user', private.money(v_earned),
+        'total_company_profit', private.money(v_packages - v_earned),
+        'profit_percentage', private.percent(
+            case when v_packages > 0 then (v_packages - v_earned) / v_packages * 100 else 0 end
+        ),
+        'as_of', pg_catalog.now()
+    );
+end
+$$;
+comment on function public.get_network_summary() is
+'The caller''s network: members, packages, bonuses by type. total_user = referral + pairing + override; total_company_profit = packages - total_user; profit_percentage = company profit / packages, 0 without packages. Errors: profile_not_found.';
+grant execute on function public.get_network_summary() to authenticated;
+
+create function private.team_growth(p_member private.profiles, p_no integer)
+returns table (day date, members integer, funded integer)
+language plpgsql stable set search_path = ''
+-- A walk goes from member to member: nobody can tell the planner how few they are.
+set enable_hashjoin = 'off' set enable_mergejoin = 'off' as $$
+begin
+    if (select n.has_days from private.networks as n where n.no = p_no) then
+        return query
+        select d.day, d.members, d.funded from private.team_days as d where d.no = p_no
+        union all
+        select c.day, c.members, c.funded
+        from private.network_changes as c
+        inner join private.positions as o on c.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        where (c.members <> 0 or c.funded <> 0)
+            and private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
+        return;
+    end if;
+    return query
+    with team as (
+        -- A member is funded from the moment at which the sponsor earned the referral bonus.
+        select p.created_at as joined_at, b.created_at as funded_at
+        from private.network(p_no) as n
+        inner join private.positions as o on n.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        left join public.bonuses as b on b.bonus_type = 'referral' and o.no = b.subject_no and b.amount > 0
+        where n.level > 0
+    )
+    select (t.joined_at at time zone 'UTC')::date, 1, 0 from team as t
+    union all
+    select (t.funded_at at time zone 'UTC')::date, 0, 1 from team as t where t.funded_at is not null;
+end
+$$;
+comment on function private.team_growth(private.profiles, integer) is
+'Who joined and who was funded below a member, by day: of a large team from the kept days, of a small one by walking it.';
+
+create function public.get_team_growth(p_range text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.reading_member();
+    v_no integer;
+    v_range record;
+    v_first_bar timestamp;
+    v_points jsonb;
+begin
+    select o.no into v_no from private.positions as o where o.user_id = v_member.user_id;
+    select * into v_range from private.chart_range(p_range, v_member.created_at);
+    v_first_bar := pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp);
+    with per_bar as (
+        select
+            -- What happened before the chart begins stands in its first bar.
+            greatest(pg_catalog.date_trunc(v_range.bucket, c.day::timestamp), v_first_bar) as start,
+            sum(c.members) as members,
+            sum(c.funded) as funded
+        from private.team_growth(v_member, v_no) as c
+        group by 1
+    ),
+    bars as (
+        select
+            s.start,
+            sum(coalesce(c.members, 0)) over (order by s.start) as members,
+            sum(coalesce(c.funded, 0)) over (order by s.start) as funded
+        from pg_catalog.generate_series(v_first_bar, v_range.last_day::timestamp, ('1 ' || v_range.bucket)::interval) as s (start)
+        left join per_bar as c on s.start = c.start
+    )
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object('start', a.start::date, 'members', a.members, 'funded', a.funded) order by a.start
+    )
+    into v_points
+    from bars as a;
+    return pg_catalog.jsonb_build_object(
+        'from', v_range.first_day, 'to', v_range.last_day, 'bucket', v_range.bucket, 'points', v_points
+    );
+end
+$$;
+comment on function public.get_team_growth(text) is
+'Size of the caller''s team at the end of each bar, and how many of them are funded. Ranges as in get_earnings. Errors: invalid_range.';
+grant execute on function public.get_team_growth(text) to authenticated;

@@ -1,0 +1,333 @@
+-- The only way to undo. One super administrator proposes, another administrator of finance or super confirms; the
+-- effect is one transaction under the money lock. A deposit or withdrawal keeps its status but no longer counts;
+-- the journal gets a row the other way, bonuses are worked out anew. Nothing is taken out of the books.
+
+create table private.corrections (
+    id uuid primary key default gen_random_uuid(),
+    kind text not null check (kind in ('void_deposit', 'void_withdrawal', 'set_package')),
+    target_id uuid not null,
+    user_id uuid not null references private.profiles (user_id) on delete restrict,
+    value public.usd,
+    reason text not null check (length(reason) between 1 and 1000),
+    proposed_by uuid not null references private.admin_users (id) on delete restrict,
+    proposed_at timestamptz not null,
+    confirmed_by uuid references private.admin_users (id) on delete restrict,
+    confirmed_at timestamptz,
+    confirmed_in xid8,
+    discarded_by uuid references private.admin_users (id) on delete restrict,
+    discarded_at timestamptz,
+    constraint two_people_correct check (confirmed_by is distinct from proposed_by),
+    constraint only_packages_have_a_value check ((kind = 'set_package') = (value is not null)),
+    constraint confirmed_at_once check ((confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)),
+    constraint discarded_at_once check ((discarded_by is null) = (discarded_at is null)),
+    constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
+);
+comment on table private.corrections is 'Proposed and confirmed corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
+alter table private.corrections enable row level security;
+create index corrections_user_idx on private.corrections (user_id);
+create index corrections_proposed_idx on private.corrections (proposed_at desc);
+create index corrections_proposed_by_idx on private.corrections (proposed_by);
+create index corrections_confirmed_by_idx on private.corrections (confirmed_by) where confirmed_by is not null;
+create index corrections_discarded_by_idx on private.corrections (discarded_by) where discarded_by is not null;
+create unique index corrections_waiting_key on private.corrections (kind, target_id) where confirmed_by is null and discarded_by is null;
+create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null and discarded_by is null;
+create index corrections_confirmed_idx on private.corrections (confirmed_at desc, id desc) where confirmed_by is not null;
+create trigger _100_keep before delete or truncate on private.corrections for each statement execute function private.refuse_change();
+
+create function private.correction_of(p_user_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+    select exists (
+        select 1 from private.corrections as c
+        where c.user_id = p_user_id and c.confirmed_in = pg_catalog.pg_current_xact_id_if_assigned()
+    )
+$$;
+comment on function private.correction_of(uuid) is 'True only inside the transaction that confirms a correction of this member.';
+
+create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid
+language sql stable set search_path = '' as $$
+    select d.user_id from public.deposits as d
+    where p_kind = 'void_deposit' and d.id = p_target_id and d.status = 'approved' and d.voided_at is null
+    union all
+    select w.user_id from public.withdrawals as w
+    where p_kind = 'void_withdrawal' and w.id = p_target_id and w.status = 'approved' and w.voided_at is null and w.payout_reference is null
+    union all
+    select p.user_id from private.profiles as p
+    where p_kind = 'set_package' and p.id = p_target_id and p.closed_at is null
+$$;
+comment on function private.correctable_member(text, uuid) is 'Whose books a correction would touch; null when there is nothing to correct.';
+
+create function private.correction_target(p_kind text, p_target_id uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+    v_user_id uuid := private.correctable_member(p_kind, p_target_id);
+begin
+    if p_kind is null or p_kind not in ('void_deposit', 'void_withdrawal', 'set_package') then
+        perform private.refuse(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
+    end if;
+    if v_user_id is null then
+        perform private.refuse(
+            409, 'not_correctable', case p_kind
+                when 'void_deposit' then 'Only an approved deposit that still counts can be voided.'
+                when 'void_withdrawal' then 'Only an approved withdrawal that was not paid can be voided.'
+                else 'There is no such member.'
+            end
+        );
+    end if;
+    return v_user_id;
+end
+$$;
+comment on function private.correction_target(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
+
+create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_correction private.corrections;
+begin
+    if v_reason is null or pg_catalog.length(v_reason) > 1000 then
+        perform private.refuse(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
+    end if;
+    if p_kind = 'set_package' and (
+        p_value is null or not (p_value = 0 or exists (select 1 from private.packages as k where k.value = p_value))
+    ) then
+        perform private.refuse(400, 'invalid_input', 'The package must be 0 or one of the package sizes.');
+    end if;
+    begin
+        insert into private.corrections (kind, target_id, user_id, value, reason, proposed_by, proposed_at)
+        values (
+            p_kind, p_target_id, private.correction_target(p_kind, p_target_id),
+            case when p_kind = 'set_package' then p_value end, v_reason, v_admin.id, private.clock()
+        )
+        returning * into v_correction;
+    exception when unique_violation then
+        perform private.refuse(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
+    end;
+    perform private.audit(
+        'admin:' || v_admin.id, 'correction.proposed', 'correction', v_correction.id,
+        pg_catalog.jsonb_build_object('kind', p_kind, 'target_id', p_target_id, 'value', private.money(p_value), 'reason', v_reason)
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(v_correction) - 'confirmed_in');
+end
+$$;
+comment on function public.propose_correction(text, uuid, numeric, text) is
+'Super administrators: proposes to void a deposit or an unpaid withdrawal, or to set a package. Changes nothing yet. Errors: forbidden, invalid_reason, invalid_input, not_correctable, already_proposed.';
+grant execute on function public.propose_correction(text, uuid, numeric, text) to platform_admin;
+
+-- A set package replaces what was there before it, as the correction says: only deposits approved later raise it, so
+-- voiding any other deposit does not bring back a package that a correction had lowered.
+create function private.package_due(p_user_id uuid) returns numeric
+language sql stable set search_path = '' as $$
+    with correction as (
+        select c.value, c.confirmed_at from private.corrections as c
+        where c.user_id = p_user_id and c.kind = 'set_package' and c.confirmed_by is not null
+        order by c.confirmed_at desc limit 1
+    )
+    select greatest(
+        coalesce((select c.value from correction as c), 0),
+        coalesce((
+            select max(d.amount) from public.deposits as d inner join private.packages as k on k.value = d.amount
+            where d.user_id = p_user_id and d.status = 'approved' and d.voided_at is null
+                and d.decided_at > coalesce((select c.confirmed_at from correction as c), '-infinity')
+        ), 0)
+    )
+$$;
+comment on function private.package_due(uuid) is
+'Package of a member worked out anew: what a correction set last, or the largest counting package deposit approved since, whichever is more.';
+
+create function private.apply_correction(p_correction private.corrections) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_amount numeric;
+    v_position integer;
+begin
+    if (p_correction).kind = 'void_withdrawal' then
+        update public.withdrawals as w set voided_at = (p_correction).confirmed_at where w.id = (p_correction).target_id returning w.amount into v_amount;
+        update private.totals as t set withdrawn_amount = t.withdrawn_amount - v_amount where t.user_id = (p_correction).user_id;
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+        values ((p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at);
+        perform private.count_up('withdrawals_approved', -v_amount);
+        return;
+    end if;
+    if (p_correction).kind = 'void_deposit' then
+        update public.deposits as d set voided_at = (p_correction).confirmed_at where d.id = (p_correction).target_id returning d.amount into v_amount;
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+        values ((p_correction).user_id, -v_amount, 'deposit', 'completed', (p_correction).id, (p_correction).confirmed_at);
+        perform private.count_up('deposits_approved', -v_amount);
+    end if;
+    update private.profiles as p set
+        cash_in_amount = p.cash_in_amount - coalesce(v_amount, 0),
+        package_value = case when (p_correction).kind = 'set_package' then (p_correction).value else private.package_due(p.user_id) end
+    where p.user_id = (p_correction).user_id;
+    select o.no into v_position from private.positions as o where o.user_id = (p_correction).user_id;
+    perform private.post_bonuses(v_position, (p_correction).confirmed_at);
+    perform private.write_bonuses(array(select l from private.lapsed_around(v_position) as l), (p_correction).confirmed_at);
+end
+$$;
+comment on function private.apply_correction(private.corrections) is 'The effect of a confirmed correction, under the locks.';
+
+create function private.waiting_correction(p_correction_id uuid) returns private.corrections
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_correction private.corrections;
+begin
+    perform private.money_lock();
+    select * into v_correction from private.corrections as c where c.id = p_correction_id;
+    if not found then
+        perform private.refuse(404, 'not_found', 'There is no such correction.');
+    end if;
+    if v_correction.confirmed_by is not null then
+        perform private.refuse(409, 'already_decided', 'This correction was already confirmed.');
+    end if;
+    if v_correction.discarded_by is not null then
+        perform private.refuse(409, 'already_decided', 'This correction was discarded.');
+    end if;
+    return v_correction;
+end
+$$;
+comment on function private.waiting_correction(uuid) is
+'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
+
+create function private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.audit(
+        'admin:' || p_admin_id, p_action, 'correction', (p_correction).id,
+        pg_catalog.jsonb_build_object(
+            'kind', (p_correction).kind, 'target_id', (p_correction).target_id, 'proposed_by', (p_correction).proposed_by
+        )
+    );
+    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in');
+end
+$$;
+comment on function private.correction_noted(text, uuid, private.corrections) is
+'Writes into the audit chain what became of a proposed correction; returns what is answered.';
+
+create function public.confirm_correction(p_correction_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_correction private.corrections := private.waiting_correction(p_correction_id);
+begin
+    if v_correction.proposed_by = v_admin.id then
+        perform private.refuse(403, 'two_people', 'Another administrator must confirm a correction.');
+    end if;
+    perform private.check_not_own(v_admin, v_correction.user_id);
+    perform private.correction_target(v_correction.kind, v_correction.target_id);
+    perform private.lock_members(private.line_of(v_correction.user_id));
+    update private.corrections as c set
+        confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id()
+    where c.id = p_correction_id
+    returning * into v_correction;
+    perform pg_catalog.set_config('app.lowering', 'on', true);
+    perform private.apply_correction(v_correction);
+    perform pg_catalog.set_config('app.lowering', '', true);
+    perform private.tell(
+        v_correction.user_id, 'correction', 'Your account was corrected',
+        pg_catalog.format('%s Reason: %s', case v_correction.kind
+            when 'void_deposit' then 'A deposit no longer counts.'
+            when 'void_withdrawal' then 'A withdrawal that was not paid counts as available again.'
+            else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
+        end, v_correction.reason), v_correction.value, '/transactions'
+    );
+    return private.correction_noted('correction.confirmed', v_admin.id, v_correction);
+end
+$$;
+comment on function public.confirm_correction(uuid) is
+'Finance and super administrators, never the one who proposed: makes a correction take effect. Errors: forbidden, not_found, already_decided, two_people, own_account, not_correctable, try_again.';
+grant execute on function public.confirm_correction(uuid) to platform_admin;
+
+-- What was proposed by mistake, or can no longer be confirmed, would wait for ever and keep every other proposal for its
+-- target out. Who may propose or confirm discards it: nothing changes in the books, and the proposal is kept.
+create function public.discard_correction(p_correction_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_correction private.corrections := private.waiting_correction(p_correction_id);
+begin
+    perform private.check_not_own(v_admin, v_correction.user_id);
+    update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
+    where c.id = p_correction_id
+    returning * into v_correction;
+    return private.correction_noted('correction.discarded', v_admin.id, v_correction);
+end
+$$;
+comment on function public.discard_correction(uuid) is
+'Finance and super administrators, also the one who proposed: a waiting correction is not to be confirmed any more. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
+grant execute on function public.discard_correction(uuid) to platform_admin;
+
+-- Who is to confirm a correction reads here what waits, each with why the one who asks may not confirm it, and what was
+-- confirmed last. Reading is for every administrator, as with deposits and withdrawals; confirming stays with
+-- confirm_correction.
+
+create function private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+    return case
+        when private.correctable_member((p_correction).kind, (p_correction).target_id) is null
+            then 'This can no longer be confirmed: what it would correct has changed.'
+        when (p_admin).role not in ('super_admin', 'finance_admin')
+            then pg_catalog.format('A %s cannot do this.', pg_catalog.replace((p_admin).role::text, '_', ' '))
+        when (p_correction).proposed_by = (p_admin).id
+            then 'Another administrator must confirm this.'
+        when pg_catalog.lower(p_email) = pg_catalog.lower((p_admin).email)
+            then 'You cannot decide a request of your own member account.'
+    end;
+end
+$$;
+comment on function private.correction_refusal(private.corrections, text, private.admin_users) is
+'Why this administrator may not confirm a waiting correction of the member with this e-mail; null when confirm_correction would let them.';
+
+create function private.correction_items(p_ids uuid[], p_admin private.admin_users) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object(
+            'id', c.id,
+            'kind', c.kind,
+            'target_id', c.target_id,
+            'profile_id', p.id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'amount', private.money(coalesce(d.amount, w.amount)),
+            'reference', coalesce(d.reference_number, w.wallet_address),
+            'requested_at', coalesce(d.created_at, w.created_at),
+            'value', private.money(c.value),
+            'package_value', private.money(p.package_value),
+            'reason', c.reason,
+            'proposed_by_name', coalesce(a.full_name, a.email),
+            'proposed_at', c.proposed_at,
+            'confirmed_by_name', coalesce(b.full_name, b.email),
+            'confirmed_at', c.confirmed_at,
+            'refusal', case when c.confirmed_by is null then private.correction_refusal(c, p.email, p_admin) end
+        ) order by u.place
+    )
+    from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+    inner join private.corrections as c on u.id = c.id
+    inner join private.profiles as p on c.user_id = p.user_id
+    inner join private.admin_users as a on c.proposed_by = a.id
+    left join private.admin_users as b on c.confirmed_by = b.id
+    left join public.deposits as d on c.kind = 'void_deposit' and c.target_id = d.id
+    left join public.withdrawals as w on c.kind = 'void_withdrawal' and c.target_id = w.id
+$$;
+comment on function private.correction_items(uuid[], private.admin_users) is
+'Corrections with their members and what they void, as this administrator''s list shows them. package_value is the present one. Money as text.';
+
+create function public.list_corrections() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin();
+begin
+    return pg_catalog.jsonb_build_object(
+        'waiting', coalesce(private.correction_items(array(
+            select c.id from private.corrections as c
+            where c.confirmed_by is null and c.discarded_by is null order by c.proposed_at, c.id limit 200
+        ), v_admin), '[]'),
+        'confirmed', coalesce(private.correction_items(array(
+            select c.id from private.corrections as c where c.confirmed_by is not null order by c.confirmed_at desc, c.id desc limit 50
+        ), v_admin), '[]')
+    );
+end
+$$;
+comment on function public.list_corrections() is
+'Administrators: the corrections that wait, oldest first, at most 200, and the 50 confirmed last. refusal says why the caller may not confirm; null when they may. Errors: forbidden, session_ended.';
+grant execute on function public.list_corrections() to platform_admin;

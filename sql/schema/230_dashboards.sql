@@ -1,0 +1,262 @@
+-- What the member's and the administrators' first screens open with, one request each. Everything of a member comes from
+-- rows that are kept per member, or from one index range of the member's own children (positions_place_key), so a random
+-- member's dashboard costs the same whatever the size of the network.
+
+create function private.roi(p_earnings numeric, p_package numeric) returns numeric
+language plpgsql immutable set search_path = '' as $$
+begin
+    return case when p_package > 0 then (p_earnings - p_package) / p_package * 100 else 0 end;
+end
+$$;
+comment on function private.roi(numeric, numeric) is '(earnings - package) / package in percent; 0 without a package.';
+
+create function private.bonus_figures(p_amount numeric, p_count integer) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+    return pg_catalog.jsonb_build_object(
+        'amount', private.money(p_amount),
+        'reentry', private.money(pg_catalog.round(p_amount * private.reentry_percent() / 100, 2)),
+        'count', p_count
+    );
+end
+$$;
+comment on function private.bonus_figures(numeric, integer) is 'One type of bonus: its sum, the 10% of it that re-enters, and how many there are.';
+
+create function public.get_member_dashboard() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_screen jsonb;
+begin
+    -- One statement without a variable: it is planned once a connection.
+    select pg_catalog.jsonb_build_object(
+        'as_of', pg_catalog.now(),
+        'profile', pg_catalog.jsonb_build_object(
+            'id', p.id,
+            'user_id', p.user_id,
+            'username', p.username,
+            'display_name', p.display_name,
+            'email', p.email,
+            'trc20_wallet_address', p.trc20_wallet_address,
+            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.wallet_ok(p.trc20_wallet_address) end,
+            'account_status', p.account_status,
+            'account_verified', p.account_verified,
+            'package_value', private.money(p.package_value),
+            'package_label', k.label,
+            'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
+            'cash_in_amount', private.money(p.cash_in_amount),
+            'created_at', p.created_at,
+            'sponsor', case when s.id is not null then
+                pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
+            end
+        ),
+        'verification', private.verification_result(p),
+        'balance', private.balance_figures(t, p),
+        'bonuses', pg_catalog.jsonb_build_object(
+            'referral', private.bonus_figures(t.referral_amount, t.referral_count),
+            'pairing', private.bonus_figures(t.pairing_amount, t.pairing_count),
+            'override', private.bonus_figures(t.override_amount, t.override_count),
+            'total', private.money(t.bonus_amount),
+            'reentry', private.money(t.reentry_amount)
+        ),
+        'roi', private.percent(private.roi(t.bonus_amount, p.package_value)),
+        'net_profit', private.money(t.bonus_amount - p.package_value),
+        'team', pg_catalog.jsonb_build_object(
+            'direct_referrals', o.children,
+            'funded_referrals', c.funded,
+            'active_pairs', o.children / 2,
+            'paying_pairs', private.paying_pairs(o.no, t.pairing_count),
+            'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
+            'total_team_volume', private.money(c.package_cents / 100.0)
+        ),
+        'latest', (
+            select coalesce(pg_catalog.jsonb_agg(h.item order by h.created_at desc, h.id desc), '[]')
+            from private.history(
+                p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
+            ) as h
+        ),
+        'unread_notifications', (
+            select count(*) from public.notifications as n where n.user_id = p.user_id and n.read_at is null
+        ),
+        'last_sync_at', (select r.ran_at from private.reconcile_state as r)
+    )
+    into v_screen
+    from private.profiles as p
+    left join private.totals as t on p.user_id = t.user_id
+    left join private.positions as o on p.user_id = o.user_id
+    left join private.packages as k on p.package_value = k.value
+    left join private.profiles as s on p.referrer_id = s.id
+    cross join lateral private.direct_team(o) as c
+    where p.user_id = auth.uid();
+    if v_screen is null then
+        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+    end if;
+    return v_screen;
+end
+$$;
+comment on function public.get_member_dashboard() is
+'Everything the caller''s dashboard shows, in one request. Money as text with two decimals, percentages with two decimals. Errors: profile_not_found.';
+grant execute on function public.get_member_dashboard() to authenticated;
+
+create function public.get_earnings(p_range text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.reading_member();
+    v_no integer;
+    v_range record;
+    v_points jsonb;
+    v_totals jsonb;
+begin
+    select o.no into v_no from private.positions as o where o.user_id = v_member.user_id;
+    select * into v_range from private.chart_range(p_range, v_member.created_at);
+    with days as (
+        select d.day, d.referral, d.pairing, d.override
+        from private.earning_days as d where d.no = v_no and d.day >= v_range.first_day
+        union all
+        select c.day, c.referral, c.pairing, c.override
+        from private.network_changes as c where c.no = v_no and c.day >= v_range.first_day
+    ),
+    earned as (
+        select
+            pg_catalog.date_trunc(v_range.bucket, d.day::timestamp)::date as start,
+            sum(d.referral) as referral,
+            sum(d.pairing) as pairing,
+            sum(d.override) as override
+        from days as d
+        group by 1
+    ),
+    bars as (
+        select
+            s.start::date as start,
+            coalesce(e.referral, 0) as referral,
+            coalesce(e.pairing, 0) as pairing,
+            coalesce(e.override, 0) as override
+        from pg_catalog.generate_series(
+            pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp),
+            v_range.last_day::timestamp,
+            ('1 ' || v_range.bucket)::interval
+        ) as s (start)
+        left join earned as e on s.start::date = e.start
+    )
+    select
+        pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'start', a.start,
+                'referral', private.money(a.referral),
+                'pairing', private.money(a.pairing),
+                'override', private.money(a.override)
+            ) order by a.start
+        ),
+        pg_catalog.jsonb_build_object(
+            'referral', private.money(sum(a.referral)),
+            'pairing', private.money(sum(a.pairing)),
+            'override', private.money(sum(a.override)),
+            'total', private.money(sum(a.referral + a.pairing + a.override))
+        )
+    into v_points, v_totals
+    from bars as a;
+    return pg_catalog.jsonb_build_object(
+        'from', v_range.first_day,
+        'to', v_range.last_day,
+        'bucket', v_range.bucket,
+        'totals', v_totals,
+        'points', v_points
+    );
+end
+$$;
+comment on function public.get_earnings(text) is
+'The caller''s earnings by type over time, by the journal''s days, so that an upgrade''s increase stands where it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
+grant execute on function public.get_earnings(text) to authenticated;
+
+-- What the administrators' panel opens with: who waits longest, what came in and went out by day, whether the books
+-- agree, and whether the money that came in covers what members could ask for. Totals come from kept figures.
+
+create function public.get_admin_dashboard_stats()
+returns table (
+    total_users bigint, active_users bigint, inactive_users bigint, pending_deposits bigint, pending_withdrawals bigint,
+    total_package_investment numeric, total_deposits numeric, total_withdrawals numeric, total_bonuses_paid numeric
+)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin();
+    return query
+    select
+        max(c.value) filter (where c.name = 'profiles')::bigint,
+        max(c.value) filter (where c.name = 'active_profiles')::bigint,
+        (max(c.value) filter (where c.name = 'profiles') - max(c.value) filter (where c.name = 'active_profiles'))::bigint,
+        max(c.value) filter (where c.name = 'pending_deposits')::bigint,
+        max(c.value) filter (where c.name = 'pending_withdrawals')::bigint,
+        max(c.value) filter (where c.name = 'package_investment'),
+        max(c.value) filter (where c.name = 'deposits_approved'),
+        max(c.value) filter (where c.name = 'withdrawals_approved'),
+        max(c.value) filter (where c.name = 'bonuses')
+    from private.counted() as c;
+end
+$$;
+comment on function public.get_admin_dashboard_stats() is 'Administrators: one row of totals, from kept figures. Errors: forbidden, session_ended.';
+grant execute on function public.get_admin_dashboard_stats() to platform_admin;
+
+create function public.get_admin_overview() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin();
+    v_deposit jsonb;
+    v_withdrawal jsonb;
+    v_recent jsonb;
+    v_books record;
+begin
+    select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_deposit
+    from (
+        select d.id, d.user_id, d.amount, d.created_at from public.deposits as d
+        where d.status = 'pending' order by d.created_at, d.id limit 1
+    ) as r;
+    select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_withdrawal
+    from (
+        select w.id, w.user_id, w.amount, w.created_at from public.withdrawals as w
+        where w.status = 'pending' order by w.created_at, w.id limit 1
+    ) as r;
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object(
+            'id', r.id, 'type', r.type, 'user_email', p.email, 'username', p.username,
+            'created_at', r.created_at, 'amount', private.money(r.amount), 'status', r.status
+        ) order by r.created_at desc, r.id desc
+    )
+    into v_recent
+    from (
+        (
+            select d.id, 'deposit' as type, d.user_id, d.created_at, d.amount, d.status
+            from public.deposits as d order by d.created_at desc, d.id desc limit 10
+        )
+        union all
+        (
+            select w.id, 'withdrawal', w.user_id, w.created_at, w.amount, w.status
+            from public.withdrawals as w order by w.created_at desc, w.id desc limit 10
+        )
+        order by 4 desc, 1 desc
+        limit 10
+    ) as r
+    inner join private.profiles as p on r.user_id = p.user_id;
+    select s.checked_at, s.violations into v_books from private.books_state as s;
+    return pg_catalog.jsonb_build_object(
+        'as_of', pg_catalog.now(),
+        'admin', pg_catalog.jsonb_build_object(
+            'id', v_admin.id, 'email', v_admin.email, 'full_name', v_admin.full_name, 'role', v_admin.role
+        ),
+        'oldest_pending', pg_catalog.jsonb_build_object('deposit', v_deposit, 'withdrawal', v_withdrawal),
+        'pending', pg_catalog.jsonb_build_object(
+            'deposits', private.counter('pending_deposits')::bigint, 'withdrawals', private.counter('pending_withdrawals')::bigint
+        ),
+        'net_cash_flow', private.money(private.counter('deposits_approved') - private.counter('withdrawals_approved')),
+        'recent', coalesce(v_recent, '[]'),
+        'flows', private.daily_flows(90),
+        'books', pg_catalog.jsonb_build_object(
+            'ok', case when v_books.checked_at is not null then v_books.violations = 0 end,
+            'violations', v_books.violations,
+            'checked_at', v_books.checked_at
+        ),
+        'coverage', private.coverage()
+    );
+end
+$$;
+comment on function public.get_admin_overview() is
+'Administrators: the panel''s first screen in one request. books is the last check of what must always be true; ok is null before the first. Errors: forbidden, session_ended.';
+grant execute on function public.get_admin_overview() to platform_admin;

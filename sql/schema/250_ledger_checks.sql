@@ -1,0 +1,558 @@
+-- What must always be true of the books, as questions whose answer is no row. Asked every minute and after every
+-- fault drill; a row is an alarm, not a repair. Each question has a test that plants the corruption it looks for.
+-- What a confirmed correction explains is not a violation.
+--
+-- The books read every table once or twice instead of once for each question: what is asked of the same rows is worked
+-- out side by side, and only what is wrong is kept for the questions below. Three questions are about the figures that
+-- charts and networks are drawn from: among very many members they look at a part of them by chance each time, as they
+-- say; all others, and these in small networks, read everything.
+
+create table private.books_state (
+    only_row boolean primary key default true check (only_row),
+    checked_at timestamptz,
+    violations integer not null default 0,
+    rules jsonb not null default '{}',
+    took interval not null default '0',
+    copied_seq bigint,
+    copied_hash bytea
+);
+comment on table private.books_state is 'The last check: how many violations, by rule.';
+comment on column private.books_state.took is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
+comment on column private.books_state.copied_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
+comment on column private.books_state.copied_hash is 'The hash of that row.';
+alter table private.books_state enable row level security;
+
+insert into private.books_state default values;
+
+create function private.books_slice(out first_no integer, out last_no integer)
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_members bigint := (select count(*) from private.positions);
+    v_skip bigint := pg_catalog.floor(pg_catalog.random() * ((v_members + 9999) / 10000))::bigint * 10000;
+begin
+    select o.no into first_no from private.positions as o order by o.no offset v_skip limit 1;
+    select o.no into last_no from private.positions as o where o.no >= first_no order by o.no offset 9999 limit 1;
+    last_no := coalesce(last_no, 2147483647);
+end
+$$;
+comment on function private.books_slice() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
+
+create view private.wrong_earning_days as
+with slice as materialized (select s.first_no, s.last_no from private.books_slice() as s)
+
+select e.no, e.day
+from (
+    select d.no, d.day, d.referral, d.pairing, d.override
+    from slice as s inner join private.earning_days as d on d.no between s.first_no and s.last_no
+    union all
+    select c.no, c.day, c.referral, c.pairing, c.override
+    from slice as s inner join private.network_changes as c on c.no between s.first_no and s.last_no
+    union all
+    select
+        o.no, (t.created_at at time zone 'UTC')::date, case b.bonus_type when 'referral' then -t.amount else 0 end,
+        case b.bonus_type when 'pairing' then -t.amount else 0 end, case b.bonus_type when 'override' then -t.amount else 0 end
+    from slice as s
+    inner join private.positions as o on o.no between s.first_no and s.last_no
+    inner join public.transactions as t on o.user_id = t.user_id and t.transaction_type = 'bonus'
+    inner join public.bonuses as b on t.reference_id = b.id
+) as e
+group by e.no, e.day having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
+comment on view private.wrong_earning_days is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
+
+create view private.wrong_networks as
+with changed as materialized (
+    select
+        c.no, sum(c.members) as members, sum(c.package_cents) as package_cents, sum(c.funded) as funded,
+        sum(c.referral) as referral, sum(c.pairing) as pairing, sum(c.override) as override
+    from private.network_changes as c group by c.no
+)
+
+select o.no
+from private.books_slice() as s
+inner join private.positions as o on o.no between s.first_no and s.last_no
+inner join private.totals as t on o.user_id = t.user_id
+left join private.networks as n on o.no = n.no
+left join changed as h on o.no = h.no
+left join (
+    select p.referrer_no, sum(c.package_cents) as package_cents, sum(c.funded) as funded
+    from changed as c inner join private.positions as p on c.no = p.no group by p.referrer_no
+) as d on o.no = d.referrer_no
+cross join lateral (
+    select
+        coalesce(sum(k.members), 0) as members, coalesce(sum(k.package_cents), 0) as package_cents,
+        coalesce(sum(k.referral), 0) as referral, coalesce(sum(k.pairing), 0) as pairing, coalesce(sum(k.override), 0) as override,
+        coalesce(sum(c.package_cents), 0) as direct_cents, count(*) filter (where c.paid_cents > 0) as direct_funded
+    from private.positions as c left join private.networks as k on c.no = k.no
+    where c.referrer_no = o.no
+) as b
+-- One step of the tree: what is true of everybody and their children is true of all below.
+where (
+    coalesce(n.members, 0) + coalesce(h.members, 0), coalesce(n.package_cents, 0) + coalesce(h.package_cents, 0),
+    coalesce(n.referral, 0) + coalesce(h.referral, 0), coalesce(n.pairing, 0) + coalesce(h.pairing, 0),
+    coalesce(n.override, 0) + coalesce(h.override, 0),
+    coalesce(n.direct_cents, 0) + coalesce(d.package_cents, 0), coalesce(n.direct_funded, 0) + coalesce(d.funded, 0)
+) is distinct from (
+    1 + b.members, o.package_cents + b.package_cents, t.referral_amount + b.referral, t.pairing_amount + b.pairing,
+    t.override_amount + b.override, b.direct_cents, b.direct_funded
+);
+comment on view private.wrong_networks is 'Members of a slice whose kept network is not themselves and the networks of their children.';
+
+create function private.wrong_team_days() returns table (no integer, day date)
+language plpgsql volatile set search_path = ''
+-- A walk goes from member to member: nobody can tell the planner how few they are.
+set enable_hashjoin = 'off' set enable_mergejoin = 'off'
+-- Its steps are look-ups, also where the check that asks reads whole tables.
+set enable_indexscan = 'on' as $$
+begin
+    return query
+    with recursive teams as materialized (
+        select n.no from private.networks as n where n.has_days order by pg_catalog.random() limit 20
+    ),
+
+    below as (
+        select t.no as top_no, t.no, false as has_days from teams as t
+        union all
+        select b.top_no, c.no, coalesce(n.has_days, false)
+        from below as b
+        inner join private.positions as c on b.no = c.referrer_no
+        left join private.networks as n on c.no = n.no
+        -- A large team below has its own days, compared in its own turn.
+        where not b.has_days
+    ),
+
+    found as (
+        select b.top_no, (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
+        from below as b
+        inner join private.positions as o on b.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        where b.no <> b.top_no
+        union all
+        select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
+        from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+        where b.no <> b.top_no
+        union all
+        select b.top_no, d.day, d.members, d.funded from below as b inner join private.team_days as d on b.no = d.no where b.has_days
+        union all
+        select b.top_no, c.day, -c.members, -c.funded
+        from below as b inner join private.network_changes as c on b.no = c.no where b.no <> b.top_no
+        union all
+        select t.no, d.day, -d.members, -d.funded from teams as t inner join private.team_days as d on t.no = d.no
+    )
+    select f.top_no, f.day
+    from found as f group by f.top_no, f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
+end
+$$;
+comment on function private.wrong_team_days() is
+'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
+
+create view private.book_violations as
+with earned as materialized (
+    select
+        b.user_id,
+        sum(b.amount_cents) * 0.01 as total,
+        coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'referral'), 0) * 0.01 as referral,
+        coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'pairing'), 0) * 0.01 as pairing,
+        coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'override'), 0) * 0.01 as override,
+        sum(b.reentry_amount) as reentry,
+        count(*) as bonus_rows
+    from public.bonuses as b group by b.user_id
+),
+
+claimed as materialized (
+    select
+        d.user_id,
+        coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as counted,
+        coalesce(sum(d.amount) filter (where d.status = 'approved'), 0) as approved,
+        coalesce(max(k.value) filter (where d.status = 'approved' and d.voided_at is null), 0) as package,
+        count(*) filter (where d.status = 'pending') as pending_rows,
+        count(*) filter (where d.status = 'approved') as approved_rows,
+        count(*) filter (where d.status = 'rejected') as rejected_rows
+    from public.deposits as d left join private.packages as k on d.amount = k.value
+    group by d.user_id
+),
+
+drawn as materialized (
+    select
+        w.user_id,
+        coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as counted,
+        coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved,
+        count(*) filter (where w.status = 'pending') as pending_rows,
+        count(*) filter (where w.status = 'approved') as approved_rows,
+        count(*) filter (where w.status = 'rejected') as rejected_rows
+    from public.withdrawals as w group by w.user_id
+),
+
+journal as materialized (
+    select
+        t.user_id,
+        coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
+        count(*) filter (where t.transaction_type = 'bonus') as bonus_rows,
+        coalesce(sum(abs(t.amount)) filter (where t.transaction_type = 'bonus'), 0) as bonus_volume
+    from public.transactions as t group by t.user_id
+),
+
+-- Members of whom anything is wrong, and what.
+members as materialized (
+    select m.*
+    from (
+        select
+            p.user_id,
+            coalesce(j.amount, 0) <> p.cash_in_amount + coalesce(b.total, 0) - coalesce(w.counted, 0) as wrong_journal,
+            (
+                (s.referral_amount, s.pairing_amount, s.override_amount, s.reentry_amount, s.withdrawn_amount, s.reserved_amount)
+                is distinct from (
+                    coalesce(b.referral, 0), coalesce(b.pairing, 0), coalesce(b.override, 0), coalesce(b.reentry, 0),
+                    coalesce(w.counted, 0), coalesce(w.reserved, 0)
+                )
+            )
+            or s.referral_count + s.pairing_count + s.override_count <> coalesce(b.bonus_rows, 0) as wrong_totals,
+            p.cash_in_amount <> coalesce(d.counted, 0) as wrong_cash_in,
+            p.package_value <> coalesce(d.package, 0) as wrong_package
+        from private.profiles as p
+        left join private.totals as s on p.user_id = s.user_id
+        left join journal as j on p.user_id = j.user_id
+        left join earned as b on p.user_id = b.user_id
+        left join claimed as d on p.user_id = d.user_id
+        left join drawn as w on p.user_id = w.user_id
+    ) as m
+    where m.wrong_journal or m.wrong_totals or m.wrong_cash_in or m.wrong_package
+),
+
+-- Sources and journal rows that do not fit, each with what it is wrong with.
+bonus_entries as materialized (
+    select b.id as source_id, j.reference_id
+    from public.bonuses as b
+    full join (
+        select t.reference_id, coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount
+        from public.transactions as t where t.transaction_type = 'bonus' group by t.reference_id
+    ) as j on b.id = j.reference_id
+    where b.id is null or coalesce(j.amount, 0) <> b.amount
+),
+
+deposit_entries as materialized (
+    select d.id as source_id, t.id as entry_id, t.reference_id
+    from public.deposits as d
+    full join (select * from public.transactions as j where j.transaction_type = 'deposit') as t on d.id = t.reference_id
+    where (t.user_id, t.amount::numeric, t.status::text) is distinct from (
+        d.user_id, d.amount::numeric, case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+    )
+),
+
+withdrawal_entries as materialized (
+    select w.id as source_id, t.id as entry_id, t.reference_id
+    from public.withdrawals as w
+    full join (select * from public.transactions as j where j.transaction_type = 'withdrawal') as t on w.id = t.reference_id
+    where (t.user_id, t.amount::numeric, t.status::text) is distinct from (
+        w.user_id, -w.amount::numeric, case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+    )
+),
+
+bonus_rows as materialized (
+    select r.*
+    from (
+        select
+            b.id,
+            (b.user_id is distinct from case when b.bonus_type = 'pairing' then s.user_id else u.user_id end)
+            or (b.bonus_type <> 'pairing' and b.source_user_id is distinct from s.user_id)
+            or (b.amount > 0 and (b.rate is distinct from case b.bonus_type
+                when 'referral' then private.referral_percent()
+                when 'override' then private.override_percent()
+                else k.pairing_percent
+            end)) as wrong_owner,
+            b.user_id = b.source_user_id as from_oneself,
+            b.amount not between 0.01 and 10000000 as wrong_amount,
+            b.amount
+        from public.bonuses as b
+        left join private.positions as s on b.subject_no = s.no
+        left join private.positions as u on s.referrer_no = u.no
+        left join private.packages as k on s.package_cents = k.value_cents
+    ) as r
+    where r.wrong_owner or r.from_oneself or r.wrong_amount
+),
+
+places as materialized (
+    select l.*
+    from (
+        select
+            p.id,
+            o.no,
+            p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
+            s.created_at >= p.created_at as older_than_sponsor,
+            o.user_id <> p.user_id
+            or (r.profile_id is distinct from p.referrer_id)
+            or o.package_cents <> p.package_value * 100
+            or o.paid_cents <> case when p.cash_in_amount >= p.package_value then p.package_value * 100 else 0 end
+            or ((o.children, o.children) is distinct from (coalesce(c.children, 0)::integer, coalesce(c.last, 0))) as wrong_place
+        from private.profiles as p
+        left join private.profiles as s on p.referrer_id = s.id
+        left join private.positions as o on p.id = o.profile_id
+        left join private.positions as r on o.referrer_no = r.no
+        left join (
+            select c.referrer_no, count(*) as children, max(c.child_no) as last from private.positions as c
+            where c.referrer_no is not null group by c.referrer_no
+        ) as c on o.no = c.referrer_no
+    ) as l
+    where l.wrong_depth or l.older_than_sponsor or l.wrong_place or l.no is null
+)
+
+-- I01 The journal rows of a bonus add up to it.
+select 'I01' as rule, e.source_id::text as object from bonus_entries as e where e.source_id is not null
+union all
+-- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
+select 'I02', m.user_id::text from members as m where m.wrong_journal
+union all
+-- I03 An approved deposit has its completed journal row, a pending one a pending row, a rejected one a failed row.
+select 'I03', e.source_id::text from deposit_entries as e where e.source_id is not null
+union all
+-- I04 The same of withdrawals, negative.
+select 'I04', e.source_id::text from withdrawal_entries as e where e.source_id is not null
+union all
+-- I05 No journal row without its source.
+select 'I05', o.entry_id::text
+from (
+    select d.entry_id, d.reference_id from deposit_entries as d where d.source_id is null
+    union all
+    select w.entry_id, w.reference_id from withdrawal_entries as w where w.source_id is null
+    union all
+    select t.id, t.reference_id
+    from bonus_entries as b inner join public.transactions as t on t.transaction_type = 'bonus' and b.reference_id = t.reference_id
+    where b.source_id is null
+) as o
+where not exists (select 1 from private.corrections as c where c.id = o.reference_id and c.confirmed_by is not null)
+union all
+-- I06 One journal row per deposit and withdrawal.
+select 'I06', t.reference_id::text
+from public.transactions as t where t.transaction_type <> 'bonus'
+group by t.transaction_type, t.reference_id having count(*) > 1
+union all
+-- I07 The kept sums are the sums, so the balance is max(0, bonuses - approved withdrawals).
+select 'I07', m.user_id::text from members as m where m.wrong_totals
+union all
+-- I08 The balance before the clamp is never negative: the clamp would hide a loss.
+select 'I08', s.user_id::text
+from private.totals as s
+where s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
+    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.line_of(c.user_id)))
+union all
+-- I09 Cash-in is the approved deposits that count.
+select 'I09', m.user_id::text from members as m where m.wrong_cash_in
+union all
+-- I10 One row per reason; whose it is and from whom follows from the reason, which is I11.
+select 'I10', b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, '')
+from public.bonuses as b
+group by b.bonus_type, b.subject_no, b.pair_number having count(*) > 1
+union all
+-- I11 The bonuses are what tree and packages say, paid to whom they say.
+select 'I11', w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
+from unnest(private.all_wrong()) as w
+union all
+select 'I11', b.id::text from bonus_rows as b where b.wrong_owner
+union all
+-- I12 Nobody earns from themselves.
+select 'I12', b.id::text from bonus_rows as b where b.from_oneself
+union all
+-- I13 A package is what the approved deposits say, and of a corrected member what the correction left.
+select 'I13', m.user_id::text
+from (
+    select w.user_id from members as w where w.wrong_package
+    union
+    select c.user_id from private.corrections as c where c.confirmed_by is not null
+) as m
+inner join private.profiles as p on m.user_id = p.user_id
+where p.package_value <> private.package_due(m.user_id)
+union all
+-- I14 Every member stands one below the sponsor, roots at 0: so there is no cycle.
+select 'I14', l.id::text from places as l where l.wrong_depth
+union all
+-- I15 A sponsor is older than the child.
+select 'I15', l.id::text from places as l where l.older_than_sponsor
+union all
+-- I16 Amounts are finite and in range.
+select 'I16', d.id::text from public.deposits as d where d.amount not between 1 and 10000000
+union all
+select 'I16', w.id::text from public.withdrawals as w where w.amount not between 100 and 10000000
+union all
+select 'I16', b.id::text from bonus_rows as b
+where b.wrong_amount
+    and not (b.amount = 0 and exists (select 1 from private.corrections as c where c.confirmed_by is not null))
+union all
+-- I17 Decided rows say when and by whom; the member's own cancellation and the closing of the account have no decider.
+select 'I17', r.id::text
+from (
+    select d.id, d.status, d.decided_at, d.decided_by, d.admin_notes from public.deposits as d
+    union all
+    select w.id, w.status, w.decided_at, w.decided_by, w.admin_notes from public.withdrawals as w
+) as r
+where (r.status = 'pending') <> (r.decided_at is null)
+    or (r.status = 'pending' and r.decided_by is not null)
+    or (r.status <> 'pending' and r.decided_by is null and coalesce(r.admin_notes, '') not in ('Cancelled by the member', 'Account closed'))
+union all
+-- I18 Usernames are unique ignoring case.
+select 'I18', lower(p.username) from private.profiles as p group by lower(p.username) having count(*) > 1
+union all
+-- I19 A transfer is approved once.
+select 'I19', d.reference_key
+from public.deposits as d where d.status = 'approved' and d.voided_at is null
+group by d.reference_key having count(*) > 1
+union all
+-- I20 The receipt is there, in the member's folder, and the member's own.
+select 'I20', d.id::text
+from public.deposits as d
+left join storage.objects as o on o.bucket_id = 'receipts' and d.receipt_name = o.name
+where o.owner_id is distinct from d.user_id::text or split_part(d.receipt_name, '/', 1) <> d.user_id::text
+union all
+-- I21 Bonuses never exceed 56% of funded packages.
+select 'I21', 'all'
+where (select coalesce(sum(e.total), 0) from earned as e)
+    > 0.56 * (select coalesce(sum(p.paid_cents), 0) * 0.01 from private.positions as p)
+union all
+-- I22 No more is paid out than came in, deposits that were voided later included: they were paid from while they counted.
+select 'I22', 'all'
+where (select coalesce(sum(w.counted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
+union all
+-- I23 Every place is taken once and without a gap, and carries the member's package.
+select 'I23', l.no::text from places as l where l.no is not null and l.wrong_place
+union all
+select 'I23', l.id::text from places as l where l.no is null
+union all
+-- I24 One running subscription per member and bot.
+select 'I24', min(s.id::text)
+from public.bot_subscriptions as s where s.status <> 'cancelled'
+group by s.user_id, s.bot_name having count(*) > 1
+union all
+-- I25 No administrator session beyond eight hours.
+select 'I25', s.session_token::text
+from public.admin_sessions as s
+left join private.admin_session_activity as a on s.session_token = a.session_token
+where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
+union all
+-- I26 The audit chain is whole.
+select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
+union all
+-- I27 The kept figures are the figures.
+select 'I27', c.name
+from private.counted() as c
+inner join (
+    select f.name, f.value
+    from (
+        select
+            count(*) as members, count(*) filter (where p.package_value > 0) as active, coalesce(sum(p.package_value), 0) as packages,
+            count(*) filter (where p.account_verified) as verified
+        from private.profiles as p
+    ) as p
+    cross join lateral (
+        values
+        ('profiles', p.members::numeric), ('active_profiles', p.active), ('package_investment', p.packages), ('verified_profiles', p.verified)
+    ) as f (name, value)
+    union all
+    select f.name, coalesce(f.value, 0)
+    from (
+        select
+            sum(d.pending_rows) as pending, sum(d.counted) as counted, sum(d.approved_rows) as approved, sum(d.rejected_rows) as rejected
+        from claimed as d
+    ) as d
+    cross join lateral (
+        values
+        ('pending_deposits', d.pending), ('deposits_approved', d.counted), ('deposits_approved_count', d.approved),
+        ('deposits_rejected_count', d.rejected)
+    ) as f (name, value)
+    union all
+    select f.name, coalesce(f.value, 0)
+    from (
+        select
+            sum(w.pending_rows) as pending, sum(w.counted) as counted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
+            sum(w.reserved) as reserved
+        from drawn as w
+    ) as w
+    cross join lateral (
+        values
+        ('pending_withdrawals', w.pending), ('withdrawals_approved', w.counted), ('withdrawals_approved_count', w.approved),
+        ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
+    ) as f (name, value)
+    union all
+    select f.name, coalesce(f.value, 0)
+    from (select sum(e.total) as total, sum(e.bonus_rows) as bonus_rows from earned as e) as e
+    cross join lateral (values ('bonuses', e.total), ('bonus_rows', e.bonus_rows)) as f (name, value)
+    union all
+    select 'shortfall', coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
+    from private.totals as s where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
+    union all
+    select f.name, coalesce(f.value, 0)
+    from (select sum(j.bonus_rows) as bonus_rows, sum(j.bonus_volume) as bonus_volume from journal as j) as j
+    cross join lateral (values ('bonus_transactions', j.bonus_rows), ('bonus_volume', j.bonus_volume)) as f (name, value)
+    union all
+    select 'subscriptions_' || e.status, coalesce(b.subscriptions, 0)
+    from unnest(enum_range(null::public.subscription_status)) as e (status)
+    left join (
+        select s.status, count(*) as subscriptions from public.bot_subscriptions as s group by s.status
+    ) as b on e.status = b.status
+) as f on c.name = f.name
+where c.value <> f.value
+union all
+-- I27 So are the days of what came in and went out.
+select 'I27', 'flow of ' || f.day
+from (
+    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows('-infinity') as k
+    union all
+    select v.day, -v.deposits, 0, -v.decided_deposits
+    from public.deposits as d
+    cross join lateral (
+        values ((d.created_at at time zone 'UTC')::date, d.amount, 0), ((d.decided_at at time zone 'UTC')::date, 0, d.amount)
+    ) as v (day, deposits, decided_deposits)
+    where d.status = 'approved' and d.voided_at is null
+    union all
+    select (w.created_at at time zone 'UTC')::date, 0, -w.amount, 0
+    from public.withdrawals as w where w.status = 'approved' and w.voided_at is null
+) as f
+group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
+union all
+-- I28 What a member earned by day is what the journal says (10,000 members by chance).
+select 'I28', d.no || ' ' || d.day from private.wrong_earning_days as d
+union all
+-- I29 The sums of a network are those of the member and of the networks below (10,000 members by chance).
+select 'I29', n.no::text from private.wrong_networks as n
+union all
+-- I30 A large team grew by day as its members joined and were funded (20 teams by chance).
+select 'I30', d.no || ' ' || d.day from private.wrong_team_days() as d;
+comment on view private.book_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
+
+create function private.check_books() returns table (rule text, object text)
+language sql stable set search_path = '' as $$
+    select v.rule, v.object from private.book_violations as v
+$$;
+comment on function private.check_books() is 'Violations of the books, none when all is right.';
+
+-- The check reads everything: a second among ten thousand members, half a minute and more among several hundred
+-- thousand, when the next one would begin as soon as the last has ended. It leaves nothing out and takes its turn: while
+-- it takes up to three seconds it runs whenever it is asked; above, it waits nine times as long as it took, so it
+-- never takes more than a tenth of the time. Until then the last answer stands, an alarm too, with the moment at which
+-- it was true.
+create function jobs.check_books() returns jsonb
+language plpgsql volatile security definer
+-- Sums over all members are hashed in memory.
+set work_mem = '64MB' set search_path = ''
+-- Whole tables are read as they lie: the same sum in the order of an index, a row a page, takes five times as long.
+set enable_indexscan = 'off' as $$
+declare
+    v_state private.books_state;
+    v_started timestamptz := pg_catalog.clock_timestamp();
+    v_rules jsonb;
+begin
+    select * into v_state from private.books_state;
+    if v_state.took > interval '3 seconds' and v_started < v_state.checked_at + v_state.took * 9 then
+        return v_state.rules;
+    end if;
+    select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
+    from (select c.rule, count(*) as rows from private.check_books() as c group by c.rule) as r;
+    update private.books_state as s set
+        -- What came in while it ran was not seen.
+        checked_at = v_started,
+        took = pg_catalog.clock_timestamp() - v_started,
+        rules = v_rules,
+        violations = (select coalesce(sum(e.value::integer), 0) from pg_catalog.jsonb_each_text(v_rules) as e);
+    return v_rules;
+end
+$$;
+comment on function jobs.check_books() is
+'Checks the books and keeps the result, or answers the last one while a long check waits for its turn: the violations by rule, {} when all is right.';
+grant execute on function jobs.check_books() to worker;

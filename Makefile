@@ -3,7 +3,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test test-long check mutations coverage generate bench audit backup restore help
+.PHONY: up down status logs test test-long check mutations coverage generate migration baseline bench audit backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -17,7 +17,7 @@ status: ## What runs, and whether it is healthy
 logs: ## Follow the logs
 	@$(STACK) logs
 
-check: ## Every rule that a machine can judge, on a throw-away database
+check: ## Every rule that a machine can judge, on throw-away databases
 	@$(STACK) check
 
 test: ## Checks and tests on a throw-away stack, with one summary at the end; ten minutes
@@ -34,6 +34,12 @@ coverage: ## Which statements of the database's functions its tests run
 
 generate: ## Write the files that are made from the database
 	@$(STACK) generate
+
+migration: ## Write what sql/schema has and the migrations lack as the next one: make migration NAME=what_changes
+	@$(STACK) migration
+
+baseline: ## Before 1.0.0: replace all migrations by one that is the schema files
+	@$(STACK) baseline
 
 bench: ## What is promised about time and memory, measured
 	@$(STACK) bench

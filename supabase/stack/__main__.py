@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036
@@ -22,6 +24,7 @@ import health
 import lifecycle
 import materials
 import results
+import schema
 import services
 import settings as configuration
 import suites
@@ -87,24 +90,38 @@ def logs() -> int:
     os.execvp("tail", ["tail", "-n", "20", "-F", *map(str, sorted(folder.glob("*.log")))])  # noqa: S606
 
 
-def run_checks() -> int:
-    """Every rule that a machine can judge, on a throw-away database."""
-    suites.install_packages(SETUP_LOG)
+@contextmanager
+def both_databases() -> Iterator[tuple[Database, Database]]:
+    """A database as the migrations make it, and one as the schema files do, in clusters of their own."""
+    with throwaway.database(SETUP_LOG) as migrated, throwaway.database(SETUP_LOG, authored=True) as authored:
+        yield migrated, authored
+
+
+def checked() -> results.Counts:
+    """The checks: of sources alone first, and of two databases when these held."""
     counts = check.run_all(check.without_database())
-    with throwaway.database(SETUP_LOG) as (settings, postgres):
-        counts += check.run_all(check.of_database(settings, postgres, SETUP_LOG))
+    # What a machine sees in a minute is mended before more is spent.
+    if not counts.failed:
+        with both_databases() as (migrated, authored):
+            counts += check.run_all(check.of_database(migrated, authored))
+    return counts
+
+
+def run_checks() -> int:
+    """Every rule that a machine can judge, on throw-away databases."""
+    suites.install_packages(SETUP_LOG)
+    counts = checked()
     print(f"\n{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed else 0
 
 
 def run_tests() -> int:
-    """Checks and tests on a throw-away stack, with one summary at the end."""
+    """Checks and, when they hold, tests on a throw-away stack, with one summary at the end."""
     suites.install_packages(SETUP_LOG)
     started = time.monotonic()
-    checks = check.run_all(check.without_database())
-    found = [results.Result("Checks", checks, time.monotonic() - started)]
-    # What a machine sees in a minute is mended before ten more are spent.
-    if not checks.failed:
+    counts = checked()
+    found = [results.Result("Checks", counts, time.monotonic() - started)]
+    if not counts.failed:
         with throwaway.stack(SETUP_LOG) as (settings, postgres):
             found += suites.Suites(settings, postgres, SETUP_LOG).usual()
     passed = results.print_table(found)
@@ -149,10 +166,34 @@ def run_bench() -> int:
 
 
 def run_generate() -> int:
-    """Write the files that are made from the database: sql/schema.sql and the web's row types."""
-    with throwaway.stack(SETUP_LOG) as (settings, postgres):
-        for path in generate.write(generate.Generator(settings, Keys(settings), postgres, SETUP_LOG).files()):
-            print(f"  wrote {path.relative_to(ROOT)}")
+    """Write the file that is made from the database: the web's row types."""
+    with throwaway.database(SETUP_LOG) as database:
+        generate.TYPES_FILE.write_text(generate.row_types(database))
+    print(f"  wrote {generate.TYPES_FILE.relative_to(ROOT)}")
+    return 0
+
+
+def run_migration() -> int:
+    """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
+    name = schema.checked_name(os.environ.get("NAME", ""))
+    with both_databases() as (migrated, authored):
+        comparison = schema.Comparison(migrated, authored)
+        statements, by_hand = comparison.statements(), comparison.unseen()
+        if not statements and not by_hand:
+            print("\n  The migrations already make what sql/schema says.")
+            return 0
+        path = schema.write_migration(name, statements, by_hand, datetime.now(UTC), schema.MIGRATIONS)
+        print(f"\n  wrote {path.relative_to(ROOT)}\n  Read it, and say above it why.")
+        migrated.push()
+        left = comparison.complaint()
+    if left:
+        print(f"\n  What it does not bring about, and you write into it by hand:\n{left}")
+    return 1 if left else 0
+
+
+def run_baseline() -> int:
+    """Before 1.0.0: replace all migrations by one that is the schema files."""
+    print(f"  wrote {schema.write_baseline(datetime.now(UTC)).relative_to(ROOT)}")
     return 0
 
 
@@ -217,6 +258,8 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "mutations": run_mutations,
     "coverage": run_coverage,
     "generate": run_generate,
+    "migration": run_migration,
+    "baseline": run_baseline,
     "bench": run_bench,
     "audit": run_audit,
     "backup": run_backup,

@@ -1,6 +1,5 @@
 """`make check`: every rule that a machine can judge, one line each."""
 
-import hashlib
 import subprocess
 import sys
 import time
@@ -10,17 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+import generate
 import materials
-from generate import PRODUCT_SCHEMAS, Generator
-from keys import Keys
+import schema
 from migrate import Database, cli_environment
 from results import Counts
-from settings import ROOT, Settings
+from settings import ROOT
 from terminal import TITLE_WIDTH, Stop
 from tools import SUPABASE, VENV
 
 AT_ONCE = 2
-# They put SQL together from fragments that stand in migrations, never from input; values are passed.
+PRODUCT_SCHEMAS = ("public", "private", "gate", "hooks", "edge", "jobs")
+# They put SQL together from fragments that stand in the schema files, never from input; values are passed.
 TRUSTED_TO_COMPOSE = ("counted_members", "found_page", "page_of", "request_page")
 PLPGSQL_CHECK = """
 select format('%s: %s', p.oid::regprocedure, c.message)
@@ -52,12 +52,11 @@ def without_database() -> list[Check]:
     return [
         Check("ruff", _tool("ruff", "check", ".")),
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
-        Check("released migrations", lambda: released(ROOT / "sql")),
         Check("locked packages", materials.complaint),
         Check("eslint", _web("lint")),
         Check("mypy", _tool("mypy")),
         Check("tsc", _web("types")),
-        Check("sqlfluff", _tool("sqlfluff", "lint", "sql/migrations", "sql/seed")),
+        Check("sqlfluff", _tool("sqlfluff", "lint", "sql/schema", "sql/seed")),
         Check("vitest", _web("test")),
         Check("knip", _web("unused")),
         Check("prettier", _web("format")),
@@ -68,16 +67,15 @@ def without_database() -> list[Check]:
     ]
 
 
-def of_database(settings: Settings, postgres: Path, log: Path) -> list[Check]:
-    """The checks of a migrated database."""
-    keys = Keys(settings)
-    generator, database = Generator(settings, keys, postgres, log), Database(settings, keys, postgres, log)
-    owner = keys.database_url("postgres")
+def of_database(migrated: Database, authored: Database) -> list[Check]:
+    """The checks of two databases: one that the migrations made, one that the schema files made."""
+    owner = migrated.keys.database_url("postgres")
     return [
-        Check("generated files", lambda: _drift(generator.files())),
+        Check("schema files and migrations", schema.Comparison(migrated, authored).complaint),
+        Check("generated files", lambda: generate.drift(migrated)),
         Check("supabase db lint", _cli("db", "lint", *LINT, url=owner)),
         Check("supabase db advisors", _cli("db", "advisors", *ADVISORS, url=owner)),
-        Check("plpgsql_check", lambda: _plpgsql(database)),
+        Check("plpgsql_check", lambda: _plpgsql(migrated)),
     ]
 
 
@@ -156,38 +154,6 @@ def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: s
         return (result.stdout + result.stderr).strip() + hint or f"exit status {result.returncode}"
 
     return complaint
-
-
-def released(sql: Path) -> str:
-    """What a release has shipped stands as it was, and nothing new sorts before it."""
-    complaints = []
-    for release in sorted((sql / "releases").glob("*.sha256")):
-        shipped = {name: digest for digest, name in map(str.split, release.read_text().splitlines())}
-        last = max(shipped)
-        for path in sorted((sql / "migrations").glob("*.sql")):
-            if path.name in shipped:
-                if hashlib.sha256(path.read_bytes()).hexdigest() != shipped[path.name]:
-                    complaints.append(f"{path.name} was released with {release.stem} and has changed.")
-                del shipped[path.name]
-            elif path.name < last:
-                complaints.append(f"{path.name} sorts before {last}, which was released with {release.stem}.")
-        complaints += [f"{name} was released with {release.stem} and is gone." for name in sorted(shipped)]
-    return "\n".join(complaints) and "\n".join(
-        [*complaints, "Write a new migration with a higher number instead."]
-    )
-
-
-def _drift(files: dict[Path, str]) -> str:
-    stale = [
-        str(path.relative_to(ROOT))
-        for path, text in files.items()
-        if not path.exists() or path.read_text() != text
-    ]
-    return (
-        f"{' and '.join(stale)} no longer is what the migrations make.\nTo mend it: make generate"
-        if stale
-        else ""
-    )
 
 
 def _plpgsql(database: Database) -> str:

@@ -44,8 +44,8 @@ def bring_up(
         summary.write_env(settings, keys)
 
 
-def bring_up_database(settings: Settings, postgres: Path, log: Path) -> Database:
-    """Only PostgreSQL, with the product's schema; no service runs yet.
+def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored: bool = False) -> Database:
+    """Only PostgreSQL, with the product's migrations or schema files; no service runs yet.
 
     Raises:
         Stop: a step failed; run again to go on from there.
@@ -60,7 +60,7 @@ def bring_up_database(settings: Settings, postgres: Path, log: Path) -> Database
             supervisor.restart_postgres()
         cluster.wait(settings, postgres)
     database = Database(settings, keys, postgres, log)
-    database.prepare()
+    database.prepare(authored=authored)
     return database
 
 

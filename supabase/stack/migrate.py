@@ -7,12 +7,14 @@ from pathlib import Path
 import environment
 from keys import Keys
 from settings import ROOT, Settings, write_private
-from terminal import run, step
+from terminal import Stop, run, step
 from tools import PYTHON, SUPABASE
 
 BOOTSTRAP = ROOT / "supabase" / "bootstrap"
 PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
 PASSWORDS_AFTER = ("edge_functions", "worker")
+SCHEMA = ROOT / "sql" / "schema"
+HISTORY = "supabase_migrations.schema_migrations"
 SOURCES = ("supabase/bootstrap", "functions/auth", "functions/storage", "sql/migrations")
 
 
@@ -21,9 +23,17 @@ class Database:
 
     def __init__(self, settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
         self.settings, self.keys, self.postgres, self.log = settings, keys, postgres, log
+        # Where supabase/migrations lies, and the schema files: a test may name others.
+        self.project, self.schema = ROOT, SCHEMA
 
-    def prepare(self) -> None:
-        """Everything up to the product's last migration; nothing when no source has changed since."""
+    def prepare(self, *, authored: bool = False) -> None:
+        """Everything up to the product's last migration; nothing when no source has changed since.
+
+        With `authored` the product comes from its schema files instead, as a comparison needs it.
+
+        Raises:
+            Stop: a migration fails, or the database was made by another baseline.
+        """
         stamp = self.settings.state / "run" / "migrated"
         digest = _digest(self.settings.options.get("AUTH_BIN", ""))
         if stamp.exists() and stamp.read_text() == digest:
@@ -37,8 +47,8 @@ class Database:
             self._python("functions.storage", environment.storage(self.settings, self.keys), "migrate")
             for file in sorted((BOOTSTRAP / "after_services").glob("*.sql")):
                 self.execute_file(file)
-        with step("Database: the product's migrations"):
-            self.push()
+        with step(f"Database: the product's {'schema files' if authored else 'migrations'}"):
+            self.play_schema() if authored else self.push()
             self._set_passwords(PASSWORDS_AFTER)
             self._python("functions.worker", environment.worker(self.settings, self.keys), "migrate")
         stamp.write_text(digest)
@@ -52,8 +62,37 @@ class Database:
         # KEY=value lines with the demo's sign-ins; the seed is not run again once they are kept.
         write_private(self.settings.state / "keys" / "demo.env", answer)
 
-    def push(self, project: Path = ROOT) -> None:
-        """A project's migrations, the product's, by the stock Supabase CLI as role postgres."""
+    def play_schema(self) -> None:
+        """The schema files in their order, as role postgres, in one transaction.
+
+        Raises:
+            Stop: one does not build; the text names file and line.
+        """
+        files = [part for file in sorted(self.schema.glob("*.sql")) for part in ("--file", file)]
+        target = f"--dbname={self.keys.database_url('postgres')}"
+        command: list[str | Path] = [
+            self.postgres / "psql",
+            target,
+            "-X",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-1",
+        ]
+        env = {
+            **environment.base(),
+            "PGOPTIONS": "-c client_min_messages=warning -c check_function_bodies=off",
+        }
+        hint = "Mend the schema file at the line named above; sql/README.md says in which order they build."
+        run([*command, *files], self.log, cwd=ROOT, env=env, hint=hint)
+
+    def push(self) -> None:
+        """The product's migrations, by the stock Supabase CLI as role postgres.
+
+        Raises:
+            Stop: a migration fails, or the database was made by another baseline.
+        """
+        self._require_baseline()
         command: list[str | Path] = [
             SUPABASE,
             "db",
@@ -63,7 +102,22 @@ class Database:
             "--include-all",
             "--yes",
         ]
-        run(command, self.log, cwd=project, env=cli_environment())
+        run(command, self.log, cwd=self.project, env=cli_environment())
+
+    def _require_baseline(self) -> None:
+        """A stack keeps the baseline that made it: the migrations after it build on nothing else."""
+        begun = self.execute(f"select to_regclass('{HISTORY}')").strip()
+        applied = self.execute(f"select version from {HISTORY}").split() if begun else []
+        known = {
+            path.name.partition("_")[0] for path in (self.project / "supabase" / "migrations").glob("*.sql")
+        }
+        if strange := sorted(set(applied) - known):
+            state = self.settings.state
+            raise Stop(
+                f"The database in {state} was made by other migrations: {strange[0]} is not among these.\n"
+                "  Until 1.0.0 the baseline is made anew at times, and no data are brought over. Start anew\n"
+                f"  with STATE=.stack-new make up, or delete {state} if nobody needs it."
+            )
 
     def execute_file(self, file: Path) -> None:
         """Run a file as superuser, in one transaction."""

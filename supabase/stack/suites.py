@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-import check
 import tools
 from commands import Commands
 from results import Counts, Result, of_junit
@@ -79,7 +78,6 @@ class Suites:
                     Suite("Stack", lambda out: self._pytest(out, "tests/stack", USUAL)),
                     Suite("Faults", lambda out: self._pytest(out, "tests/faults", USUAL)),
                     Suite("APIs (supabase-js)", self._node),
-                    Suite("Database checks", self._checks),
                 ]
             )
             alone = Suite("Alone", lambda out: self._pytest(out, "tests", ALONE))
@@ -124,9 +122,6 @@ class Suites:
     def _print(self, text: str) -> None:
         with self._printing:
             print(text, flush=True)
-
-    def _checks(self, out: TextIO) -> Counts:
-        return check.run_all(check.of_database(self.settings, self.postgres, self.log), out)
 
     def _database(self, out: TextIO) -> Counts:
         """The pgTAP files, then what only their coverage can tell."""

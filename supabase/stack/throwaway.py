@@ -39,11 +39,10 @@ def stack(log: Path, profile: str = "reference") -> Iterator[tuple[Settings, Pat
 
 
 @contextmanager
-def database(log: Path) -> Iterator[tuple[Settings, Path]]:
-    """The same without services and demo: a migrated database alone."""
+def database(log: Path, *, authored: bool = False) -> Iterator[Database]:
+    """A database alone, as the migrations make it or, `authored`, as the schema files do."""
     with _settings(log, "reference") as (settings, postgres):
-        lifecycle.bring_up_database(settings, postgres, log)
-        yield settings, postgres
+        yield lifecycle.bring_up_database(settings, postgres, log, authored=authored)
 
 
 @contextmanager

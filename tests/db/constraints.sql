@@ -208,8 +208,8 @@ end
 $$;
 select breaks(b) from actors.broken as b;
 
--- The list is closed. The domain is tried where money is (0020); cents are made of the value, whose key comes first,
--- and a pair and its side of a child's number, whose key does.
+-- The list is closed. The domain is tried where money is (common.sql); cents are made of the value, whose key comes
+-- first, and a pair and its side of a child's number, whose key does.
 select is_empty(
     $$ select k.conrelid::regclass::text, k.conname::text from pg_constraint as k
     where k.connamespace in ('public'::regnamespace, 'private'::regnamespace) and k.contype in ('c', 'u', 'f', 'x')

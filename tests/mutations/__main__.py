@@ -19,10 +19,10 @@ from tests.support.stack import Stack
 
 # The files that are about one kind of guard.
 USUAL = {
-    "book rule": "0800_books",
+    "book rule": "ledger_checks",
     "constraint": "constraints",
     "missing grant": "authz_matrix",
-    "row security": "0010_permissions",
+    "row security": "roles",
     "unique index": "constraints",
 }
 

@@ -53,7 +53,7 @@ def test_a_guard_that_nothing_tests_survives(url: str) -> None:
     """The trial itself: a file that has nothing to do with a guard stays green without it."""
     name = "trigger: public.withdrawals _100_frozen"
     known = {guard.name: guard for guard in run.guards_of(url)}
-    row = Row(name, "tests/db/0030_settings.sql", "")
+    row = Row(name, "tests/db/lessons.sql", "")
     assert [complaint for _, complaint in run.judged(known, [row], url)] == ["still green"]
 
 

@@ -1,0 +1,108 @@
+-- A change of e-mail address, password or second factor: the member is told and withdrawals wait a day; an administrator
+-- helps who lost a device.
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- What follows the auth service
+-- =====================================================================================================================
+create function actors.sign_up(p_email text, p_data jsonb, p_confirmed timestamptz default null) returns uuid language sql as $$
+    insert into auth.users (id, instance_id, aud, role, email, email_confirmed_at, created_at, updated_at, raw_app_meta_data, raw_user_meta_data)
+    values (gen_random_uuid(), '00000000-0000-0000-0000-000000000000', 'authenticated', 'authenticated', p_email, p_confirmed, now(), now(), '{}', p_data) returning id
+$$;
+-- A member who has no password yet, and an account that never became a member.
+create temporary table made as select
+    sign_up('first@people.test', jsonb_build_object('username', 'first', 'display_name', 'New Comer', 'referrer_id', profile_id('freya')), now()) as first,
+    sign_up('lost@people.test', jsonb_build_object('username', 'lost', 'display_name', 'Lost', 'referrer_id', gen_random_uuid()), now()) as lost;
+update auth.users set email = 'moved@people.test' where id = (select first from made);
+select results_eq($$ select email, hold_reason from private.profiles where user_id = (select first from made) $$, $$ values ('moved@people.test', 'email') $$, 'the confirmed address is carried over and holds withdrawals');
+update auth.users set encrypted_password = 'one' where id = (select first from made);
+select is((select hold_reason from private.profiles where user_id = (select first from made)), 'email', 'a first password is no change');
+update auth.users set encrypted_password = 'two' where id = (select first from made);
+select is((select hold_reason from private.profiles where user_id = (select first from made)), 'password', 'a changed one is');
+select is((select count(*) from private.outbox where recipient = 'moved@people.test' and template = 'password_changed'), 1::bigint, 'and is mailed');
+select is((select count(*) from public.notifications where user_id = (select first from made) and kind = 'email_changed'), 1::bigint, 'the member is told of another address');
+
+-- The auth service is never stopped.
+create function actors.fails() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+create trigger _000_fails before update on private.profiles for each row execute function actors.fails();
+select lives_ok($$ update auth.users set email = 'again@people.test' where id = (select first from made) $$, 'a change of address does not fail either');
+select lives_ok($$ update auth.users set encrypted_password = 'three' where id = (select first from made) $$, 'nor does one of the password');
+drop trigger _000_fails on private.profiles;
+update auth.users set encrypted_password = 'one' where id = (select lost from made);
+select lives_ok($$ update auth.users set encrypted_password = 'two' where id = (select lost from made) $$, 'who has no profile is told nothing');
+
+-- Second factors
+insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) values (gen_random_uuid(), user_id('ask'), 'totp', 'unverified', now(), now());
+select is_empty($$ select 1 from public.notifications where kind like 'factor\_%' $$, 'an unverified factor is nobody''s news');
+update auth.mfa_factors set status = 'verified' where user_id = user_id('ask');
+select told('ask', 'factor_added', 'a verified one is told');
+select is((select hold_reason from private.profiles where user_id = user_id('ask')), null, 'and holds nothing');
+delete from auth.mfa_factors where user_id = user_id('ask');
+select told('ask', 'factor_removed', 'so is its removal');
+select is((select hold_reason from private.profiles where user_id = user_id('ask')), 'factor', 'which holds withdrawals');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- A change of address is taken back
+-- =====================================================================================================================
+select act_as('freya');
+select refuses('select cancel_email_change()', 404, 'not_found', 'No change of your e-mail address is waiting.', 'nothing waits');
+select act_as_owner();
+set local role supabase_auth_admin;
+update auth.users set email_change = 'new@people.test', email_change_token_new = 'new' || id, email_change_token_current = 'current' || id, email_change_confirm_status = 1
+where id in (actors.user_id('freya'), actors.user_id('ask'));
+insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to)
+select gen_random_uuid(), u.id, t::auth.one_time_token_type, t || u.id, 'new@people.test'
+from auth.users as u, unnest(array['email_change_token_new', 'email_change_token_current', 'recovery_token']) as t
+where u.id in (actors.user_id('freya'), actors.user_id('ask'));
+reset role;
+select act_as('freya');
+select lives_ok('select cancel_email_change()', 'Freya takes hers back');
+select refuses('select cancel_email_change()', 404, 'not_found', null, 'once');
+select act_as_owner();
+select results_eq(
+    format($$ select email_change::text, email_change_token_new::text, email_change_token_current::text, email_change_confirm_status from auth.users where id = %L $$, user_id('freya')),
+    $$ values ('', '', '', 0::smallint) $$, 'nothing is left of it'
+);
+select results_eq(
+    format('select token_type::text from auth.one_time_tokens where user_id = %L', user_id('freya')), $$ values ('recovery_token') $$, 'nor of its links; others stay'
+);
+select is((select email_change::text from auth.users where id = user_id('ask')), 'new@people.test', 'another member''s change waits on');
+select is((select count(*) from auth.one_time_tokens where user_id = user_id('ask')), 3::bigint, 'with its links');
+select act_as('anonymous');
+select throws_ok('select cancel_email_change()', '42501', null, 'a visitor has none');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- A member without a device
+-- =====================================================================================================================
+select act_as('sam');
+select refuses(
+    format($$ select start_factor_removal(%L, 'x') $$, profile_id('embla')), 403, 'forbidden', 'A support admin cannot do this.', 'only a super admin helps there'
+);
+select act_as('olga');
+select refuses(format($$ select start_factor_removal(%L, '') $$, profile_id('embla')), 400, 'reason_required', 'Give a reason.', 'with a reason');
+select is(
+    start_factor_removal(profile_id('embla'), 'Passport seen') ->> 'user_id', user_id('embla')::text, 'the removal names the account to the auth service'
+);
+select act_as_owner();
+select is_empty(format('select 1 from auth.sessions where user_id = %L', user_id('embla')), 'the sign-ins end');
+select is((select hold_reason from private.profiles where id = profile_id('embla')), 'factor', 'withdrawals wait a day');
+
+select act_as('freya');
+select throws_ok(format($$ select start_factor_removal(%L, 'x') $$, profile_id('freya')), '42501', null, 'a member cannot call it');
+
+select act_as_owner();
+select audited('member.factors_removed', 'the removal of a factor');
+select act_as('olga');
+select refuses($$ select start_factor_removal(gen_random_uuid(), 'x') $$, 404, 'not_found', 'There is no such member.', 'nobody has no device');
+select act_as_owner();
+delete from auth.users where id = user_id('buri');
+select act_as('olga');
+select refuses(format($$ select start_factor_removal(%L, 'x') $$, profile_id('buri')), 404, 'not_found', 'There is no such member.', 'a closed account has no device');
+select * from finish();
+rollback;

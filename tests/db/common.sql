@@ -1,0 +1,48 @@
+-- What every noun uses: the money type and its texts, refusals, and helpers that a screen calls for each row.
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- Money, times and refusals
+-- =====================================================================================================================
+select lives_ok(format('select %L::public.usd', v), 'money: ' || v) from unnest(array['0', '0.01', '100.50', '-3', '10000000', '1e2']) as v;
+select throws_ok(format('select %L::public.usd', v), '23514', null, 'not money: ' || v)
+from unnest(array['NaN', 'Infinity', '-Infinity', '0.005', '0.999', '100.000']) as v;
+select throws_ok(format('select %L::public.usd', v), '22P02', null, 'not a number: ' || v) from unnest(array['1;drop', '[]', 'true', '１００', '']) as v;
+select is(private.money(1234.5), '1234.50', 'JSON money has two decimals');
+select is(private.money(0), '0.00', 'JSON money of nothing');
+select is(private.dollars(1234.5), '$1,234.50', 'dollars in a sentence');
+select is(private.dollars(-0.5), '-$0.50', 'negative dollars in a sentence');
+select is(private.ago(now() - d, now()), t, 'ago: ' || t)
+from (values (interval '3 seconds', 'just now'), (interval '90 seconds', '1 minute ago'), (interval '5 minutes', '5 minutes ago'),
+    (interval '1 hour', '1 hour ago'), (interval '5 hours', '5 hours ago'), (interval '30 hours', '1 day ago'), (interval '9 days', '9 days ago')) as v (d, t);
+select refuses($$ select private.refuse(418, 'short_and_stout', 'I''m "a" teapot.') $$, 418, 'short_and_stout', 'I''m "a" teapot.', 'a refusal carries status, code and text');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- What a screen asks for each row or each figure is planned once a connection, not once a call
+-- =====================================================================================================================
+create function pg_temp.plan_of(p_query text) returns text language plpgsql as $$
+declare
+    v_line text;
+    v_plan text := '';
+begin
+    for v_line in execute 'explain (verbose, costs off) ' || p_query loop
+        v_plan := v_plan || v_line;
+    end loop;
+    return v_plan;
+end
+$$;
+select unalike(pg_temp.plan_of('select private.money(t.bonus_amount) from private.totals as t'), '%money(%', 'money is written where it stands, not called');
+select unalike(pg_temp.plan_of('select private.percent(t.bonus_amount) from private.totals as t'), '%percent(%', 'so is a percentage');
+select is_empty($$ select p.oid::regprocedure from pg_proc as p inner join pg_language as l on p.prolang = l.oid
+    where l.lanname = 'sql' and p.proconfig is not null
+    and p.oid in (
+        'private.counted()'::regprocedure, 'private.counter(text)'::regprocedure, 'private.tree_path(private.profiles)'::regprocedure,
+        'private.oldest_pending(jsonb)'::regprocedure, 'private.member_item(private.profiles)'::regprocedure
+    ) $$, 'what is called row by row keeps its plan');
+select * from finish();
+rollback;

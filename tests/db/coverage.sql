@@ -1,0 +1,75 @@
+-- What stands behind what members may ask for: the figures of now, of each day, and what they rest on.
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- The worker keeps each day
+-- =====================================================================================================================
+select lives_ok($$ select jobs.snapshot_coverage() $$, 'the worker keeps a day');
+select ok(not jobs.snapshot_coverage(), 'once');
+select is((select count(*) from private.coverage_days where day = (now() at time zone 'UTC')::date), 1::bigint, 'as one row');
+select refuses($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'which never changes');
+select refuses($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');
+
+select act_as('sam');
+select is(get_coverage_history(1) -> -1 ->> 'day', (now() at time zone 'UTC')::date::text, 'every administrator reads it');
+select ok(get_coverage_history(1) -> -1 ? 'ratio', 'with the figures of the day');
+select is(get_coverage() -> 'rests_on' -> 0 ->> 'days', '30', 'and what it rests on');
+select ok((get_coverage() -> 'rests_on' -> 1 ->> 'deposits')::numeric >= (get_coverage() -> 'rests_on' -> 0 ->> 'deposits')::numeric, 'ninety days hold thirty');
+select act_as('anonymous');
+select throws_ok($$ select get_coverage_history() $$, '42501', null, 'a visitor does not');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- What it rests on: the rest of a broken day row by row, the whole days as they were kept
+-- =====================================================================================================================
+select pays('freya', 500);
+select pays('ask', 500);
+-- Requested before midnight, decided after it.
+set local app.demo_clock = '2020-05-05 23:59:00+00';
+create temporary table late as select claims_deposit('embla', 1000) as id;
+grant select on late to public;
+set local app.demo_clock = '2020-05-06 00:01:00+00';
+select act_as('elin');
+select decide_deposit(id, 'approve') from late;
+select act_as_owner();
+set local app.demo_clock = '';
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as_owner();
+select is(
+    private.deposits_since(at),
+    (select coalesce(sum(d.amount), 0)::numeric from public.deposits as d where d.status = 'approved' and d.voided_at is null and d.decided_at > at),
+    'deposits since ' || at
+)
+from unnest(array[now() - interval '30 days', now() - interval '1 second', now() + interval '1 hour', '2020-05-05 23:59:30+00'::timestamptz]) as at;
+select act_as('sam');
+select is(get_coverage() ->> 'pending', '100.00', 'what waits is in the coverage');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- What one member asked for beyond the own bonuses is not another one's loss
+-- =====================================================================================================================
+-- Freya asks for 200, then the deposit behind most of her bonuses is voided.
+select administrator('orm', 'super_admin');
+select pays('freya', 500); select pays('embla', 500);
+create temporary table recalled as select pays('ask', 500) as deposit, null::uuid as correction;
+grant all on recalled to public;
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('olga');
+update recalled set correction = (propose_correction('void_deposit', deposit, null, 'Recalled.') #>> '{correction,id}')::uuid;
+select act_as('orm');
+select confirm_correction(correction) from recalled;
+create temporary table coverage as select get_coverage() as figures;
+select act_as_owner();
+select is((select t.requestable_amount::numeric from private.totals as t where t.user_id = user_id('ymir')), 25.00, 'Ymir can withdraw what he earned');
+select is((select c.figures ->> 'withdrawable' from coverage as c), (select sum(t.requestable_amount)::text from private.totals as t), 'coverage counts it');
+select is((select c.figures ->> 'pending' from coverage as c), '200.00', 'beside what Freya asked for');
+select is((select c.figures ->> 'ratio' from coverage as c), '444.44', 'the fraction is of both: 1,000 against 225');
+select is((select string_agg(object, ' ') from private.book_violations where rule = 'I27'), null, 'the books agree');
+select * from finish();
+rollback;

@@ -1,0 +1,436 @@
+-- Deposits: what a member may claim, who decides what and once, what the form offers, and the list that administrators
+-- decide from.
+-- threats: T17 T56 T43
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- Requests
+-- =====================================================================================================================
+select join_as('newling', 'freya');
+
+create function actors.deposit_sql(p_name text, p_amount text, p_reference text default 'ref-1', p_receipt text default null, p_id uuid default gen_random_uuid())
+returns text language sql as $$
+    select format(
+        'insert into public.deposits (id, user_id, amount, reference_number, receipt_url, status) values (%L, %L, %L, %L, %L, ''pending'')',
+        p_id, user_id(p_name), p_amount, p_reference, coalesce(p_receipt, upload(p_name))
+    )
+$$;
+grant execute on function actors.deposit_sql(text, text, text, text, uuid) to public;
+
+-- A member, first deposit: exactly a package
+select act_as('freya');
+select lives_ok(deposit_sql('freya', v), 'a first deposit may be ' || v) from unnest(array['50', '100', '250', '500']) as v;
+select refuses(deposit_sql('freya', v), 400, 'package_required', 'Choose a package for your first deposit: $50, $100, $250, $500, $1000.', 'a first deposit cannot be ' || v)
+from unnest(array['1', '51', '999.99', '10000000']) as v;
+select refuses(deposit_sql('freya', v), 400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.', 'an amount cannot be ' || v)
+from unnest(array['0', '-5', '0.99', '10000001', '1e308']) as v;
+select throws_ok(deposit_sql('freya', v), s, null, 'an amount is no ' || v)
+from (values ('NaN', '23514'), ('Infinity', '23514'), ('50.001', '23514'), ('x', '22P02')) as w (v, s);
+select lives_ok(deposit_sql('freya', '1000'), 'five may wait');
+select refuses(deposit_sql('freya', '50'), 409, 'too_many_pending', 'You have 5 deposits waiting for review. Wait for a decision or cancel one.', 'the sixth is refused');
+select is((select count(*) from deposits), 5::bigint, 'a member sees the own deposits');
+select is((select count(*) from transactions where transaction_type = 'deposit' and status = 'pending'), 5::bigint, 'each is in the journal from the moment it is requested');
+
+-- What else is refused
+select act_as('ask');
+select refuses(deposit_sql('embla', '50'), 403, 'not_yours', 'You can only make requests for yourself.', 'nobody deposits for another');
+select refuses(replace(deposit_sql('ask', '50'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'nobody approves an own deposit');
+select refuses(deposit_sql('ask', '50', r), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'no reference: ' || r) from unnest(array['', '  ', '-- / --', repeat('9', 201)]) as r;
+select refuses(deposit_sql('ask', '50', 'r', u), 400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'no receipt: ' || u)
+from unnest(array['https://evil/x.png', 'javascript:alert(1)', '../x', 'http://h/storage/v1/object/public/receipts/../secret.png', 'http://h/storage/v1/object/public/other/a.png',
+    'http://h/storage/v1/object/public/receipts/' || user_id('ask') || '/9999999999.png', 'http://h/storage/v1/object/public/receipts/' || user_id('ask') || '/9999999999.svg',
+    'http://h/storage/v1/object/public/receipts/' || user_id('ask') || '/9999999999.png?x=1']) as u;
+select refuses(deposit_sql('ask', '50', 'r', upload('embla')), 400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'another member''s receipt');
+select refuses(deposit_sql('ask', '50', 'r', upload('ask', 'pdf')), 400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.', 'no PDF for a first package');
+select act_as('newling');
+select refuses(deposit_sql('newling', '50'), 403, 'profile_incomplete', 'Please complete your profile and settings first', 'a wallet comes first');
+select throws_ok(format('insert into deposits (user_id, amount, reference_number, receipt_url, %I) values (auth.uid(), 50, %L, %L, null)', c, 'r', 'u'), '42501', null, 'a member cannot write ' || c)
+from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'receipt_name', 'voided_at']) as c;
+
+-- Retries
+select act_as('ask');
+create temporary table retry as select gen_random_uuid() as id, upload('ask') as receipt;
+grant select on retry to public;
+select lives_ok((select deposit_sql('ask', '100', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 'a request');
+select lives_ok((select deposit_sql('ask', '100', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 'and its retry');
+select is((select count(*) from deposits), 1::bigint, 'make one row');
+select is((select count(*) from transactions), 1::bigint, 'and one journal row');
+select refuses((select deposit_sql('ask', '250', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values is refused');
+select refuses(deposit_sql('ask', '100', 'r', (select receipt from retry)), 409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.', 'a receipt serves one deposit');
+select throws_ok($$ update deposits set amount = 1000 $$, '42501', null, 'a member cannot change a request');
+select throws_ok($$ delete from deposits $$, '42501', null, 'or delete it');
+select act_as('loke');
+select is_empty($$ select 1 from deposits $$, 'a stranger sees none');
+select act_as('anonymous');
+select throws_ok($$ select 1 from deposits $$, '42501', null, 'a visitor has no table');
+select act_as('sam');
+select isnt_empty($$ select 1 from deposits $$, 'an administrator sees them');
+select throws_ok($$ update deposits set status = 'approved' $$, '42501', null, 'and decides only through the function');
+
+-- With a package: 5 x 5 sizes and other amounts
+select act_as_owner();
+select pays('embla', 250);
+select act_as('embla');
+select refuses(deposit_sql('embla', v), 400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'with 250, a deposit of ' || v) from unnest(array['50', '100', '250']) as v;
+select lives_ok(deposit_sql('embla', v, 'r' || v, upload('embla', 'pdf')), 'with 250, a deposit of ' || v) from unnest(array['500', '1000', '1', '300.55']) as v;
+select results_eq($$ select amount::numeric, kind from deposits where status = 'pending' order by amount $$,
+    $$ values (1.0, 'cash_in'), (300.55, 'cash_in'), (500, 'upgrade'), (1000, 'upgrade') $$, 'the amount alone decides what it is');
+
+-- Blocked and pending members
+select act_as_owner();
+update private.profiles set account_status = 'pending' where user_id = user_id('buri');
+select act_as('buri');
+select refuses(deposit_sql('buri', '50'), 403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.', 'a pending account cannot deposit');
+select act_as_owner();
+update private.profiles set account_status = 'suspended' where user_id = user_id('buri');
+select act_as('buri');
+select refuses(deposit_sql('buri', '50'), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'nor a suspended one');
+
+-- References
+select act_as_owner();
+select is(private.reference_key(r), k, 'reference: ' || r) from (values
+    ('0xABCDEF' || repeat('0', 58), 'abcdef' || repeat('0', 58)), ('tx ' || repeat('aB', 32) || ' !', repeat('ab', 32)), (' Order-No. 77 ', 'orderno77'),
+    ('ＡＢ１', 'ab1'), ('№ 5', 'no5'), ('--', '')) as v (r, k);
+
+-- Even the owner of the database
+select act_as_owner();
+select refuses($$ update public.deposits set amount = 1 $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a claim is not changed');
+select refuses($$ update public.deposits set admin_notes = 'x' where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a decision is not changed');
+select refuses($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nothing is voided without a correction');
+select refuses($$ delete from public.deposits $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is deleted');
+select refuses($$ truncate public.deposits cascade $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is emptied');
+select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+
+-- A file of one's own in another member's folder is no receipt of one's own
+select act_as_owner();
+alter table storage.objects disable trigger harborline_receipts;
+insert into storage.objects (bucket_id, name, owner_id, metadata) values ('receipts', user_id('ask') || '/1999999999.png', user_id('loke')::text, '{"mimetype": "image/png"}');
+alter table storage.objects enable trigger harborline_receipts;
+select act_as('loke');
+select refuses(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (auth.uid(), 50, %L, %L, %L)', 'folder',
+        'http://localhost/storage/v1/object/public/receipts/' || user_id('ask') || '/1999999999.png', 'pending'),
+    400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'a receipt lies in the own folder'
+);
+
+-- Behind the trigger stands a policy
+select act_as_owner();
+alter table public.deposits disable trigger _100_guard;
+select act_as('loke');
+select throws_ok(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('ask'), 'policy', 'x', 'pending'),
+    '42501', 'new row violates row-level security policy for table "deposits"', 'the policy alone refuses a deposit of another'
+);
+select throws_ok(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('loke'), 'policy', 'x', 'approved'),
+    '42501', 'new row violates row-level security policy for table "deposits"', 'and one that is approved already'
+);
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- References that show what they are
+-- =====================================================================================================================
+\ir ../support/unreadable_texts.sql
+-- A reference is looked at before its receipt, so one serves all that are refused.
+create table actors.paper as select upload('freya') as receipt;
+grant select on actors.paper to public;
+create function actors.sends(p_reference text, p_id uuid default gen_random_uuid(), p_receipt text default null) returns text language sql as $$
+    select format(
+        'insert into deposits (id, user_id, amount, reference_number, receipt_url, status) values (%L, auth.uid(), 50, %L, %L, %L) on conflict (id) do nothing',
+        p_id, p_reference, coalesce(p_receipt, (select p.receipt from actors.paper as p)), 'pending'
+    )
+$$;
+grant execute on all functions in schema actors to public;
+
+select act_as('freya');
+select refuses(sends(text), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'no reference with ' || name) from hidden;
+select refuses(sends(text), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'a reference has no joiner') from joiners;
+select act_as_owner();
+select is_empty($$ select 1 from public.deposits where user_id = user_id('freya') $$, 'no deposit was made');
+select act_as('freya');
+
+-- A request that is repeated as it was sent.
+create temporary table sent as select gen_random_uuid() as id, upload('freya') as receipt, E'  Order 77\t\r\n' as reference;
+grant select on sent to public;
+select lives_ok((select sends(reference, id, receipt) from sent), 'a reference as it was copied');
+select is((select reference_number from deposits), 'Order 77', 'is stored without what stands around it');
+select lives_ok((select sends(reference, id, receipt) from sent), 'its retry is the same request');
+select lives_ok((select sends('Order 77', id, receipt) from sent), 'with and without');
+select refuses((select sends('Order 78', id, receipt) from sent), 409, 'duplicate_request', 'This request was already made with other values.', 'another reference is another request');
+select is((select array_agg(reference_number) from deposits), array['Order 77'], 'one row in the end');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- Decisions
+-- =====================================================================================================================
+create temporary table requests (name text primary key, id uuid);
+grant all on requests to public;
+create function actors.id_of(p_name text) returns uuid language sql stable as $$ select r.id from requests as r where r.name = p_name $$;
+grant execute on all functions in schema actors to public;
+insert into requests values ('first', claims_deposit('freya', 500, 'tx-1')), ('bad', claims_deposit('ask', 500, 'tx-2')), ('twin', claims_deposit('embla', 50, 'TX 1'));
+
+-- Who may decide
+select act_as('freya');
+select throws_ok(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), '42501', null, 'a member decides nothing');
+select act_as('anonymous');
+select throws_ok(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), '42501', null, 'a visitor neither');
+select act_as('sam');
+select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no money');
+
+-- What cannot be decided
+select act_as('elin');
+select refuses(format('select decide_deposit(%L, %L)', id_of('first'), a), 400, 'invalid_action', 'The action must be approve or reject.', 'not an action: ' || a) from unnest(array['', 'delete', 'Approve']) as a;
+select refuses(format('select decide_deposit(%L, null)', id_of('first')), 400, 'invalid_action', 'The action must be approve or reject.', 'no action');
+select refuses(format('select decide_deposit(%L, %L)', gen_random_uuid(), 'approve'), 404, 'not_found', 'There is no such deposit.', 'no deposit');
+select refuses(format('select decide_deposit(%L, %L, %L)', id_of('first'), 'reject', repeat('x', 1001)), 400, 'invalid_reason', 'A reason has at most 1,000 characters.', 'too long a reason');
+
+-- Approve: once
+select is(decide_deposit(id_of('first'), 'approve') #>> '{deposit,status}', 'approved', 'a deposit is approved');
+select is(decide_deposit(id_of('first'), 'approve') ->> 'already', 'true', 'asked again, the first result');
+select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'reject'), 409, 'already_decided', 'Already approved by Elin just now.', 'another decision is refused');
+select act_as('olga');
+select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), 409, 'already_decided', 'Already approved by Elin just now.', 'another administrator is told who decided');
+select act_as_owner();
+select results_eq($$ select cash_in_amount::numeric, package_value::numeric, account_verified from private.profiles where user_id = user_id('freya') $$, $$ values (500.0, 500.0, true) $$, 'cash-in and package count once');
+select is((select status::text from public.transactions where reference_id = id_of('first')), 'completed', 'the journal row is completed');
+select is((select body from public.notifications where user_id = user_id('freya') order by created_at desc limit 1), 'Your deposit of $500.00 was approved and counts from now on.', 'the member is told');
+select is((select count(*) from private.outbox where recipient = 'freya@people.test' and template = 'deposit_approved'), 1::bigint, 'once, by mail too');
+select is((select count(*) from private.audit_log where object_id = id_of('first')), 1::bigint, 'and the audit log has one row');
+select is((select decided_by from public.deposits where id = id_of('first')), user_id('elin'), 'with the one who decided');
+
+-- One transfer counts once
+select act_as('elin');
+select refuses(format('select decide_deposit(%L, %L)', id_of('twin'), 'approve'), 409, 'reference_used', 'This reference was already approved with another deposit.', 'the same reference in another spelling');
+
+-- Reject
+select is(decide_deposit(id_of('bad'), 'reject', '   ') #>> '{deposit,admin_notes}', 'No reason provided', 'a rejection has a reason');
+select is(decide_deposit(id_of('twin'), 'reject', ' blurred ') #>> '{deposit,admin_notes}', 'blurred', 'trimmed');
+select act_as('ask');
+select is((select admin_notes from deposits), 'No reason provided', 'which the member reads');
+select act_as_owner();
+select is((select status::text from public.transactions where reference_id = id_of('bad')), 'failed', 'the journal row failed');
+select is((select package_value::numeric from private.profiles where user_id = user_id('ask')), 0.0, 'and nothing counts');
+
+-- The own account
+update private.profiles set email = 'ELIN@admins.test' where user_id = user_id('buri');
+insert into requests values ('own', claims_deposit('buri', 50));
+select act_as('elin');
+select refuses(format('select decide_deposit(%L, %L)', id_of('own'), 'approve'), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nobody decides for the own account');
+select act_as('olga');
+select is(decide_deposit(id_of('own'), 'approve') ->> 'success', 'true', 'another administrator does');
+
+select act_as_owner();
+select audited(a, 'every decision') from unnest(array['deposit.approved', 'deposit.rejected']) as a;
+
+-- Of two first deposits the larger one makes the package, in whatever order they are decided
+select join_as('vali', 'ymir');
+select complete('vali');
+insert into requests values ('large', claims_deposit('vali', 250)), ('small', claims_deposit('vali', 50));
+select act_as('elin');
+select is(decide_deposit(id_of(n), 'approve') ->> 'success', 'true', 'approved: ' || n) from unnest(array['large', 'small']) as n;
+select act_as_owner();
+select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('vali') $$, $$ values (250.0, 300.0) $$, 'a later smaller deposit keeps the package');
+select is_empty($$ select * from private.check_books() where rule = 'I27' $$, 'the kept figures followed');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- What the form offers
+-- =====================================================================================================================
+select join_as('rita');
+select complete('rita');
+select join_as('nora', 'rita');
+select join_as('vic', 'rita');
+select complete('vic');
+
+-- Nora has not begun.
+select act_as('nora');
+select is(
+    (select string_agg(concat_ws(' ', c ->> 'kind', c ->> 'value', c ->> 'rate'), ', ')
+        from jsonb_array_elements(public.get_deposit_options() -> 'choices') as c),
+    'first 50.00 10, first 100.00 20, first 250.00 30, first 500.00 40, first 1000.00 50',
+    'the first deposit chooses among all five packages'
+);
+select is(public.get_deposit_options() -> 'other_amount_allowed', 'false'::jsonb, 'and nothing else');
+select is(public.get_deposit_options() #>> '{verification,canDeposit}', 'false', 'not before there is a wallet');
+select is(public.get_deposit_options() -> 'deposit_address_sample', 'true'::jsonb, 'in demo mode the address is a sample');
+
+-- Vic owns a Standard package and waits with an upgrade.
+select pays('vic', 250);
+select claims_deposit('vic', 1000);
+select act_as('vic');
+select is(
+    (select string_agg(concat_ws(' ', c ->> 'kind', c ->> 'value'), ', ')
+        from jsonb_array_elements(public.get_deposit_options() -> 'choices') as c),
+    'upgrade 500.00, upgrade 1000.00', 'then only larger packages'
+);
+select is(public.get_deposit_options() -> 'other_amount_allowed', 'true'::jsonb, 'or any other amount');
+select is(
+    (select string_agg(p ->> 'amount', ',') from jsonb_array_elements(public.get_deposit_options() -> 'pending') as p),
+    '1000.00', 'what waits is listed'
+);
+
+select act_as('anonymous');
+select throws_ok($$ select public.get_deposit_options() $$, '42501', null, 'a visitor is refused');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- A receipt file that another member sent too
+-- =====================================================================================================================
+-- A deposit whose receipt has these bytes.
+create function actors.sends_file(p_name text, p_etag text) returns uuid language plpgsql as $$
+declare
+    v_receipt text := upload(p_name);
+    v_id uuid := gen_random_uuid();
+begin
+    update storage.objects set metadata = metadata || jsonb_build_object('eTag', p_etag) where name = split_part(v_receipt, '/receipts/', 2);
+    perform act_as(p_name);
+    insert into public.deposits (id, user_id, amount, reference_number, receipt_url, status)
+    values (v_id, user_id(p_name), 50, v_id::text, v_receipt, 'pending');
+    perform act_as_owner();
+    return v_id;
+end
+$$;
+create function actors.flags(p_name text) returns jsonb language sql as $$
+    select jsonb_agg(f -> 'text' order by f ->> 'text')
+    from jsonb_array_elements(list_deposits() -> 'items') as i, jsonb_array_elements(i -> 'flags') as f
+    where i ->> 'username' = p_name and f ->> 'kind' = 'same_receipt'
+$$;
+grant execute on all functions in schema actors to public;
+create temporary table sent as select n as name, sends_file(n, e) as id
+from (values ('ask', '"one"'), ('embla', '"one"'), ('buri', '"two"'), ('buri', '"two"'), ('loke', '"three"')) as v (n, e);
+grant select on sent to public;
+
+select act_as('sam');
+select is(
+    flags('ask'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'the other member''s file is told'
+);
+select is(
+    flags('embla'), jsonb_build_array('Same receipt file as ask, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'on both'
+);
+select is(flags('buri'), null, 'a member''s own file twice is no other member''s');
+select is(flags('loke'), null, 'nor is a file that nobody else sent');
+select act_as('elin');
+do $$
+begin
+    perform decide_deposit(s.id, 'approve') from sent as s where s.name = 'embla';
+end
+$$;
+select is(jsonb_array_length(flags('ask')), 1, 'an approved one stands out all the more');
+select act_as_owner();
+select act_as('ask');
+do $$
+begin
+    perform cancel_request(s.id) from sent as s where s.name = 'ask';
+end
+$$;
+select act_as_owner();
+select lives_ok($$ select sends_file('loke', '"one"') $$, 'a third member sends it');
+select act_as('sam');
+select is(
+    flags('loke'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'what was rejected counts no more'
+);
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- The list administrators decide from: paged, searched, sorted and totalled by the database
+-- =====================================================================================================================
+select join_as('root');
+select complete('root');
+select join_as(name, 'root') from unnest(array['ida', 'jonas', 'karim', 'wei']) as name;
+select complete(name) from unnest(array['ida', 'jonas', 'karim', 'wei']) as name;
+select pays('root', 1000);
+select pays('jonas', 100);
+select pays('karim', 500);
+select claims_deposit('ida', 100, repeat('7BE2', 16));
+select claims_deposit('wei', 250, 'tx ' || repeat('7be2', 16));
+select claims_deposit('jonas', 250, 'wire 42');
+
+create function pg_temp.names(p_list jsonb) returns text language sql as $$
+    select string_agg(i.item ->> 'username', ' ' order by i.place)
+    from jsonb_array_elements(p_list -> 'items') with ordinality as i (item, place)
+$$;
+create function pg_temp.item(p_list jsonb, p_username text) returns jsonb language sql as $$
+    select i from jsonb_array_elements(p_list -> 'items') as i where i ->> 'username' = p_username and i ->> 'status' = 'pending'
+$$;
+grant execute on function pg_temp.names(jsonb), pg_temp.item(jsonb, text) to public;
+
+-- Sam answers members and reads every list.
+select act_as('sam');
+select is(public.list_deposits() -> 'counts', '{"pending": 3, "approved": 3, "rejected": 0}'::jsonb, 'counts by status');
+select is(public.list_deposits() ->> 'total', '6', 'an empty body answers everything');
+select is(jsonb_array_length(public.list_deposits() -> 'items'), 6, 'pending and decided');
+select is(
+    pg_temp.names(public.list_deposits('{"status": "pending", "sort": "created_at.asc"}')), 'ida wei jonas', 'pending ones, oldest first'
+);
+select is(pg_temp.names(public.list_deposits('{"status": "pending", "sort": "username.desc"}')), 'wei jonas ida', 'by name');
+select is(pg_temp.names(public.list_deposits('{"pageSize": 2, "sort": "amount.desc"}')), 'root karim', 'by amount');
+select is(
+    (
+        select string_agg(pg_temp.names(public.list_deposits(jsonb_build_object('page', page, 'pageSize', 2, 'sort', 'created_at.asc'))), ' ' order by page)
+        from generate_series(1, 4) as page
+    ), 'root jonas karim ida wei jonas', 'pages put together are the list, also those read from the other end'
+);
+select is(pg_temp.names(public.list_deposits('{"search": "JON", "sort": "created_at.asc"}')), 'jonas jonas', 'a search finds members in any case');
+select is(public.list_deposits('{"search": "people.test", "status": "pending"}') ->> 'total', '3', 'their e-mail too, with an exact total');
+select is(pg_temp.names(public.list_deposits('{"search": "wire 4"}')), 'jonas', 'and references');
+select is(public.list_deposits('{"search": "100%"}') ->> 'total', '0', 'a percent sign is a percent sign');
+
+-- What a decision would change, and what stands out.
+select is(
+    pg_temp.item(public.list_deposits(), 'jonas')
+    - array['id', 'user_id', 'profile_id', 'created_at', 'receipt_url', 'receipt_name', 'receipt_etag', 'reference_key'],
+    '{
+        "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "admin_notes": null, "decided_at": null,
+        "decided_by": null, "decided_by_name": null, "voided_at": null, "username": "jonas", "display_name": "Jonas",
+        "email": "jonas@people.test", "account_status": "active", "available_balance": "0.00", "cash_in_amount": "100.00",
+        "package_value": "100.00", "trc20_wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "total_deposits": "100.00",
+        "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00", "flags": []
+    }'::jsonb,
+    'a row carries its member and what the approval would change'
+);
+select is(
+    pg_temp.item(public.list_deposits(), 'ida') -> 'flags',
+    jsonb_build_array(jsonb_build_object(
+        'kind', 'same_reference', 'text', 'Same reference as wei, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')
+    )), 'the same reference is flagged'
+);
+select is(
+    pg_temp.item(public.list_deposits(), 'wei') #>> '{flags,0,text}',
+    'Same reference as ida, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY'), 'on both, whoever spelled it how'
+);
+select is(
+    (select distinct i ->> 'decided_by_name' from jsonb_array_elements(public.list_deposits('{"status": "approved"}') -> 'items') as i),
+    'Elin', 'a decided row names who decided'
+);
+
+-- Nonsense.
+select refuses($$ select public.list_deposits('[]') $$, 400, 'invalid_filter', 'Filters are an object.', 'filters are an object');
+select refuses(
+    $$ select public.list_deposits('{"sort": "email; drop table x.asc"}') $$, 400, 'invalid_filter',
+    'This list cannot be sorted that way.', 'a sort is one of ours'
+);
+select refuses($$ select public.list_deposits('{"status": "lost"}') $$, 400, 'invalid_filter', 'There is no such status.', 'a status too');
+select refuses(
+    $$ select public.list_deposits('{"page": "two"}') $$, 400, 'invalid_filter', 'Page and page size are whole numbers.', 'a page is a number'
+);
+
+-- Everybody else.
+select act_as('ida');
+select throws_ok($$ select public.list_deposits() $$, '42501', null, 'a member is refused');
+select act_as('anonymous');
+select act_as_owner();
+update private.admin_users set is_active = false where id = user_id('sam');
+select act_as('sam');
+select refuses($$ select public.list_deposits() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and so is an administrator who was deactivated');
+
+select act_as('elin');
+select refuses(
+    format('select public.list_deposits(%L)', jsonb_build_object('search', repeat('x', 201))), 400, 'invalid_filter',
+    'A search has at most 200 characters.', 'a search has a limit'
+);
+select * from finish();
+rollback;

@@ -1,0 +1,140 @@
+-- Outgoing mail: claimed by one worker at a time, tried again, given up in the end; what members choose to receive, and
+-- what administrators see of it.
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- The worker claims and reports
+-- =====================================================================================================================
+select private.tell(user_id('ask'), 'greeting', 'Hello', 'Welcome.', 12.5, '/dashboard');
+update private.outbox set sent_at = now() where recipient not like 'ask@%';
+set local role worker;
+select is((select data ->> 'amount' from jobs.claim_mail(5) where template = 'greeting'), '12.50', 'mail is claimed with what it prints');
+select is_empty($$ select 1 from jobs.claim_mail(5) $$, 'a claimed row is not claimed again');
+reset role;
+select lives_ok(format('set local role worker; select jobs.mail_failed(%s, %L)', id, 'no server'), 'a failure is noted') from private.outbox where template = 'greeting' and recipient like 'ask@%';
+reset role;
+select is((select next_attempt_at > now() and sent_at is null and failed_at is null from private.outbox where template = 'greeting' and recipient like 'ask@%'), true, 'and tried again later');
+update private.outbox set attempts = 12 where template = 'greeting' and recipient like 'ask@%';
+select lives_ok(format('select jobs.mail_failed(%s, %L)', id, 'no server'), 'the twelfth failure') from private.outbox where template = 'greeting' and recipient like 'ask@%';
+select isnt((select failed_at from private.outbox where template = 'greeting' and recipient like 'ask@%'), null, 'is the last');
+set local role worker;
+select throws_ok($$ select * from private.outbox $$, '42501', null, 'the worker reads no table');
+
+reset role;
+insert into private.outbox (template, recipient, sent_at) values ('sent_once', 'ask@people.test', now());
+insert into private.outbox (template, recipient, failed_at) values ('given_up', 'ask@people.test', now());
+select is_empty($$ select 1 from jobs.claim_mail(1000) where template in ('sent_once', 'given_up') $$, 'what was sent or given up is not claimed');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- A claim is spent when the mail is handed over
+-- =====================================================================================================================
+delete from private.outbox;
+insert into private.outbox (template, recipient) values ('test_mail', 'a@people.test');
+create temporary table first_claim as select * from jobs.claim_mail(10);
+grant select on first_claim to public;
+select is((select count(*) from first_claim), 1::bigint, 'a worker claims a letter');
+select ok((select jobs.hand_over_mail(c.id, c.claimed_until) from first_claim as c), 'and may send it');
+select ok((select not jobs.hand_over_mail(c.id, c.claimed_until) from first_claim as c), 'once: the lease it had is spent');
+
+update private.outbox set claimed_until = clock_timestamp() - interval '1 second';
+create temporary table second_claim as select * from jobs.claim_mail(10);
+select is((select count(*) from second_claim), 1::bigint, 'when the lease ended another worker claims it');
+select ok((select not jobs.hand_over_mail(c.id, c.claimed_until) from first_claim as c), 'the first one must not send it any more');
+select ok((select jobs.hand_over_mail(c.id, c.claimed_until) from second_claim as c), 'the second one does');
+update private.outbox set sent_at = now();
+select ok((select not jobs.hand_over_mail(o.id, o.claimed_until) from private.outbox as o), 'what was sent is not sent again');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- How much waits
+-- =====================================================================================================================
+update private.outbox set sent_at = now() where sent_at is null;
+insert into private.outbox (template, recipient, data) values ('greeting', 'a@people.test', '{}'), ('greeting', 'b@people.test', '{}');
+insert into private.outbox (template, recipient, data, failed_at) values ('greeting', 'c@people.test', '{}', now());
+select results_eq(
+    'select state, depth from jobs.count_mail() order by state desc',
+    $$ values ('todo', 2::bigint), ('failed', 1::bigint) $$,
+    'what waits and what was given up'
+);
+update private.outbox set sent_at = now() where sent_at is null;
+select is((select sum(depth) from jobs.count_mail()), 0::numeric, 'nothing when all is sent');
+select ok(not has_function_privilege('authenticated', 'jobs.count_mail()', 'execute'), 'for the worker alone');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- Mail that was given up is sent once more
+-- =====================================================================================================================
+insert into private.outbox (template, recipient, data, attempts, failed_at, last_error)
+values ('test_mail', 'gone@people.test', '{"title": "x"}', 12, now(), 'refused');
+create temporary table lost as select id from private.outbox where recipient = 'gone@people.test';
+grant select on lost to public;
+
+select act_as('elin');
+select refuses($$ select list_jobs() $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not see the outbox');
+select refuses($$ select retry_mail(1) $$, 403, 'forbidden', 'A finance admin cannot do this.', 'nor touch it');
+select act_as('olga');
+select is(list_jobs() #>> '{failed,0,recipient}', 'gone@people.test', 'Olga sees what was given up');
+select lives_ok($$ select retry_mail(l.id) from lost as l $$, 'and sends it once more');
+select refuses($$ select retry_mail(l.id) from lost as l $$, 404, 'not_found', 'There is no failed mail like this.', 'while it waits there is nothing to retry');
+select act_as_owner();
+select is((select attempts from private.outbox where recipient = 'gone@people.test'), 0, 'with all its attempts');
+select is((select action from private.audit_log order by seq desc limit 1), 'mail.retried', 'on the record');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- What a super admin sees of the outbox
+-- =====================================================================================================================
+delete from private.outbox;
+insert into private.outbox (template, recipient, created_at, sent_at, failed_at) values
+('mail_a', 'a@b.test', now() - interval '3 hours', null, null),
+('mail_a', 'a@b.test', now() - interval '2 hours', null, null),
+('mail_b', 'a@b.test', now() - interval '2 days', null, now() - interval '1 day'),
+('mail_c', 'a@b.test', now() - interval '1 day', now() - interval '1 hour', null),
+('mail_c', 'a@b.test', now() - interval '3 days', now() - interval '3 days', null);
+select act_as('olga');
+select is(
+    (list_jobs() -> 'mail') - 'oldest_waiting', '{"waiting": 2, "failed": 1, "sent_today": 1}'::jsonb, 'mail that waits, was given up, was sent today'
+);
+select is((list_jobs() #>> '{mail,oldest_waiting}')::timestamptz, now() - interval '3 hours', 'and since when the oldest waits');
+select is(list_jobs() #>> '{failed,0,template}', 'mail_b', 'the given-up ones by name');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- Members choose their mail
+-- =====================================================================================================================
+select act_as('anonymous');
+select throws_ok('select get_mail_choices()', '42501', null, 'a visitor has no mail to choose');
+select act_as('freya');
+select is(get_mail_choices() -> 0 ->> 'topic', 'bots', 'Freya sees what can be switched off');
+select is((get_mail_choices() #>> '{0,wanted}')::boolean, true, 'all of it is wanted until she says otherwise');
+select refuses($$ select set_mail_choice('money', false) $$, 400, 'invalid_input', 'This mail cannot be switched off.', 'money is not among it');
+select refuses($$ select set_mail_choice('bots', null) $$, 400, 'invalid_input', null, 'a choice is yes or no');
+select is((set_mail_choice('bots', false) #>> '{0,wanted}')::boolean, false, 'she switches bots off');
+select is((set_mail_choice('bots', false) #>> '{0,wanted}')::boolean, false, 'twice is once');
+select act_as('ask');
+select is((get_mail_choices() #>> '{0,wanted}')::boolean, true, 'for herself alone');
+
+select act_as_owner();
+delete from private.outbox;
+delete from public.notifications;
+select private.tell(user_id('freya'), 'bot_suspended', 'Scout is suspended', 'x', null, '/bots');
+select is_empty('select 1 from private.outbox', 'no mail about bots leaves');
+select isnt_empty('select 1 from public.notifications', 'the notice in the app is there');
+select private.tell(user_id('freya'), 'withdrawal_approved', 'Approved', 'x', 100, '/transactions');
+select results_eq(
+    'select template, data ->> ''topic'' from private.outbox', $$ values ('withdrawal_approved', null::text) $$, 'mail about money does, without a switch'
+);
+select act_as('freya');
+select is((set_mail_choice('bots', true) #>> '{0,wanted}')::boolean, true, 'she switches bots on again');
+select act_as_owner();
+delete from private.outbox;
+select private.tell(user_id('freya'), 'bot_active', 'Scout is active', 'x', null, '/bots');
+select results_eq('select template, data ->> ''topic'' from private.outbox', $$ values ('bot_active', 'bots') $$, 'and gets mail that says what switches it off');
+select is((select count(*) from private.mail_refusals), 0::bigint, 'nothing is kept of what is wanted');
+select * from finish();
+rollback;

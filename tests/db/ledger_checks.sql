@@ -1,0 +1,152 @@
+-- The checks of the ledger: each finds the corruption that it is there for, and a long check takes its turn.
+-- threats: T44 T48
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- A long check takes a tenth of the time, and its last answer stands meanwhile
+-- =====================================================================================================================
+select pays('freya', 500);
+
+select is(jobs.check_books(), '{}', 'good books');
+create temporary table before as select checked_at, took from private.books_state;
+select is(jobs.check_books(), '{}', 'asked again');
+select isnt((select checked_at from private.books_state), (select checked_at from before), 'they are checked again at once');
+select ok((select took from private.books_state) > interval '0', 'and it is known how long that took');
+
+set local session_replication_role = replica;
+update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('freya');
+set local session_replication_role = origin;
+update private.books_state set took = '30 seconds', checked_at = clock_timestamp() - interval '4 minutes';
+select is(jobs.check_books(), '{}', 'before its turn the last answer stands');
+update private.books_state set checked_at = clock_timestamp() - interval '5 minutes';
+select ok(jobs.check_books() ? 'I09', 'when its turn has come the check finds what happened');
+update private.books_state set took = '30 seconds', checked_at = clock_timestamp();
+select ok(jobs.check_books() ? 'I09', 'and an alarm stands too');
+select is((select violations > 0 from private.books_state), true, 'for everybody who looks');
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- A corruption for each rule
+-- =====================================================================================================================
+select pays('freya', 500); select pays('ask', 500); select pays('embla', 500);
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya') and amount = 200;
+select act_as_owner();
+insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l');
+
+create function actors.broken() returns text language sql stable as $$
+    select string_agg(distinct c.rule, ' ' order by c.rule) from private.check_books() as c
+$$;
+select is(broken(), null, 'good books have no violation');
+select is(jobs.check_books(), '{}', 'the job says so');
+select is((select violations from private.books_state), 0, 'and keeps it');
+
+-- A corruption for each rule, planted behind the triggers and, where a constraint forbids it, without the constraint.
+create function actors.plant(p_rule text, p_corruption text, p_description text) returns text language plpgsql as $$
+declare
+    v_found text;
+begin
+    begin
+        perform set_config('session_replication_role', 'replica', true);
+        execute p_corruption;
+        v_found := actors.broken();
+        raise exception 'planted' using errcode = 'ZZ999';
+    exception when sqlstate 'ZZ999' then
+        perform set_config('session_replication_role', 'origin', true);
+    end;
+    return ok(p_rule = any(string_to_array(v_found, ' ')), p_rule || ': ' || p_description || ' (found: ' || coalesce(v_found, 'nothing') || ')');
+end
+$$;
+create function actors.without_check(p_constraint text, p_table text, p_corruption text) returns text language sql as $$
+    select format('alter table %s drop constraint %I; %s', p_table, p_constraint, p_corruption)
+$$;
+create function actors.without_index(p_index text, p_corruption text) returns text language sql as $$
+    select format('drop index %s; %s', p_index, p_corruption)
+$$;
+
+select plant('I01', $$ delete from public.transactions where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a bonus without its journal row');
+select plant('I01', $$ update public.transactions set amount = amount + 1 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a journal row of another amount');
+select plant('I02', $$ update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('ask') $$, 'a cash-in that nobody paid');
+select plant('I03', $$ update public.transactions set status = 'pending' where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'an approved deposit that is still pending in the journal');
+select plant('I03', $$ update public.deposits set status = 'approved' where user_id = user_id('ask'); delete from public.transactions where user_id = user_id('ask') $$, 'an approved deposit without a journal row');
+select plant('I04', $$ update public.transactions set amount = -150 where transaction_type = 'withdrawal' and amount = -200 $$, 'a withdrawal of another amount');
+select plant('I05', $$ update public.transactions set reference_id = gen_random_uuid() where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'a journal row without a source');
+select plant('I06', without_index('public.transactions_source_key', $$ insert into public.transactions (user_id, amount, transaction_type, status, reference_id)
+    select user_id, amount, transaction_type, status, reference_id from public.transactions where transaction_type = 'deposit' and user_id = user_id('ask') $$), 'two journal rows of one deposit');
+select plant('I07', $$ update private.totals set pairing_amount = pairing_amount + 1 where user_id = user_id('freya') $$, 'a kept sum that is none');
+select plant('I07', $$ update private.totals set reserved_amount = 0 where user_id = user_id('freya') $$, 'a reservation that was lost');
+select plant('I08', $$ update private.totals set withdrawn_amount = 100000 where user_id = user_id('freya') $$, 'more paid out than earned, hidden by the clamp');
+select plant('I09', $$ update private.profiles set cash_in_amount = 10 where user_id = user_id('embla') $$, 'a cash-in that is not the deposits');
+select plant('I10', without_index('public.bonuses_referral_key', $$ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no)
+    select user_id, source_user_id, bonus_type, amount, rate, volume, subject_no from public.bonuses where bonus_type = 'referral' and user_id = user_id('ymir') $$), 'a bonus posted twice');
+select plant('I11', $$ update public.bonuses set volume = volume * 2, amount = amount * 2 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus that the tree does not explain');
+select plant('I11', $$ update public.bonuses set user_id = user_id('loke') where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus paid to somebody else');
+select plant('I12', without_check('nobody_earns_from_themselves', 'public.bonuses', $$ update public.bonuses set source_user_id = user_id where user_id = user_id('ymir') $$), 'a bonus from oneself');
+select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('ask') $$, 'a package that nobody paid');
+select plant('I14', $$ update private.profiles set referrer_id = profile_id('embla'), depth = 1 where user_id = user_id('ymir') $$, 'a cycle');
+select plant('I15', $$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'a sponsor younger than the child');
+select plant('I16', without_check('deposits_amount_check', 'public.deposits', $$ update public.deposits set amount = 0.5 where user_id = user_id('ask') $$), 'an amount out of range');
+select plant('I16', without_check('withdrawals_amount_check', 'public.withdrawals', $$ update public.withdrawals set amount = 50 where user_id = user_id('freya') and amount = 100 $$), 'a payout out of range');
+select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus of nothing without a correction');
+select plant('I17', without_check('pending_is_undecided', 'public.deposits', $$ update public.deposits set decided_at = null where user_id = user_id('ask') $$), 'a decision without a time');
+select plant('I17', $$ update public.withdrawals set status = 'rejected', admin_notes = 'x', decided_at = now() where user_id = user_id('freya') and amount = 100 $$, 'a decision without a decider');
+select plant('I18', without_index('private.profiles_username_key', $$ update private.profiles set username = 'ASK' where user_id = user_id('embla') $$), 'one name twice');
+select plant('I19', without_index('public.deposits_reference_approved_key', $$ update public.deposits set reference_key = 'same' where user_id in (user_id('ask'), user_id('embla')) $$), 'one transfer approved twice');
+select plant('I20', $$ delete from storage.objects where owner_id = user_id('ask')::text $$, 'a receipt that is gone');
+select plant('I20', $$ update storage.objects set owner_id = user_id('loke')::text where owner_id = user_id('ask')::text $$, 'somebody else''s receipt');
+select plant('I21', $$ update public.bonuses set volume = 9000000, amount = 90000 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'bonuses beyond 56% of packages');
+select plant('I22', $$ update public.withdrawals set amount = 9999999 where user_id = user_id('freya') and status = 'approved' $$, 'more paid out than came in');
+select plant('I23', $$ update private.positions set child_no = 7 where user_id = user_id('buri') $$, 'a gap among the children');
+select plant('I23', $$ update private.positions set package_cents = 100000, paid_cents = 100000 where user_id = user_id('buri') $$, 'a place that carries another package');
+select plant('I23', $$ delete from private.positions where user_id = user_id('loke') $$, 'a member without a place');
+select plant('I24', without_index('public.bot_subscriptions_running_key', $$ insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l') $$), 'one bot twice');
+select plant('I25', $$ update public.admin_sessions set expires_at = now() + interval '9 hours' where admin_id = user_id('sam') $$, 'a session beyond its limit');
+select plant('I26', $$ update private.audit_log set actor = 'system' where action = 'withdrawal.approved' $$, 'an edited audit row');
+select plant('I27', $$ update private.counters set value = value + 1 where name = 'profiles' $$, 'a kept figure that is none');
+-- Every kept figure but those that nothing reads.
+select plant('I27', format($$ update private.counters set value = value + 1 where name = %L $$, name), 'the kept figure ' || name)
+from private.counters where name not in ('available_balance') order by name;
+select plant('I27', $$ update private.flow_changes set deposits = deposits + 1 $$, 'a day on which more came in');
+select plant('I27', $$ update private.flow_changes set decided_deposits = 0 $$, 'a day on which nothing was decided');
+select plant('I27', $$ update private.flow_changes set day = day - 1 where withdrawals > 0 $$, 'a payout on another day');
+select plant('I27', $$ insert into private.flow_days (day, withdrawals) values ('2020-01-01', 5) $$, 'a day on which nothing went out');
+-- Kept days and sums, with changes that no fold has seen yet and a team large enough to have days of its own.
+select jobs.fold_networks();
+select private.keep_team_days(array[position_no('ymir'), position_no('freya')], 2);
+select pays('embla', 1000);
+select is(broken(), null, 'kept days and sums are good before a fold and after it');
+select plant('I28', $$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'earnings on a day that the journal does not have');
+select plant('I28', $$ update private.earning_days set day = day - 1 where no = position_no('freya') $$, 'earnings on another day');
+select plant('I28', $$ delete from private.network_changes where no = position_no('freya') $$, 'a change that is never folded');
+select plant('I29', $$ update private.networks set members = members + 1 where no = position_no('freya') $$, 'a network with a member too many');
+select plant('I29', $$ update private.networks set override = override + 0.01 where no = position_no('ymir') $$, 'a network''s bonuses');
+select plant('I29', $$ update private.networks set direct_cents = 0 where no = position_no('freya') $$, 'packages of direct referrals that were lost');
+select plant('I29', $$ update private.networks set direct_funded = direct_funded + 1 where no = position_no('freya') $$, 'a funded referral too many');
+select plant('I30', $$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$, 'a team that grew more than it did');
+select plant('I30', $$ update private.team_days set day = day - 1 where no = position_no('ymir') $$, 'a team that grew on another day');
+select is(broken(), null, 'and nothing of it is left');
+
+-- A correction says what its member's package is from then on; it does not excuse every other one.
+select administrator('orm', 'super_admin');
+create temporary table corrected (id uuid);
+grant all on corrected to public;
+select act_as('olga');
+insert into corrected select (propose_correction('set_package', profile_id('buri'), 100, 'test') #>> '{correction,id}')::uuid;
+select act_as('orm');
+select confirm_correction(id) from corrected;
+select act_as_owner();
+select is(broken(), null, 'a corrected package is right');
+select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('buri') $$, 'a package that neither a deposit nor the correction gave');
+select plant('I13', $$ update private.profiles set package_value = 0 where user_id = user_id('buri') $$, 'a correction that was lost');
+
+-- Every rule that is asked has a corruption above
+select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(pg_get_viewdef('private.book_violations'), '''(I[0-9]{2})''', 'g') as m) as asked
+    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30') $$, 'no rule without a test');
+select * from finish();
+rollback;

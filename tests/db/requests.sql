@@ -1,0 +1,95 @@
+-- What deposits and withdrawals share: a member takes a waiting request back, and nobody else's.
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select family();
+savepoint family;
+
+-- =====================================================================================================================
+-- A member takes a request back
+-- =====================================================================================================================
+create temporary table requests (name text primary key, id uuid);
+grant all on requests to public;
+create function actors.id_of(p_name text) returns uuid language sql stable as $$ select r.id from requests as r where r.name = p_name $$;
+grant execute on all functions in schema actors to public;
+insert into requests values ('first', pays('freya', 500)), ('all', gen_random_uuid()), ('later', gen_random_uuid());
+select pays('ask', 50); select pays('embla', 1000);
+select act_as('freya');
+insert into withdrawals (id, user_id, amount, wallet_address)
+select id, auth.uid(), case name when 'all' then 200 else 100 end, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from requests where name in ('all', 'later');
+select act_as('elin');
+select decide_withdrawal(id_of('all'), 'approve');
+
+select act_as('ask');
+select refuses(format('select cancel_request(%L)', id_of('later')), 404, 'not_found', 'There is no such request of yours.', 'nobody cancels for another');
+select act_as('freya');
+select is(cancel_request(id_of('later')), '{"success": true}', 'a member takes back a request');
+select is(cancel_request(id_of('later')) ->> 'already', 'true', 'twice is no error');
+select refuses(format('select cancel_request(%L)', id_of('all')), 409, 'already_decided', 'Already approved just now.', 'a decided one stays');
+select is((select admin_notes from withdrawals where id = id_of('later')), 'Cancelled by the member', 'it says so');
+select act_as('elin');
+select refuses(format('select decide_withdrawal(%L, %L)', id_of('later'), 'approve'), 409, 'already_decided', 'Already cancelled by the member just now.', 'and cannot be decided any more');
+
+-- A deposit is taken back like a withdrawal
+select act_as_owner();
+insert into requests values ('back', claims_deposit('loke', 50));
+select act_as('loke');
+select is(cancel_request(id_of('back')), '{"success": true}', 'a member takes back a deposit');
+select act_as_owner();
+select results_eq($$ select status::text, admin_notes from public.deposits where id = id_of('back') $$, $$ values ('rejected', 'Cancelled by the member') $$, 'which counts as rejected');
+insert into requests values ('stuck', claims_deposit('loke', 50));
+update private.profiles set account_status = 'suspended' where user_id = user_id('loke');
+select act_as('loke');
+select refuses(format('select cancel_request(%L)', id_of('stuck')), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended member takes nothing back');
+
+-- Whose request, and which
+select act_as('ask');
+select refuses(format('select cancel_request(%L)', id_of('stuck')), 404, 'not_found', 'There is no such request of yours.', 'nobody takes back the deposit of another');
+select act_as('freya');
+select refuses(format('select cancel_request(%L)', id_of('first')), 409, 'already_decided', 'Already approved just now.', 'a decided deposit stays');
+select act_as_owner();
+select audited(a, 'every one taken back') from unnest(array['deposit.cancelled', 'withdrawal.cancelled']) as a;
+rollback to savepoint family;
+
+-- =====================================================================================================================
+-- Whose account allows it
+-- =====================================================================================================================
+create temporary table asked as select n as name, claims_deposit(n, 50) as id from unnest(array['ask', 'embla', 'buri', 'loke']) as n;
+grant select on asked to public;
+create function actors.takes_back(p_name text) returns text language sql as $$
+    select format('select cancel_request(%L)', (select a.id from asked as a where a.name = p_name))
+$$;
+grant execute on function actors.takes_back(text) to public;
+update private.profiles set account_status = 'pending' where user_id = user_id('ask');
+update private.profiles set account_status = 'suspended' where user_id = user_id('embla');
+update private.profiles set account_status = 'disabled' where user_id = user_id('buri');
+
+select act_as('ask');
+select is(
+    (select h -> 'can_cancel' from jsonb_array_elements(get_transaction_history() -> 'items') as h), 'true', 'a pending member is offered to take a request back'
+);
+select lives_ok(takes_back('ask'), 'and takes it back');
+select refuses(takes_back('loke'), 404, 'not_found', 'There is no such request of yours.', 'but nobody else''s');
+select act_as('embla');
+select refuses(
+    takes_back('embla'), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended one does not'
+);
+select act_as('buri');
+select refuses(
+    takes_back('buri'), 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'nor a disabled one'
+);
+select act_as_owner();
+select private.close_profile(user_id('buri'));
+select act_as('buri');
+select refuses(
+    takes_back('buri'), 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'nor a closed one'
+);
+select act_as_owner();
+select results_eq(
+    $$ select a.name, d.status::text, d.admin_notes from asked as a inner join public.deposits as d on d.id = a.id order by a.name $$,
+    $$ values ('ask', 'rejected', 'Cancelled by the member'), ('buri', 'rejected', 'Account closed'), ('embla', 'pending', null), ('loke', 'pending', null) $$,
+    'one is taken back, and counts as rejected'
+);
+select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select * from finish();
+rollback;

@@ -1,0 +1,189 @@
+-- The packages and the settings of the installation: types and limits, who changes them, readiness, the end of demo mode,
+-- and the watch over the deposit address.
+-- threats: T18 T121
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+savepoint start;
+
+-- =====================================================================================================================
+-- Packages, types and limits, addresses
+-- =====================================================================================================================
+select results_eq($$ select value::numeric, label, pairing_percent from private.packages order by value $$,
+    $$ values (50.0, 'Starter', 10), (100, 'Basic', 20), (250, 'Standard', 30), (500, 'Premium', 40), (1000, 'VIP Package', 50) $$, 'the five packages');
+select throws_ok($$ insert into private.packages values (2000, 'Half and more', 51) $$, '23514', null, 'a pair always leaves the company half');
+
+-- In demo mode the sample story tells the time
+select set_config('app.demo_clock', '2026-03-16 13:02+00', true);
+select is(private.clock(), '2026-03-16 13:02+00'::timestamptz, 'the sample story tells the time');
+select set_config('app.demo_clock', '', true);
+
+-- Types and limits
+select refuses(format('update private.settings set value = %L where key = %L', v, k), 400, 'invalid_setting', t, k || ' cannot be ' || v)
+from (values ('review.due_hours', '"48"', 'review.due_hours must be of type integer.'), ('review.due_hours', '0', 'review.due_hours must be from 1 to 720.'),
+    ('review.due_hours', '721', 'review.due_hours must be from 1 to 720.'), ('demo', '"yes"', 'demo must be of type boolean.'),
+    ('product.name', '""', 'product.name must be from 1 to 60.'), ('operator.countries', '"DE"', 'operator.countries must be of type list.'),
+    ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwc"', 'This is not a TRC20 address. Check it character by character.')) as w (k, v, t);
+select lives_ok($$ update private.settings set value = '24' where key = 'review.due_hours' $$, 'a setting within its limits is taken');
+select refuses($$ update private.settings set key = 'other' where key = 'demo' $$, 403, 'forbidden', 'Only the value of a setting can change.', 'only the value changes');
+update private.settings set value = 'true' where key = 'demo.seeded';
+select refuses($$ update private.settings set value = 'false' where key = 'demo.seeded' $$, 409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.', 'the mark of sample data stays');
+update private.settings set value = 'false' where key = 'demo';
+select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'demo mode ends once');
+select is(private.is_demo(), false, 'demo mode is read from the row');
+
+-- TRC20 addresses
+select is(private.wallet_ok(a), true, 'an address: ' || a)
+from unnest(array['T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t']) as a;
+select is(private.wallet_ok(a), false, 'no address: ' || coalesce(a, 'null'))
+from unnest(array[null, '', 'T', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u', 'tR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6',
+    '0xdAC17F958D2ee523a2206206994597C13D831ec7', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj60', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t ']) as a;
+
+-- The clock of the sample story counts in demo mode only
+select set_config('app.demo_clock', '2026-03-16 13:02+00', true);
+select isnt(private.clock(), '2026-03-16 13:02+00'::timestamptz, 'with real money nobody tells the time');
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- The operator changes settings and leaves demo mode
+-- =====================================================================================================================
+-- As on a fresh installation, whatever this database has been through.
+alter table private.settings disable trigger _100_guard;
+update private.settings set value = 'false' where key in ('demo.seeded', 'mail.ready');
+alter table private.settings enable trigger _100_guard;
+update private.admin_users set is_active = false where email not like '%@admins.test';
+
+select act_as('sam');
+select refuses($$ select list_settings() $$, 403, 'forbidden', 'A support admin cannot do this.', 'settings are the super admin''s');
+select refuses($$ select leave_demo() $$, 403, 'forbidden', 'A support admin cannot do this.', 'so is the way out of demo mode');
+select act_as('elin');
+select refuses($$ select change_setting('review.due_hours', '24') $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not set them either');
+
+select act_as('olga');
+select is(change_setting('review.due_hours', '24') #>> '{setting,value}', '24', 'Olga sets a value');
+select refuses($$ select change_setting('review.due_hours', '"soon"') $$, 400, 'invalid_setting', 'review.due_hours must be of type integer.', 'of its type');
+select refuses($$ select change_setting('review.due_hours', '0') $$, 400, 'invalid_setting', 'review.due_hours must be from 1 to 720.', 'within its limits');
+select refuses($$ select change_setting('no.such', '1') $$, 404, 'not_found', 'There is no such setting.', 'if it exists');
+select refuses($$ select change_setting('demo', 'false') $$, 403, 'forbidden', 'This changes through readiness only.', 'demo mode is no ordinary setting');
+select refuses(
+    $$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u"') $$,
+    400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.', 'one wrong letter is found'
+);
+select is(change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') ->> 'success', 'true', 'a right one is taken');
+select act_as_owner();
+select is((select kind from private.admin_notices order by created_at desc limit 1), 'deposit_address_changed', 'and every administrator is told');
+select is(
+    (select payload ->> 'key' from private.audit_log where action = 'setting.changed' order by seq desc limit 1), 'deposit.address', 'with a row of the trail'
+);
+
+-- Readiness names what is missing.
+select act_as('olga');
+select is((get_readiness() ->> 'ready')::boolean, false, 'a fresh installation is not ready');
+select refuses($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test mail and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
+select refuses($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test mail to you has left yet.', 'a mail that never left is not confirmed');
+do $$
+begin
+    perform change_setting(k, v) from (values
+        ('operator.name', '"Harborline OU"'::jsonb), ('operator.address', '"Sadama 1, Tallinn"'), ('support.email', '"help@harborline.example"'),
+        ('terms.text', '"Terms"'), ('terms.version', '"1"'), ('risk.text', '"Risk"'), ('risk.version', '"1"'), ('operator.countries', '["EE"]')
+    ) as s (k, v);
+    perform send_test_mail();
+end
+$$;
+select act_as_owner();
+update private.outbox set sent_at = now() where template = 'test_mail';
+update private.admin_users set totp_key_id = 'k', totp_secret = '\x00', totp_confirmed_at = now() where role <> 'support_admin';
+select act_as('olga');
+select lives_ok($$ select confirm_test_mail() $$, 'the mail arrived');
+select is(
+    (select jsonb_agg(i ->> 'item') from jsonb_array_elements(get_readiness() -> 'items') as i where not (i ->> 'ok')::boolean),
+    (select case when (select count(*) from deposits) + (select count(*) from withdrawals) > 0 then '["no_money"]'::jsonb end), 'nothing of what can be set is missing'
+);
+select act_as_owner();
+alter table public.deposits disable trigger user;
+alter table public.withdrawals disable trigger user;
+alter table public.transactions disable trigger user;
+delete from public.withdrawals;
+delete from public.deposits;
+select act_as('olga');
+select lives_ok($$ select leave_demo() $$, 'demo mode ends');
+select refuses($$ select leave_demo() $$, 409, 'demo_is_over', 'Demo mode has ended already.', 'once');
+select act_as_owner();
+select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'and for good');
+
+-- With real money the roles that decide need the second step.
+update private.admin_users set totp_key_id = null, totp_secret = null, totp_confirmed_at = null where id = user_id('elin');
+select act_as('elin');
+select refuses(
+    $$ select confirm_correction(gen_random_uuid()) $$,
+    403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.', 'Elin decides nothing without it'
+);
+select lives_ok($$ select list_deposits('{"page": 1}') $$, 'and still reads');
+
+select act_as_owner();
+select audited(a, 'a step towards real money') from unnest(array['setting.changed', 'demo.left']) as a;
+select is((select count(*) from private.audit_log where action = 'setting.changed' and payload @> '{"key": "mail.ready", "after": "true"}'), 1::bigint, 'so is the test mail');
+select act_as('olga');
+select send_test_mail() from generate_series(1, 4);
+select refuses($$ select send_test_mail() $$, 429, 'too_many_requests', 'Five test mails an hour. Wait a while.', 'the sixth test mail of an hour');
+select ok(jsonb_array_length(list_settings()) > 10, 'Olga sees all settings');
+select act_as('sam');
+select refuses('select ' || call, 403, 'forbidden', 'A support admin cannot do this.', 'Sam is kept from ' || call)
+from unnest(array['get_readiness()', 'send_test_mail()', 'confirm_test_mail()']) as call;
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- The deposit address is watched
+-- =====================================================================================================================
+update private.admin_users set is_active = false where email not like '%@admins.test';
+update private.settings set value = '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"' where key = 'deposit.address';
+delete from private.admin_notices;
+delete from private.outbox;
+
+select act_as('elin');
+select refuses(
+    $$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') $$,
+    403, 'forbidden', null, 'finance does not change the address'
+);
+select act_as('olga');
+select lives_ok($$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') $$, 'Olga does');
+select act_as_owner();
+select is(
+    (select array_agg(o.recipient order by o.recipient) from private.outbox as o where o.template = 'deposit_address_changed'),
+    (select array_agg(a.email order by a.email) from private.admin_users as a where a.is_active), 'and every administrator has a mail of it'
+);
+select is(jobs.check_deposit_address(), '{}', 'what is shown is what was recorded');
+select is(jobs.check_deposit_address('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'), '{}', 'and what is kept elsewhere');
+select is(
+    jobs.check_deposit_address('TJRabPrwbZy45sbavfcjinPJC18kjpRTv8') ->> 'expected', 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8',
+    'another one kept elsewhere is an alarm'
+);
+delete from private.admin_notices;
+delete from private.outbox;
+
+update private.settings set value = '"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"' where key = 'deposit.address';
+select is(
+    (select count(*) from private.outbox as o where o.template = 'deposit_address_changed'),
+    (select count(*) from private.admin_users as a where a.is_active), 'a change past the function is mailed too'
+);
+select is(
+    jobs.check_deposit_address(),
+    '{"recorded": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "shown": "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}', 'and found, because it is not on the record'
+);
+select ok(jobs.check_deposit_address() <> '{}', 'as long as it stays');
+select is((select count(*) from private.admin_notices where kind = 'deposit_address_unexpected'), 1::bigint, 'told once an hour');
+select is(
+    (select count(*) from private.outbox where template = 'deposit_address_unexpected'),
+    (select count(*) from private.admin_users as a where a.is_active), 'to everybody'
+);
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- What the platform says of itself to everybody
+-- =====================================================================================================================
+select act_as('anonymous');
+select is(get_platform() -> 'packages' -> 1, '{"value": "100.00", "label": "Basic", "rate": "20"}', 'a visitor reads the packages');
+select is(get_platform() -> 'rates', '{"referral": "5", "override": "1", "reentry": "10"}', 'and the rates');
+select is(get_platform() -> 'limits', '{"min_withdrawal": "100.00", "min_deposit": "1.00", "max_amount": "10000000.00", "receipt_max_bytes": 5242880}', 'and the limits');
+select * from finish();
+rollback;

@@ -18,7 +18,7 @@ from functions.worker.post import Post
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 
-# procrastinate's tables lie in a schema of their own, which migration 0700 opens to this role.
+# procrastinate's tables lie in a schema of their own, which sql/schema/270_job_queue.sql opens to this role.
 QUEUE_SCHEMA = "-c search_path=procrastinate"
 MAIL_CHANNEL = "outbox"
 # The queue's functions name its tables without their schema: they shall find these and no others.

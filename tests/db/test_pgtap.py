@@ -27,3 +27,16 @@ def test_file(name: str, database: str, record_property: pytest.FixtureRequest) 
     record_property("assertions", run.passed + len(run.failures))
     assert not run.failures, "\n".join(run.failures)
     pgtap.keep_profile(name, run.statements)
+
+
+def test_what_is_red_in_a_part_stays_red(tmp_path: Path, database: str) -> None:
+    """The parts of a file end with a rollback to a savepoint; no assertion and no number is lost by it."""
+    file = tmp_path / "parts.sql"
+    file.write_text(
+        "begin;\n\\i tests/support/actors.sql\nselect * from no_plan();\nsavepoint start;\n"
+        "select ok(true, 'one');\nselect ok(false, 'two');\nrollback to savepoint start;\n"
+        "select ok(true, 'three');\nselect * from finish();\nrollback;\n"
+    )
+    run = pgtap.run(str(file), database)
+    assert run.passed == 2
+    assert [failure.splitlines()[0] for failure in run.failures] == ["not ok 2 - two"]

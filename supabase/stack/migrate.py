@@ -97,7 +97,7 @@ class Database:
             SUPABASE,
             "db",
             "push",
-            "--remote",
+            "--db-url",
             self.keys.database_url("postgres"),
             "--include-all",
             "--yes",

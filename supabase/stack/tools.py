@@ -66,10 +66,11 @@ def install(log: Path, *, for_tests: bool) -> Path:
 
 def _require_node() -> None:
     if not shutil.which("node") or not shutil.which("npm"):
-        raise Stop("Node.js 20 or newer with npm is needed. Install it and run this again.")
+        raise Stop("Node.js 20.19 or newer with npm is needed. Install it and run this again.")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
-    if int(version.strip().lstrip("v").split(".")[0]) < 20:
-        raise Stop(f"Node.js 20 or newer is needed; this one is {version.strip()}.")
+    major, minor = map(int, version.strip().lstrip("v").split(".")[:2])
+    if (major, minor) < (20, 19):
+        raise Stop(f"Node.js 20.19 or newer is needed; this one is {version.strip()}.")
 
 
 def _missing_postgres(extensions: tuple[str, ...], log: Path) -> list[str]:
@@ -194,15 +195,12 @@ def _make_uv(log: Path) -> None:
 
 
 def node_packages(folder: Path, title: str, log: Path) -> None:
-    """Install what a folder's lock file names, unless it was installed last.
-
-    Not `npm ci`: it refuses a lock file that was made where other platforms' binaries were not to be had.
-    """
+    """Install exactly what a folder's lock file names, unless it was installed last."""
     digest = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
     stamp = folder / "node_modules" / ".lock-digest"
     if stamp.exists() and stamp.read_text() == digest:
         return
     with step(title):
-        command = ["npm", "install", "--no-save", "--no-audit", "--no-fund"]
+        command = ["npm", "ci", "--no-audit", "--no-fund"]
         run(command, log, cwd=folder, hint="Is the npm registry reachable?")
         stamp.write_text(digest)

@@ -53,6 +53,7 @@ def without_database() -> list[Check]:
         Check("ruff", _tool("ruff", "check", ".")),
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
         Check("locked packages", materials.complaint),
+        Check("npm ci", _npm_ci),
         Check("eslint", _web("lint")),
         Check("mypy", _tool("mypy")),
         Check("tsc", _web("types")),
@@ -154,6 +155,17 @@ def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: s
         return (result.stdout + result.stderr).strip() + hint or f"exit status {result.returncode}"
 
     return complaint
+
+
+def _npm_ci() -> str:
+    """What a fresh machine could not install: a lock that lacks a platform, or differs from package.json."""
+    command = ("npm", "ci", "--dry-run", "--offline", "--no-audit", "--no-fund")
+    refused = (
+        f"{folder}: {said}"
+        for folder in materials.NODE_FOLDERS
+        if (said := _command(*command, cwd=ROOT / folder, fix="npm install --package-lock-only")())
+    )
+    return "\n".join(filter(None, (materials.incomplete(), *refused)))
 
 
 def _plpgsql(database: Database) -> str:

@@ -16,12 +16,16 @@ from terminal import Stop
 from tools import VENV
 
 PYTHON_LOCK = Path("requirements.lock")
-NODE_FOLDERS = (Path("web"), Path("supabase/stack"), Path("tests/api/js"), Path("tests/e2e"))
+NODE_FOLDERS = tuple(map(Path, ("web", "supabase/stack", "tests/api/js", "tests/bench", "tests/e2e")))
 # Parts of these are in what people run; the rest builds and tests it.
 SHIPPED = (PYTHON_LOCK, Path("web/package-lock.json"))
 PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 NOTHING = "nothing known"
+MEND_LOCK = (
+    "To mend it: `npm install --package-lock-only` in that folder. What is lacking even then "
+    "is not published: take a version of which `npm view` finds the packages of every platform."
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -58,7 +62,9 @@ def _node_parts(root: Path, folder: Path) -> Iterator[Part]:
     for place, entry in json.loads((root / lock).read_text())["packages"].items():
         if place and not entry.get("link"):
             name = entry.get("name") or place.rpartition("node_modules/")[2]
-            yield Part(lock, "npm", name, entry["version"], "integrity" in entry)
+            # What lies in another package's archive has that one's hash.
+            hashed = "integrity" in entry or entry.get("inBundle", False)
+            yield Part(lock, "npm", name, entry["version"], hashed)
 
 
 def complaint(root: Path = ROOT) -> str:
@@ -80,6 +86,28 @@ def _asked_for(root: Path) -> Iterator[tuple[Path, str]]:
         manifest = json.loads((root / folder / "package.json").read_text())
         for field in ("dependencies", "devDependencies"):
             yield from ((folder / "package-lock.json", name) for name in manifest.get(field, {}))
+
+
+def incomplete(root: Path = ROOT) -> str:
+    """What the Node lock files lack for other machines: `npm ci` installs nothing that they do not name."""
+    lines = []
+    for folder in NODE_FOLDERS:
+        lock = folder / "package-lock.json"
+        packages = json.loads((root / lock).read_text())["packages"]
+        for place, entry in packages.items():
+            for name in entry.get("optionalDependencies", {}):
+                if not any(f"{above}node_modules/{name}" in packages for above in _upwards(place)):
+                    who = f"{place.rpartition('node_modules/')[2]} {entry.get('version', '')}"
+                    lines.append(f"{lock}: {who.strip() or 'package.json'} lacks {name}")
+    return "\n".join(lines and [*lines, MEND_LOCK])
+
+
+def _upwards(place: str) -> Iterator[str]:
+    """The folders where Node looks for what a package asks for, its own first."""
+    while place:
+        yield f"{place}/"
+        place = place.rpartition("node_modules/")[0].rstrip("/")
+    yield ""
 
 
 def _plain(name: str) -> str:

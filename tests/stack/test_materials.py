@@ -45,6 +45,32 @@ def test_a_package_without_hash_or_lock_is_found(copy: Path) -> None:
     assert "requirements.lock: fastapi is not locked" in found
 
 
+def test_a_lock_that_lacks_a_platform_is_found(copy: Path) -> None:
+    assert materials.incomplete() == ""
+    lock = copy / "web" / "package-lock.json"
+    packages = json.loads(lock.read_text())
+    version = packages["packages"]["node_modules/unrs-resolver"]["version"]
+    del packages["packages"]["node_modules/@unrs/resolver-binding-darwin-arm64"]
+    lock.write_text(json.dumps(packages))
+    found, remedy = materials.incomplete(copy).splitlines()
+    assert found == (
+        f"web/package-lock.json: unrs-resolver {version} lacks @unrs/resolver-binding-darwin-arm64"
+    )
+    assert "npm install --package-lock-only" in remedy
+
+
+def test_a_nested_package_counts_where_node_would_look(copy: Path) -> None:
+    lock = copy / "tests" / "bench" / "package-lock.json"
+    packages = json.loads(lock.read_text())
+    packages["packages"]["node_modules/pg"]["optionalDependencies"] = {"a": "1", "b": "1", "c": "1"}
+    packages["packages"]["node_modules/pg/node_modules/a"] = {"version": "1.0.0", "integrity": "sha512-"}
+    packages["packages"]["node_modules/b"] = {"version": "1.0.0", "integrity": "sha512-"}
+    packages["packages"]["node_modules/pg-pool/node_modules/c"] = {"version": "1.0.0"}
+    lock.write_text(json.dumps(packages))
+    found, _ = materials.incomplete(copy).splitlines()
+    assert found.endswith(" lacks c")
+
+
 @pytest.mark.threat("T132")
 def test_the_bill_names_every_package_once() -> None:
     bill = materials.bill()

@@ -172,7 +172,9 @@ async def _count_failure(connection: Connection, email: str, visit: Visit) -> bo
     """Count it; false from the sixth failure on."""
     await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, visit.address])
     row = await _one(
-        connection, "select edge.take('admin_failures', %s, 5, interval '15 minutes') as few", email
+        connection,
+        "select edge.consume_rate_limit('admin_failures', %s, 5, interval '15 minutes') as few",
+        email,
     )
     return bool(row["few"])
 
@@ -227,7 +229,9 @@ async def _show_code(shown: ShowCode, caller: Caller, services: Services) -> Row
     wrong = None
     async with caller.service_transaction() as connection:
         guess = await _one(
-            connection, "select edge.take('admin_totp', %s, 10, interval '15 minutes') as allowed", caller.id
+            connection,
+            "select edge.consume_rate_limit('admin_totp', %s, 10, interval '15 minutes') as allowed",
+            caller.id,
         )
         if not guess["allowed"]:
             raise TOO_MANY

@@ -29,14 +29,15 @@ async def admin_reveal_mt5_password(
     """Answer `{password}`; at most 20 a minute."""
     async with transaction(services.pool) as connection:
         cursor = await connection.execute(
-            "select edge.take('reveal_mt5', %s, 20, interval '1 minute') as allowed", [caller.id]
+            "select edge.consume_rate_limit('reveal_mt5', %s, 20, interval '1 minute') as allowed",
+            [caller.id],
         )
         row = await cursor.fetchone()
     if not row or not row["allowed"]:
         raise TOO_MANY
     async with caller.service_transaction() as connection:
         cursor = await connection.execute(
-            "select * from edge.sealed_mt5_password(%s, %s)", [caller.id, request.subscription_id]
+            "select * from edge.encrypted_mt5_password(%s, %s)", [caller.id, request.subscription_id]
         )
         found = await cursor.fetchone() or {}
     sealed = Sealed(found["key_id"], bytes(found["secret"]))

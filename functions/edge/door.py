@@ -66,7 +66,7 @@ class Caller:
         async with transaction_as(
             self.pool, self.claims.role, self.claims.values, self.visit.settings(), snapshot=snapshot
         ) as connection:
-            await connection.execute("select gate.check_request()")
+            await connection.execute("select pre_request.check_request()")
             yield connection
 
     @asynccontextmanager

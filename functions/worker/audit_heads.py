@@ -17,7 +17,7 @@ class AuditHeads:
     async def check(self) -> Any:
         """Compare the last line with the chain; answers {} or the number of the row that is not there."""
         last = self._last()
-        return await self._post.call("check_audit_copy", last.get("seq"), last.get("hash"))
+        return await self._post.call("check_audit_anchor", last.get("seq"), last.get("hash"))
 
     async def copy(self) -> Any:
         """Write the head down, unless it is there already; answers it."""

@@ -19,18 +19,18 @@ AGAIN = RetryStrategy(max_attempts=4, exponential_wait=6)
 STALLED_AFTER_SECONDS = 60
 log = logging.getLogger("worker")
 
-# Functions of schema jobs by what they keep right, in cron's notation, UTC.
+# By the name stored in the queue, which stays: the function of schema jobs, and when (cron, UTC).
 TIMETABLE = {
-    "check_books": "* * * * *",
-    "make_missing_profiles": "* * * * *",
-    "fold_counters": "* * * * *",
-    "fold_networks": "* * * * *",
-    "expire_admin_sessions": "*/5 * * * *",
-    "remove_unconfirmed": "17 * * * *",
-    "forget": "23 * * * *",
-    "snapshot_coverage": "5 * * * *",
-    "publish_disclosure": "2 * * * *",
-    "reconcile": "30 2 * * *",
+    "check_books": ("check_ledger", "* * * * *"),
+    "make_missing_profiles": ("create_missing_profiles", "* * * * *"),
+    "fold_counters": ("roll_up_counters", "* * * * *"),
+    "fold_networks": ("roll_up_networks", "* * * * *"),
+    "expire_admin_sessions": ("expire_admin_sessions", "*/5 * * * *"),
+    "remove_unconfirmed": ("delete_unconfirmed_users", "17 * * * *"),
+    "forget": ("purge", "23 * * * *"),
+    "snapshot_coverage": ("snapshot_coverage", "5 * * * *"),
+    "publish_disclosure": ("publish_disclosure", "2 * * * *"),
+    "reconcile": ("reconcile", "30 2 * * *"),
 }
 
 timetable = Blueprint()
@@ -42,11 +42,11 @@ def post_of(context: JobContext) -> Post:
     return post
 
 
-def job_of(function: str) -> Callable[[JobContext, int], Awaitable[None]]:
+def job_of(name: str, function: str) -> Callable[[JobContext, int], Awaitable[None]]:
     """A job that runs one function of schema jobs and logs what it answers."""
 
     async def job(context: JobContext, timestamp: int) -> None:
-        report(function, await post_of(context).call(function))
+        report(name, await post_of(context).call(function))
 
     return job
 
@@ -60,8 +60,9 @@ def report(function: str, answer: Any) -> None:
     log.log(level, "job", extra={"fields": {"job": function, "answer": answer}})
 
 
-for name, cron in TIMETABLE.items():
-    task = timetable.task(name=name, queueing_lock=name, retry=AGAIN, pass_context=True)(job_of(name))
+for name, (function, cron) in TIMETABLE.items():
+    job = job_of(name, function)
+    task = timetable.task(name=name, queueing_lock=name, retry=AGAIN, pass_context=True)(job)
     timetable.periodic(cron=cron)(task)
 
 

@@ -55,7 +55,7 @@ class Post:
 
     async def _claim(self) -> list[dict[str, Any]]:
         async with transaction(self._pool) as connection:
-            cursor = await connection.execute("select * from jobs.claim_mail(%s)", [BATCH])
+            cursor = await connection.execute("select * from jobs.lease_mail(%s)", [BATCH])
             return await cursor.fetchall()
 
     async def send(self, row: dict[str, Any]) -> bool:
@@ -78,17 +78,17 @@ class Post:
                 "mail not sent", extra={"fields": {"outbox": row["id"], "reason": type(error).__name__}}
             )
             await self._note(
-                "select jobs.mail_failed(%s, %s)", row["id"], f"{type(error).__name__}: {error}"[:500]
+                "select jobs.mark_mail_failed(%s, %s)", row["id"], f"{type(error).__name__}: {error}"[:500]
             )
             return False
-        await self._note("select jobs.mail_sent(%s)", row["id"])
+        await self._note("select jobs.mark_mail_sent(%s)", row["id"])
         return True
 
     async def _hand_over(self, row: dict[str, Any]) -> bool:
         """Renew the lease; false when it ended and somebody else has the letter now."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
-                "select jobs.hand_over_mail(%s, %s) as mine", [row["id"], row["claimed_until"]]
+                "select jobs.renew_mail_lease(%s, %s) as mine", [row["id"], row["leased_until"]]
             )
             renewed = await cursor.fetchone()
         return bool(renewed and renewed["mine"])

@@ -4,14 +4,14 @@
 --
 -- Advisory locks have numbers; a number with a second key, in brackets, is another lock than the number alone. All of
 -- them end with their transaction.
---   42            private.money_lock(): a decision, a correction, a reconcile, leaving demo mode
---   43            private.audit_lock(): the end of the audit chain; last of all locks
---   44            private.reconcile_once(): one comparison of all bonuses for everybody who asks
---   45 (owner)    private.receipt_guard(): how many receipts a member has
---   46            jobs.fold_networks(): the kept sums of teams
+--   42            private.lock_money(): a decision, a correction, a reconcile, leaving demo mode
+--   43            private.lock_audit_log(): the end of the audit chain; last of all locks
+--   44            private.reconcile_if_stale(): one comparison of all bonuses for everybody who asks
+--   45 (owner)    private.receipts_validate(): how many receipts a member has
+--   46            jobs.roll_up_networks(): the kept sums of teams
 --   46 (e-mail)   functions/edge: one judgement of an administrator account's sign-in at a time
 --   47            private.publish_disclosure(): the income disclosure
---   47 (name)     private.receipt_lock(): naming a receipt, or removing it
+--   47 (name)     private.lock_receipt(): naming a receipt, or removing it
 --   48 (address)  functions/edge: one judgement of a sign-in from this address at a time
 
 -- The global form: with "in schema public" PostgreSQL would revoke nothing.
@@ -36,7 +36,7 @@ begin
 end
 $$;
 
-comment on role platform_admin is 'A signed-in administrator, through PostgREST, functions or storage. gate.check_request() decides whether the session still counts.';
+comment on role platform_admin is 'A signed-in administrator, through PostgREST, functions or storage. pre_request.check_request() decides whether the session still counts.';
 comment on role edge_functions is 'Login of functions/edge. May become the caller and may call schema edge; owns nothing.';
 comment on role worker is 'Login of functions/worker. May call schema jobs; owns nothing.';
 
@@ -47,19 +47,19 @@ grant platform_admin to edge_functions;
 grant platform_admin to supabase_storage_admin;
 
 -- Schemas. private: tables and rules, no API role has USAGE, so nothing there can be named from outside.
--- gate: the check before each request. hooks: what the auth service calls. edge, jobs: doors of the two services.
+-- pre_request: the check before each request. hooks: what the auth service calls. edge, jobs: doors of the two services.
 create schema private;
-create schema gate;
+create schema pre_request;
 create schema hooks;
 create schema edge;
 create schema jobs;
 comment on schema private is 'Tables and rules. No API role has USAGE.';
-comment on schema gate is 'The check before each request of an API role.';
+comment on schema pre_request is 'The check before each request of an API role.';
 comment on schema hooks is 'Called by the auth service.';
 comment on schema edge is 'Callable by role edge_functions only.';
 comment on schema jobs is 'Callable by role worker only.';
 
-grant usage on schema gate to anon, authenticated, platform_admin, service_role;
+grant usage on schema pre_request to anon, authenticated, platform_admin, service_role;
 grant usage on schema hooks to supabase_auth_admin;
 grant usage on schema edge to edge_functions;
 grant usage on schema jobs to worker;

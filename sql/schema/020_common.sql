@@ -1,5 +1,5 @@
 -- Words that every later file uses: the money type, the statuses, how a refusal is raised, the locks, how money and
--- time are written, how a list is paged. Do not raise anything but private.refuse() at people: SQLSTATE 40001 would be
+-- time are written, how a list is paged. Do not raise anything but private.raise_error() at people: SQLSTATE 40001 would be
 -- run again for ever by PostgREST, PTnnn would put text into a header, and a bare exception has no code to branch on.
 --
 -- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
@@ -22,7 +22,7 @@ create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_
 
 -- Refusals, and the lock of money.
 
-create function private.refuse(p_status integer, p_code text, p_message text, p_details text default null) returns void
+create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     raise sqlstate 'PGRST' using
@@ -30,27 +30,27 @@ begin
         detail = pg_catalog.json_build_object('status', p_status, 'headers', '{}'::pg_catalog.json)::text;
 end
 $$;
-comment on function private.refuse(integer, text, text, text) is
+comment on function private.raise_error(integer, text, text, text) is
 'Ends the transaction with an HTTP status, a stable code and the sentence a person reads. The codes are listed in sql/README.md.';
 
-create function private.refuse_change() returns trigger
+create function private.reject_change() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform private.refuse(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
+    perform private.raise_error(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
     return null;
 end
 $$;
-comment on function private.refuse_change() is 'Trigger for what may never be deleted, truncated or altered.';
+comment on function private.reject_change() is 'Trigger for what may never be deleted, truncated or altered.';
 
-create function private.money_lock() returns void
+create function private.lock_money() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(42);
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.money_lock() is
+comment on function private.lock_money() is
 'One decision, correction or reconcile at a time. Taken before any member row and never by a request, a cancel or a sign-up. Errors: try_again.';
 
 -- Who asks.
@@ -63,21 +63,21 @@ end
 $$;
 comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
 
-create function private.my_address() returns text
+create function private.client_address() returns text
 language sql stable set search_path = '' as $$
     select coalesce(nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'x-real-ip', 'unknown')
 $$;
-comment on function private.my_address() is 'Address of the visitor, from the header that the gateway overwrites.';
+comment on function private.client_address() is 'Address of the visitor, from the header that the gateway overwrites.';
 
 -- Time.
 
 create function private.clock() returns timestamptz
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_told timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '')::timestamptz;
+    v_demo_time timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '')::timestamptz;
 begin
-    if v_told is not null and private.is_demo() then
-        return v_told;
+    if v_demo_time is not null and private.is_demo() then
+        return v_demo_time;
     end if;
     return pg_catalog.clock_timestamp();
 end
@@ -85,7 +85,7 @@ $$;
 comment on function private.clock() is
 'The time that rows are dated with. In demo mode the sample story may set app.demo_clock, which no API caller can; otherwise the database clock.';
 
-create function private.ago(p_at timestamptz, p_now timestamptz) returns text
+create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
 language sql immutable set search_path = '' as $$
     select case
         when s < 60 then 'just now'
@@ -98,7 +98,7 @@ language sql immutable set search_path = '' as $$
     end
     from (select extract(epoch from p_now - p_at) as s) as span
 $$;
-comment on function private.ago(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
+comment on function private.relative_time(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
 
 create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
 language plpgsql stable set search_path = '' as $$
@@ -118,7 +118,7 @@ begin
             first_day := least((p_oldest at time zone 'UTC')::date, last_day);
             bucket := case when last_day - first_day < 60 then 'day' when last_day - first_day < 200 then 'week' else 'month' end;
         else
-            perform private.refuse(400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.');
+            perform private.raise_error(400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.');
     end case;
 end
 $$;
@@ -170,7 +170,7 @@ end
 $$;
 comment on function private.is_readable(text) is 'Whether every character of a text is seen, in the order in which it is stored.';
 
-create function private.wallet_ok(p_address text) returns boolean
+create function private.is_trc20_address(p_address text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 declare
     c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
@@ -205,7 +205,7 @@ begin
         = pg_catalog.substr(pg_catalog.sha256(pg_catalog.sha256(pg_catalog.substr(v_bytes, 1, 21))), 1, 4);
 end
 $$;
-comment on function private.wallet_ok(text) is 'Whether a text is a TRC20 address: 34 characters, base58check, version byte 0x41.';
+comment on function private.is_trc20_address(text) is 'Whether a text is a TRC20 address: 34 characters, base58check, version byte 0x41.';
 
 create function private.short_address(p_address text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -221,26 +221,26 @@ comment on function private.short_address(text) is 'First 6 and last 4 character
 
 -- Pages of a member's list: by key, newest first.
 
-create function private.page_limit(p_limit integer, p_default integer, p_most integer) returns integer
+create function private.page_limit(p_limit integer, p_default integer, p_max integer) returns integer
 language plpgsql immutable set search_path = '' as $$
 begin
-    if p_limit not between 1 and p_most then
-        perform private.refuse(400, 'invalid_limit', pg_catalog.format('A page holds 1 to %s rows.', p_most));
+    if p_limit not between 1 and p_max then
+        perform private.raise_error(400, 'invalid_limit', pg_catalog.format('A page holds 1 to %s rows.', p_max));
     end if;
     return coalesce(p_limit, p_default);
 end
 $$;
 comment on function private.page_limit(integer, integer, integer) is 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
 
-create function private.cursor_of(p_at timestamptz, p_id uuid) returns text
+create function private.encode_cursor(p_at timestamptz, p_id uuid) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
     return pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id;
 end
 $$;
-comment on function private.cursor_of(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
+comment on function private.encode_cursor(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
 
-create function private.read_cursor(p_cursor text, out at timestamptz, out id uuid)
+create function private.decode_cursor(p_cursor text, out at timestamptz, out id uuid)
 language plpgsql immutable set search_path = '' as $$
 begin
     if p_cursor is null then
@@ -250,13 +250,13 @@ begin
         at := pg_catalog.split_part(p_cursor, '_', 1)::timestamptz;
         id := pg_catalog.split_part(p_cursor, '_', 2)::uuid;
     else
-        perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
+        perform private.raise_error(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
     end if;
 exception when datetime_field_overflow or invalid_datetime_format then
-    perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
+    perform private.raise_error(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
 end
 $$;
-comment on function private.read_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
+comment on function private.decode_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
 
 -- What the administrators' lists have in common: reading the filters, finding rows by text, and turning a page number
 -- into ids. A page near the end is read from the other end, so the last page costs what the first one does. A search is
@@ -276,7 +276,7 @@ create type private.list_request as (
     descending boolean
 );
 
-create function private.read_filters(p_filters jsonb, p_sortable text[]) returns private.list_request
+create function private.parse_filters(p_filters jsonb, p_sortable text[]) returns private.list_request
 language plpgsql immutable set search_path = '' as $$
 declare
     v_filters jsonb := coalesce(nullif(p_filters, 'null'), '{}');
@@ -284,16 +284,16 @@ declare
     v_sort text[];
 begin
     if pg_catalog.jsonb_typeof(v_filters) <> 'object' then
-        perform private.refuse(400, 'invalid_filter', 'Filters are an object.');
+        perform private.raise_error(400, 'invalid_filter', 'Filters are an object.');
     end if;
     v_request.everything := v_filters = '{}';
     if coalesce(v_filters ->> 'page', '1') !~ '\A[0-9]{1,7}\Z' or coalesce(v_filters ->> 'pageSize', '25') !~ '\A[0-9]{1,3}\Z' then
-        perform private.refuse(400, 'invalid_filter', 'Page and page size are whole numbers.');
+        perform private.raise_error(400, 'invalid_filter', 'Page and page size are whole numbers.');
     end if;
     v_request.page := greatest(coalesce((v_filters ->> 'page')::integer, 1), 1);
     v_request.page_size := least(greatest(coalesce((v_filters ->> 'pageSize')::integer, 25), 1), 500);
     if pg_catalog.length(v_filters ->> 'search') > 200 then
-        perform private.refuse(400, 'invalid_filter', 'A search has at most 200 characters.');
+        perform private.raise_error(400, 'invalid_filter', 'A search has at most 200 characters.');
     end if;
     v_request.pattern := '%' || pg_catalog.regexp_replace(
         pg_catalog.lower(nullif(pg_catalog.btrim(v_filters ->> 'search'), '')), '([\\%_])', '\\\1', 'g'
@@ -302,19 +302,19 @@ begin
     v_request.kind := nullif(nullif(v_filters ->> 'type', ''), 'all');
     v_sort := pg_catalog.string_to_array(coalesce(nullif(v_filters ->> 'sort', ''), p_sortable[1] || '.desc'), '.');
     if pg_catalog.cardinality(v_sort) <> 2 or v_sort[1] <> all(p_sortable) or v_sort[2] not in ('asc', 'desc') then
-        perform private.refuse(400, 'invalid_filter', 'This list cannot be sorted that way.');
+        perform private.raise_error(400, 'invalid_filter', 'This list cannot be sorted that way.');
     end if;
     v_request.sort_by := v_sort[1];
     v_request.descending := v_sort[2] = 'desc';
     return v_request;
 end
 $$;
-comment on function private.read_filters(jsonb, text[]) is
+comment on function private.parse_filters(jsonb, text[]) is
 'Filters of a list by the names of the wire: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; the first sortable column is the default, newest first). An empty object asks for everything. Errors: invalid_filter.';
 
 -- A search that finds more than it counts says 10,000 and more, and is read from its beginning, however far: from the
 -- other end its later pages would show rows of other pages, and matches so frequent are found soon.
-create function private.page_of(
+create function private.page_ids(
     p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean default false
 ) returns uuid[]
 language plpgsql stable set search_path = '' as $$
@@ -338,10 +338,10 @@ begin
     return array(select u.id from pg_catalog.unnest(v_ids) with ordinality as u (id, place) order by u.place desc);
 end
 $$;
-comment on function private.page_of(text, text, text, private.list_request, bigint, boolean) is
+comment on function private.page_ids(text, text, text, private.list_request, bigint, boolean) is
 'Ids of one page, in order; from the nearer end unless there are more rows than the total. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
 
-create function private.found_page(
+create function private.search_page(
     p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
 )
@@ -355,7 +355,7 @@ begin
     if total > 10000 then
         more := true;
         total := 10000::bigint;
-        ids := private.page_of(p_walk, p_order, p_reversed, p_request, total, more);
+        ids := private.page_ids(p_walk, p_order, p_reversed, p_request, total, more);
         return;
     end if;
     execute pg_catalog.format(
@@ -363,5 +363,5 @@ begin
     ) into ids using v_found, ((p_request).page - 1)::bigint * (p_request).page_size, (p_request).page_size;
 end
 $$;
-comment on function private.found_page(text, text, text, text, text, private.list_request) is
+comment on function private.search_page(text, text, text, text, text, private.list_request) is
 'One page of what a search finds, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests row by row in the order of the list; both are written in these migrations (never input).';

@@ -88,7 +88,7 @@ declare
 begin
     select * into v_row from private.settings as s where s.key = p_key;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such setting.');
+        perform private.raise_error(404, 'not_found', 'There is no such setting.');
     end if;
     v_ok := p_value is not null and case v_row.kind
         when 'text' then pg_catalog.jsonb_typeof(p_value) in ('string', 'null')
@@ -98,7 +98,7 @@ begin
         when 'list' then pg_catalog.jsonb_typeof(p_value) = 'array'
     end;
     if not v_ok then
-        perform private.refuse(400, 'invalid_setting', pg_catalog.format('%s must be of type %s.', p_key, v_row.kind));
+        perform private.raise_error(400, 'invalid_setting', pg_catalog.format('%s must be of type %s.', p_key, v_row.kind));
     end if;
     v_size := case
         when pg_catalog.jsonb_typeof(p_value) = 'null' then null
@@ -107,40 +107,40 @@ begin
         when v_row.kind = 'list' then pg_catalog.jsonb_array_length(p_value)
     end;
     if v_size < v_row.minimum or v_size > v_row.maximum then
-        perform private.refuse(400, 'invalid_setting', pg_catalog.format('%s must be from %s to %s.', p_key, v_row.minimum, v_row.maximum));
+        perform private.raise_error(400, 'invalid_setting', pg_catalog.format('%s must be from %s to %s.', p_key, v_row.minimum, v_row.maximum));
     end if;
-    if p_key = 'deposit.address' and not private.wallet_ok(p_value #>> '{}') then
-        perform private.refuse(400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.');
+    if p_key = 'deposit.address' and not private.is_trc20_address(p_value #>> '{}') then
+        perform private.raise_error(400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.');
     end if;
 end
 $$;
 comment on function private.check_setting(text, jsonb) is 'Type and limits of a setting. Errors: not_found, invalid_setting.';
 
-create function private.settings_guard() returns trigger
+create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.key, new.kind, new.minimum, new.maximum) is distinct from (old.key, old.kind, old.minimum, old.maximum) then
-        perform private.refuse(403, 'forbidden', 'Only the value of a setting can change.');
+        perform private.raise_error(403, 'forbidden', 'Only the value of a setting can change.');
     end if;
     if new.key = 'demo' and new.value = 'true' and old.value = 'false' then
-        perform private.refuse(409, 'demo_is_over', 'Demo mode cannot be switched back on.');
+        perform private.raise_error(409, 'demo_is_over', 'Demo mode cannot be switched back on.');
     end if;
     if new.key = 'demo.seeded' and new.value = 'false' and old.value = 'true' then
-        perform private.refuse(409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.');
+        perform private.raise_error(409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.');
     end if;
     perform private.check_setting(new.key, new.value);
     return new;
 end
 $$;
-comment on function private.settings_guard() is 'Keeps type and limits; demo mode ends once.';
+comment on function private.settings_validate() is 'Keeps type and limits; demo mode ends once.';
 
-create trigger _100_guard before update on private.settings for each row execute function private.settings_guard();
+create trigger _100_validate before update on private.settings for each row execute function private.settings_validate();
 
 -- Who changes the deposit address has every deposit from then on. A super admin alone may change it, with a row of the
 -- trail and a notice (public.change_setting). Here every administrator is told by mail too, also when the row was
 -- changed past that function, and the worker asks each minute whether the address shown is the last one on the record
 -- and the one that the operator wrote down where this database cannot reach.
-create function private.deposit_address_changed() returns trigger
+create function private.settings_mail_deposit_address() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform private.mail_administrators(
@@ -153,9 +153,9 @@ begin
     return null;
 end
 $$;
-comment on function private.deposit_address_changed() is 'Mails every administrator, whatever changed the address.';
-create trigger _500_deposit_address after update of value on private.settings for each row
-when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.deposit_address_changed();
+comment on function private.settings_mail_deposit_address() is 'Mails every administrator, whatever changed the address.';
+create trigger _500_mail_deposit_address after update of value on private.settings for each row
+when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.settings_mail_deposit_address();
 
 create function jobs.check_deposit_address(p_expected text default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -168,22 +168,22 @@ declare
         ),
         'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
     );
-    v_wrong jsonb := '{}'::jsonb;
+    v_discrepancies jsonb := '{}'::jsonb;
 begin
     if v_shown is distinct from v_recorded then
-        v_wrong := v_wrong || pg_catalog.jsonb_build_object('recorded', v_recorded);
+        v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('recorded', v_recorded);
     end if;
     if v_shown is distinct from coalesce(p_expected, v_shown) then
-        v_wrong := v_wrong || pg_catalog.jsonb_build_object('expected', p_expected);
+        v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('expected', p_expected);
     end if;
-    if v_wrong = '{}' then
-        return v_wrong;
+    if v_discrepancies = '{}' then
+        return v_discrepancies;
     end if;
     if not exists (
         select 1 from private.admin_notices as n
         where n.kind = 'deposit_address_unexpected' and n.created_at > pg_catalog.clock_timestamp() - interval '1 hour'
     ) then
-        perform private.tell_administrators(
+        perform private.notify_administrators(
             'deposit_address_unexpected', 'The deposit address is not the expected one',
             pg_catalog.format('Members are shown %s. Expected is %s.', v_shown, coalesce(p_expected, v_recorded)), '/admin/readiness'
         );
@@ -194,7 +194,7 @@ begin
             ), '/admin/readiness'
         );
     end if;
-    return v_wrong || pg_catalog.jsonb_build_object('shown', v_shown);
+    return v_discrepancies || pg_catalog.jsonb_build_object('shown', v_shown);
 end
 $$;
 comment on function jobs.check_deposit_address(text) is
@@ -228,14 +228,14 @@ declare
     v_setting private.settings;
 begin
     if p_key in ('demo', 'demo.seeded', 'mail.ready') then
-        perform private.refuse(403, 'forbidden', 'This changes through readiness only.');
+        perform private.raise_error(403, 'forbidden', 'This changes through readiness only.');
     end if;
     perform private.check_setting(p_key, p_value);
     select s.value into v_before from private.settings as s where s.key = p_key for no key update;
     update private.settings as s set value = p_value, updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id
     where s.key = p_key returning s.* into v_setting;
     if p_key = 'deposit.address' and v_before is distinct from p_value then
-        perform private.tell_administrators(
+        perform private.notify_administrators(
             'deposit_address_changed', 'The deposit address was changed',
             pg_catalog.format('%s set it to %s. If this was not agreed, sign in and change it back at once.', coalesce(v_admin.full_name, v_admin.email), p_value #>> '{}'),
             '/admin/readiness'
@@ -254,7 +254,7 @@ grant execute on function public.change_setting(text, jsonb) to platform_admin;
 
 -- What anybody may know of the installation.
 
-create function private.document(p_name text) returns jsonb
+create function private.legal_document(p_name text) returns jsonb
 language sql stable set search_path = '' as $$
     select case when private.setting_text(p_name || '.text') is not null then
         pg_catalog.jsonb_build_object(
@@ -264,7 +264,7 @@ language sql stable set search_path = '' as $$
         )
     end
 $$;
-comment on function private.document(text) is 'Terms or risk notice as JSON; null while unset.';
+comment on function private.legal_document(text) is 'Terms or risk notice as JSON; null while unset.';
 
 create function public.get_platform() returns jsonb
 language sql stable security definer set search_path = '' as $$
@@ -292,8 +292,8 @@ language sql stable security definer set search_path = '' as $$
             'receipt_max_bytes', (select b.file_size_limit from storage.buckets as b where b.id = 'receipts')
         ),
         'review_due_hours', private.setting('review.due_hours'),
-        'terms', private.document('terms'),
-        'risk', private.document('risk')
+        'terms', private.legal_document('terms'),
+        'risk', private.legal_document('risk')
     )
 $$;
 comment on function public.get_platform() is 'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to everybody.';
@@ -310,7 +310,7 @@ language sql stable set search_path = '' as $$
     select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.'
     union all
     select 'deposit_address',
-        private.wallet_ok(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        private.is_trc20_address(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
         'Set your own deposit address; the present one is a sample.'
     union all
     select 'terms', private.setting_text('terms.text') is not null and private.setting_text('terms.version') is not null, 'Publish terms of use.'
@@ -357,8 +357,8 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
 begin
-    if not private.take('test_mail', v_admin.id::text, 5, interval '1 hour') then
-        perform private.refuse(429, 'too_many_requests', 'Five test mails an hour. Wait a while.');
+    if not private.consume_rate_limit('test_mail', v_admin.id::text, 5, interval '1 hour') then
+        perform private.raise_error(429, 'too_many_requests', 'Five test mails an hour. Wait a while.');
     end if;
     insert into private.outbox (template, recipient, data) values (
         'test_mail', v_admin.email, pg_catalog.jsonb_build_object(
@@ -379,7 +379,7 @@ declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
 begin
     if not exists (select 1 from private.outbox as o where o.template = 'test_mail' and o.recipient = v_admin.email and o.sent_at is not null) then
-        perform private.refuse(409, 'not_sent', 'No test mail to you has left yet.');
+        perform private.raise_error(409, 'not_sent', 'No test mail to you has left yet.');
     end if;
     update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
     perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');
@@ -391,15 +391,15 @@ grant execute on function public.confirm_test_mail() to platform_admin;
 
 -- Whether demo mode left money behind is asked once nobody can add any: requests under way are waited for and new ones
 -- wait. They never take the money lock, so none waits for this in turn.
-create function private.requests_lock() returns void
+create function private.lock_requests() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     lock table public.deposits, public.withdrawals in share mode;
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.requests_lock() is
+comment on function private.lock_requests() is
 'Nobody requests, decides or takes back a deposit or a withdrawal until the end of the transaction. After the money lock. Errors: try_again.';
 
 create function public.leave_demo() returns jsonb
@@ -408,14 +408,14 @@ declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
     v_missing text;
 begin
-    perform private.money_lock();
+    perform private.lock_money();
     if not private.is_demo() then
-        perform private.refuse(409, 'demo_is_over', 'Demo mode has ended already.');
+        perform private.raise_error(409, 'demo_is_over', 'Demo mode has ended already.');
     end if;
-    perform private.requests_lock();
+    perform private.lock_requests();
     select pg_catalog.string_agg(r.missing, ' ') into v_missing from private.readiness() as r where not r.ok;
     if v_missing is not null then
-        perform private.refuse(409, 'not_ready', v_missing);
+        perform private.raise_error(409, 'not_ready', v_missing);
     end if;
     update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'demo';
     perform private.audit('admin:' || v_admin.id, 'demo.left', null, null);

@@ -22,7 +22,7 @@ comment on table private.sign_in_failures is 'Failed sign-ins per account and pe
 alter table private.sign_in_failures enable row level security;
 create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
 
-create function private.take(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
+create function private.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile set search_path = '' as $$
     insert into private.rate_limits as r (bucket, key, window_start, hits)
     values (p_bucket, pg_catalog.left(p_key, 255), pg_catalog.clock_timestamp(), 1)
@@ -31,12 +31,12 @@ language sql volatile set search_path = '' as $$
         hits = case when r.window_start <= excluded.window_start - p_window then 1 else least(r.hits + 1, p_max + 1) end
     returning r.hits <= p_max
 $$;
-comment on function private.take(text, text, integer, interval) is
+comment on function private.consume_rate_limit(text, text, integer, interval) is
 'Counts one hit; false when the key has had its share of this window. In a transaction that is refused the hit is not counted.';
 
-create function edge.take(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
+create function edge.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile security definer set search_path = '' as $$
-    select private.take(p_bucket, p_key, p_max, p_window)
+    select private.consume_rate_limit(p_bucket, p_key, p_max, p_window)
 $$;
-comment on function edge.take(text, text, integer, interval) is 'private.take() for functions/edge.';
-grant execute on function edge.take(text, text, integer, interval) to edge_functions;
+comment on function edge.consume_rate_limit(text, text, integer, interval) is 'private.consume_rate_limit() for functions/edge.';
+grant execute on function edge.consume_rate_limit(text, text, integer, interval) to edge_functions;

@@ -17,7 +17,7 @@ create table private.admin_users (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     constraint admin_users_email_key unique (email),
-    constraint totp_secret_names_its_key check ((totp_secret is null) = (totp_key_id is null)),
+    constraint totp_secret_has_key_id check ((totp_secret is null) = (totp_key_id is null)),
     constraint totp_confirmed_has_secret check (totp_confirmed_at is null or totp_secret is not null)
 );
 comment on table private.admin_users is 'Administrators. totp_secret is encrypted before it reaches SQL.';
@@ -53,15 +53,15 @@ alter table private.admin_session_activity enable row level security;
 -- and by itself wherever functions/edge names the caller by id or every role may act: who knows such an administrator's
 -- password alone opens no MT5 password, makes no account and disables no member. Signing in, reading and setting the
 -- second step up stay open without it.
-create function private.require_two_step(p_admin private.admin_users) returns void
+create function private.require_totp(p_admin private.admin_users) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if (p_admin).role <> 'support_admin' and (p_admin).totp_confirmed_at is null and not private.is_demo() then
-        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
+        perform private.raise_error(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
     end if;
 end
 $$;
-comment on function private.require_two_step(private.admin_users) is
+comment on function private.require_totp(private.admin_users) is
 'With real money, finance and super administrators need the second step. Errors: two_step_required.';
 
 create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
@@ -70,17 +70,17 @@ declare
     v_admin private.admin_users;
 begin
     if private.my_role() is distinct from 'platform_admin' then
-        perform private.refuse(403, 'forbidden', 'Only administrators can do this.');
+        perform private.raise_error(403, 'forbidden', 'Only administrators can do this.');
     end if;
     select * into v_admin from private.admin_users as a where a.id = auth.uid() and a.is_active;
     if not found then
-        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+        perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     if p_roles is not null and v_admin.role <> all(p_roles) then
-        perform private.refuse(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
+        perform private.raise_error(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
     end if;
     if p_roles is not null then
-        perform private.require_two_step(v_admin);
+        perform private.require_totp(v_admin);
     end if;
     return v_admin;
 end
@@ -88,20 +88,20 @@ $$;
 comment on function private.require_admin(public.admin_role[]) is
 'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended, two_step_required.';
 
-create function private.require_super(p_admin_id uuid) returns private.admin_users
+create function private.require_super_admin(p_admin_id uuid) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
 declare
     v_admin private.admin_users;
 begin
     select * into v_admin from private.admin_users as a where a.id = p_admin_id and a.is_active;
     if v_admin.role is distinct from 'super_admin' then
-        perform private.refuse(403, 'forbidden', 'Only a super admin can do this.');
+        perform private.raise_error(403, 'forbidden', 'Only a super admin can do this.');
     end if;
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     return v_admin;
 end
 $$;
-comment on function private.require_super(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
+comment on function private.require_super_admin(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
 
 create function public.touch_admin_session() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -199,7 +199,7 @@ declare
     v_session public.admin_sessions;
 begin
     if not exists (select 1 from private.admin_users as a where a.id = p_admin_id and a.is_active) then
-        perform private.refuse(401, 'invalid_credentials', 'Authentication failed');
+        perform private.raise_error(401, 'invalid_credentials', 'Authentication failed');
     end if;
     insert into public.admin_sessions (admin_id, expires_at)
     values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
@@ -246,7 +246,7 @@ create function edge.remove_totp(p_admin_id uuid) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if not private.is_demo() and (select a.role from private.admin_users as a where a.id = p_admin_id) <> 'support_admin' then
-        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in.');
+        perform private.raise_error(403, 'two_step_required', 'Your role needs two-step sign-in.');
     end if;
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
@@ -271,7 +271,7 @@ grant execute on function edge.use_totp_step(uuid, bigint) to edge_functions;
 -- super admin always remains. Password hashes come from functions/edge, so what takes one lies in schema edge; the
 -- caller is an id that the function verified.
 
-create function private.account_card(p_admin private.admin_users) returns jsonb
+create function private.administrator_item(p_admin private.admin_users) returns jsonb
 language sql stable set search_path = '' as $$
     select pg_catalog.jsonb_build_object(
         'id', (p_admin).id, 'email', (p_admin).email, 'full_name', (p_admin).full_name, 'role', (p_admin).role,
@@ -280,14 +280,14 @@ language sql stable set search_path = '' as $$
         'sessions', (select count(*) from public.admin_sessions as s where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now())
     )
 $$;
-comment on function private.account_card(private.admin_users) is 'An account without hash and secret.';
+comment on function private.administrator_item(private.admin_users) is 'An account without hash and secret.';
 
 create function public.list_administrators() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
     perform private.require_admin(array['super_admin']::public.admin_role[]);
     return pg_catalog.jsonb_build_object(
-        'administrators', (select pg_catalog.jsonb_agg(private.account_card(a) order by a.created_at) from private.admin_users as a)
+        'administrators', (select pg_catalog.jsonb_agg(private.administrator_item(a) order by a.created_at) from private.admin_users as a)
     );
 end
 $$;
@@ -308,13 +308,13 @@ begin
     v_caller := private.require_admin(array['super_admin']::public.admin_role[]);
     select * into v_before from private.admin_users as a where a.id = p_admin_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     if p_role is not null and p_role not in ('super_admin', 'finance_admin', 'support_admin') then
-        perform private.refuse(400, 'invalid_input', 'There is no such role.');
+        perform private.raise_error(400, 'invalid_input', 'There is no such role.');
     end if;
     if p_admin_id = v_caller.id and (coalesce(p_role, 'super_admin') <> 'super_admin' or p_is_active is false) then
-        perform private.refuse(403, 'forbidden', 'You cannot change your own role or switch your own account off.');
+        perform private.raise_error(403, 'forbidden', 'You cannot change your own role or switch your own account off.');
     end if;
     update private.admin_users as a set
         full_name = coalesce(nullif(pg_catalog.btrim(p_full_name), ''), a.full_name),
@@ -330,7 +330,7 @@ begin
         'admin:' || v_caller.id, 'admin.updated', 'admin_user', p_admin_id,
         pg_catalog.jsonb_build_object('role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active)
     );
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_after));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_after));
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
@@ -344,15 +344,15 @@ declare
     v_reason text := nullif(pg_catalog.btrim(p_reason), '');
 begin
     if v_reason is null then
-        perform private.refuse(400, 'reason_required', 'Give a reason.');
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
     if p_admin_id = v_caller.id then
-        perform private.refuse(403, 'forbidden', 'Turn your own two-step sign-in off with a code.');
+        perform private.raise_error(403, 'forbidden', 'Turn your own two-step sign-in off with a code.');
     end if;
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('reason', v_reason));
@@ -374,7 +374,7 @@ comment on function private.create_administrator(text, text, public.admin_role, 
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_caller private.admin_users := private.require_super(p_caller);
+    v_caller private.admin_users := private.require_super_admin(p_caller);
     v_admin private.admin_users;
 begin
     insert into private.admin_users (email, full_name, role, password_hash)
@@ -382,10 +382,10 @@ begin
     on conflict (email) do nothing
     returning * into v_admin;
     if v_admin.id is null then
-        perform private.refuse(409, 'email_taken', 'There is an administrator with this e-mail.');
+        perform private.raise_error(409, 'email_taken', 'There is an administrator with this e-mail.');
     end if;
     perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role));
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_admin));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
 end
 $$;
 comment on function edge.create_administrator(uuid, text, text, text, text) is
@@ -395,20 +395,20 @@ grant execute on function edge.create_administrator(uuid, text, text, text, text
 create function edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_caller private.admin_users := private.require_super(p_caller);
+    v_caller private.admin_users := private.require_super_admin(p_caller);
     v_admin private.admin_users;
 begin
     if p_admin_id = v_caller.id then
-        perform private.refuse(403, 'forbidden', 'Change your own password with the current one.');
+        perform private.raise_error(403, 'forbidden', 'Change your own password with the current one.');
     end if;
     update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp()
     where a.id = p_admin_id returning a.* into v_admin;
     if v_admin.id is null then
-        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.password_reset', 'admin_user', p_admin_id);
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_admin));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
 end
 $$;
 comment on function edge.reset_admin_password(uuid, uuid, text) is

@@ -23,15 +23,15 @@ create index audit_log_action_idx on private.audit_log (action collate "C", seq 
 create index audit_log_settings_idx on private.audit_log (seq) where action = 'setting.changed';
 comment on index private.audit_log_settings_idx is 'Few rows of many: the last change of a setting, asked for each minute.';
 
-create function private.audit_lock() returns void
+create function private.lock_audit_log() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(43);
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.audit_lock() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
+comment on function private.lock_audit_log() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
 
 create function private.audit_hash(p_prev bytea, p_row private.audit_log) returns bytea
 language plpgsql stable set search_path = '' as $$
@@ -50,13 +50,13 @@ end
 $$;
 comment on function private.audit_hash(bytea, private.audit_log) is 'The link of a row: a hash over the link before it and everything the row says.';
 
-create function private.audit_seal() returns trigger
+create function private.audit_log_set_hash() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
     v_prev bytea;
     v_seq bigint;
 begin
-    perform private.audit_lock();
+    perform private.lock_audit_log();
     select a.hash, a.seq into v_prev, v_seq from private.audit_log as a order by a.seq desc limit 1;
     new.seq := coalesce(v_seq, 0) + 1;
     new.prev := v_prev;
@@ -64,12 +64,12 @@ begin
     return new;
 end
 $$;
-comment on function private.audit_seal() is 'Number and link of a new row, taken under the audit lock.';
+comment on function private.audit_log_set_hash() is 'Number and link of a new row, taken under the audit lock.';
 
-create trigger _100_seal before insert on private.audit_log for each row execute function private.audit_seal();
-create trigger _100_keep before update on private.audit_log for each row execute function private.refuse_change();
-create trigger _100_keep_rows before delete or truncate on private.audit_log
-for each statement execute function private.refuse_change();
+create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
+create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
+create trigger _100_reject_delete before delete or truncate on private.audit_log
+for each statement execute function private.reject_change();
 
 -- Who acted may hold another role tomorrow, and what was logged of a request is found by its number. Each row keeps both
 -- in its payload, which the chain covers: `actor_role`, an administrator's role at the time, and `request_id`, the
@@ -116,10 +116,10 @@ begin
     ) as a
     where a.hash <> a.expected or a.prev is distinct from a.before or a.seq <> coalesce(a.seq_before, 0) + 1
     union all
-    select s.copied_seq
-    from private.books_state as s
-    left join private.audit_log as l on s.copied_seq = l.seq and s.copied_hash = l.hash
-    where s.copied_seq is not null and l.seq is null;
+    select s.anchored_seq
+    from private.ledger_check_state as s
+    left join private.audit_log as l on s.anchored_seq = l.seq and s.anchored_hash = l.hash
+    where s.anchored_seq is not null and l.seq is null;
 end
 $$;
 comment on function private.verify_audit_chain() is
@@ -137,10 +137,10 @@ $$;
 comment on function jobs.audit_head() is 'Number and hash of the newest audit row; null when there is none.';
 grant execute on function jobs.audit_head() to worker;
 
-create function jobs.check_audit_copy(p_seq bigint, p_hash text) returns jsonb
+create function jobs.check_audit_anchor(p_seq bigint, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    update private.books_state as s set copied_seq = p_seq, copied_hash = pg_catalog.decode(p_hash, 'hex');
+    update private.ledger_check_state as s set anchored_seq = p_seq, anchored_hash = pg_catalog.decode(p_hash, 'hex');
     if p_seq is null or exists (
         select 1 from private.audit_log as l where l.seq = p_seq and l.hash = pg_catalog.decode(p_hash, 'hex')
     ) then
@@ -149,9 +149,9 @@ begin
     return pg_catalog.jsonb_build_object('audit_row', p_seq);
 end
 $$;
-comment on function jobs.check_audit_copy(bigint, text) is
+comment on function jobs.check_audit_anchor(bigint, text) is
 'What the worker wrote down last, null for nothing: kept for the check of the books. Answers {}, or the number of the row when it is missing or another.';
-grant execute on function jobs.check_audit_copy(bigint, text) to worker;
+grant execute on function jobs.check_audit_anchor(bigint, text) to worker;
 
 -- Reading the trail. Finance and super administrators read everything, support what it did itself. Exports are noted in
 -- the trail before the first row leaves.
@@ -232,9 +232,9 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin();
 begin
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     if v_admin.role = 'support_admin' and p_list <> 'audit' then
-        perform private.refuse(403, 'forbidden', 'A support admin can export the own actions only.');
+        perform private.raise_error(403, 'forbidden', 'A support admin can export the own actions only.');
     end if;
     perform private.audit('admin:' || v_admin.id, 'list.exported', null, null, pg_catalog.jsonb_build_object('list', p_list, 'filters', p_filters));
     return '{"success": true}'::jsonb;

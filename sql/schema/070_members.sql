@@ -11,11 +11,11 @@
 -- two hundred count. The trigram indexes hand over what they put aside in small portions: who approves a deposit pays
 -- for it, and who searches reads it.
 
-create function private.searchable(p_username text, p_display_name text, p_email text) returns text
+create function private.member_search_text(p_username text, p_display_name text, p_email text) returns text
 language sql immutable parallel safe as $$
     select lower(p_username || ' ' || p_display_name || ' ' || coalesce(p_email, ''))
 $$;
-comment on function private.searchable(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
+comment on function private.member_search_text(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
 
 create table private.profiles (
     id uuid primary key default gen_random_uuid(),
@@ -43,8 +43,8 @@ create table private.profiles (
     hold_reason text check (hold_reason in ('wallet', 'email', 'password', 'factor')),
     closed_at timestamptz,
     constraint profiles_user_id_key unique (user_id),
-    constraint nobody_refers_themselves check (referrer_id is distinct from id),
-    constraint roots_have_no_depth check ((referrer_id is null) = (depth = 0)),
+    constraint no_self_referral check (referrer_id is distinct from id),
+    constraint only_roots_have_depth_zero check ((referrer_id is null) = (depth = 0)),
     constraint a_hold_has_a_reason check ((hold_until is null) = (hold_reason is null))
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
@@ -64,7 +64,7 @@ create index profiles_wallet_idx on private.profiles (trc20_wallet_address) wher
 create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
 -- The text that searches look in. Here, as in every trigram index beside a decision, what is put aside is kept small.
 create index profiles_search_idx on private.profiles
-using gin (private.searchable(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
+using gin (private.member_search_text(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create index profiles_unverified_idx on private.profiles (created_at, id) where not account_verified;
 create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';
 create index profiles_package_value_idx on private.profiles (package_value, created_at, id);
@@ -75,23 +75,23 @@ create index profiles_by_username_idx on private.profiles (lower(username), id) 
 
 -- Policy helpers. Definer, because an invoker function would run into the policy it serves.
 
-create function private.my_id() returns uuid
+create function private.my_profile_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
     return (select p.id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_id() is 'Profile id of the caller, null without a profile.';
-grant execute on function private.my_id() to authenticated;
+comment on function private.my_profile_id() is 'Profile id of the caller, null without a profile.';
+grant execute on function private.my_profile_id() to authenticated;
 
-create function private.my_sponsor() returns uuid
+create function private.my_referrer_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
     return (select p.referrer_id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_sponsor() is 'Profile id of the caller''s sponsor.';
-grant execute on function private.my_sponsor() to authenticated;
+comment on function private.my_referrer_id() is 'Profile id of the caller''s sponsor.';
+grant execute on function private.my_referrer_id() to authenticated;
 
 create function private.my_depth() returns integer
 language plpgsql stable security definer set search_path = '' as $$
@@ -102,7 +102,7 @@ $$;
 comment on function private.my_depth() is 'Depth of the caller in the tree; a root has 0.';
 grant execute on function private.my_depth() to authenticated;
 
-create function private.is_below(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
+create function private.is_in_downline(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
 language plpgsql stable security definer cost 1000 set search_path = '' as $$
 declare
     v_next uuid;
@@ -129,16 +129,16 @@ begin
     return v_next is not distinct from p_ancestor;
 end
 $$;
-comment on function private.is_below(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
-grant execute on function private.is_below(uuid, uuid, integer, uuid, integer) to authenticated;
+comment on function private.is_in_downline(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
+grant execute on function private.is_in_downline(uuid, uuid, integer, uuid, integer) to authenticated;
 
 create policy select_own_line on private.profiles for select to authenticated using (
     user_id = (select auth.uid())
-    or referrer_id = (select private.my_id())
-    or id = (select private.my_sponsor())
+    or referrer_id = (select private.my_profile_id())
+    or id = (select private.my_referrer_id())
     or (
         depth > (select private.my_depth())
-        and private.is_below(referrer_id, jump, depth, (select private.my_id()), (select private.my_depth()))
+        and private.is_in_downline(referrer_id, jump, depth, (select private.my_profile_id()), (select private.my_depth()))
     )
 );
 create policy select_all on private.profiles for select to platform_admin using (true);
@@ -160,7 +160,7 @@ create table private.positions (
     children integer not null default 0 check (children >= 0),
     paid_order bigint unique,
     -- The packages ride along: a member's team figures are one range of this index.
-    constraint positions_place_key unique (referrer_no, child_no) include (package_cents, paid_cents),
+    constraint positions_referrer_child_key unique (referrer_no, child_no) include (package_cents, paid_cents),
     constraint roots_have_no_child_no check ((referrer_no is null) = (child_no is null))
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -179,8 +179,8 @@ create index positions_owner_idx on private.positions (no) include (referrer_no,
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
 create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
 
-create sequence private.paid_orders as bigint;
-comment on sequence private.paid_orders is 'Hands out positions.paid_order.';
+create sequence private.positions_paid_order_seq as bigint;
+comment on sequence private.positions_paid_order_seq is 'Hands out positions.paid_order.';
 
 -- Kept sums of a member's own money, so that a balance is one row. Written by triggers on the sources only.
 create table private.totals (
@@ -256,7 +256,7 @@ begin
     select * into v_member from private.profiles as p where p.user_id = p_user_id for no key update;
     return v_member;
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
     return null;
 end
 $$;
@@ -268,15 +268,15 @@ language plpgsql volatile set search_path = '' set plan_cache_mode = 'force_gene
 begin
     perform 1 from private.profiles as p where p.user_id = any(p_user_ids) order by p.id for no key update;
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function private.lock_members(uuid[]) is 'Locks members in the order of their ids, so that two decisions never wait for each other. Errors: try_again.';
 
-create function private.profiles_place() returns trigger
+create function private.profiles_set_ancestry() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_sponsor private.profiles;
+    v_referrer private.profiles;
     v_jump private.profiles;
     v_far_depth integer;
     v_youngest timestamptz;
@@ -288,40 +288,40 @@ begin
         return new;
     end if;
     -- The sponsor's row stays locked until the end: children are numbered one after the other.
-    select * into v_sponsor from private.profiles as p where p.id = new.referrer_id for no key update;
+    select * into v_referrer from private.profiles as p where p.id = new.referrer_id for no key update;
     if not found then
-        perform private.refuse(400, 'invalid_referral_code', 'Invalid referral code');
+        perform private.raise_error(400, 'invalid_referral_code', 'Invalid referral code');
     end if;
-    select max(p.created_at) into v_youngest from private.profiles as p where p.referrer_id = v_sponsor.id;
-    new.created_at := greatest(new.created_at, v_sponsor.created_at + interval '1 microsecond', v_youngest + interval '1 microsecond');
-    new.depth := v_sponsor.depth + 1;
-    select * into v_jump from private.profiles as p where p.id = v_sponsor.jump;
+    select max(p.created_at) into v_youngest from private.profiles as p where p.referrer_id = v_referrer.id;
+    new.created_at := greatest(new.created_at, v_referrer.created_at + interval '1 microsecond', v_youngest + interval '1 microsecond');
+    new.depth := v_referrer.depth + 1;
+    select * into v_jump from private.profiles as p where p.id = v_referrer.jump;
     select p.depth into v_far_depth from private.profiles as p where p.id = v_jump.jump;
     new.jump := case
-        when v_sponsor.depth - v_jump.depth = v_jump.depth - v_far_depth then v_jump.jump
-        else v_sponsor.id
+        when v_referrer.depth - v_jump.depth = v_jump.depth - v_far_depth then v_jump.jump
+        else v_referrer.id
     end;
     return new;
 end
 $$;
-comment on function private.profiles_place() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
+comment on function private.profiles_set_ancestry() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
 
-create function private.profiles_frozen() returns trigger
+create function private.profiles_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.referrer_id, new.created_at, new.depth, new.jump)
         is distinct from (old.id, old.user_id, old.referrer_id, old.created_at, old.depth, old.jump) then
-        perform private.refuse(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
+        perform private.raise_error(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
     end if;
-    if new.package_value < old.package_value and not private.correction_of(new.user_id) then
-        perform private.refuse(403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.');
+    if new.package_value < old.package_value and not private.is_being_corrected(new.user_id) then
+        perform private.raise_error(403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.');
     end if;
     return new;
 end
 $$;
-comment on function private.profiles_frozen() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
+comment on function private.profiles_immutable() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
 
-create function private.profiles_placed() returns trigger
+create function private.profiles_create_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
     v_referrer_no integer;
@@ -335,15 +335,15 @@ begin
     insert into private.positions (profile_id, user_id, referrer_no, child_no)
     values (new.id, new.user_id, v_referrer_no, v_child_no);
     insert into private.totals (user_id) values (new.user_id);
-    perform private.count_up('profiles', 1);
+    perform private.increment_counter('profiles', 1);
     return null;
 end
 $$;
-comment on function private.profiles_placed() is 'Takes the next child number under the sponsor and opens the member''s sums.';
+comment on function private.profiles_create_position() is 'Takes the next child number under the sponsor and opens the member''s sums.';
 
 -- An approval changes half a dozen kept figures. Those that change together are one statement, and a figure that does
 -- not change costs none; so it is in every trigger that keeps figures.
-create function private.profiles_funded() returns trigger
+create function private.profiles_sync_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
     v_package integer := (new.package_value * 100)::integer;
@@ -352,7 +352,7 @@ begin
     update private.positions as p set
         package_cents = v_package,
         paid_cents = v_paid,
-        paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.paid_orders')) else p.paid_order end
+        paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.positions_paid_order_seq')) else p.paid_order end
     where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
     if new.package_value <> old.package_value then
         insert into private.counter_deltas (name, delta)
@@ -367,35 +367,35 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_funded() is 'Carries package and cash-in into the member''s position.';
+comment on function private.profiles_sync_position() is 'Carries package and cash-in into the member''s position.';
 
-create function private.verified_counted() returns trigger
+create function private.profiles_update_verified_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.count_up('verified_profiles', case when new.account_verified then 1 else -1 end);
+    perform private.increment_counter('verified_profiles', case when new.account_verified then 1 else -1 end);
     return null;
 end
 $$;
-comment on function private.verified_counted() is 'Counts members whose account is complete.';
+comment on function private.profiles_update_verified_counter() is 'Counts members whose account is complete.';
 
-create trigger _100_place before insert on private.profiles for each row execute function private.profiles_place();
-create trigger _100_frozen before update on private.profiles for each row execute function private.profiles_frozen();
-create trigger _100_keep before delete or truncate on private.profiles for each statement execute function private.refuse_change();
-create trigger _500_placed after insert on private.profiles for each row execute function private.profiles_placed();
-create trigger _500_funded after update of package_value, cash_in_amount on private.profiles
+create trigger _100_set_ancestry before insert on private.profiles for each row execute function private.profiles_set_ancestry();
+create trigger _100_immutable before update on private.profiles for each row execute function private.profiles_immutable();
+create trigger _100_reject_change before delete or truncate on private.profiles for each statement execute function private.reject_change();
+create trigger _500_create_position after insert on private.profiles for each row execute function private.profiles_create_position();
+create trigger _500_sync_position after update of package_value, cash_in_amount on private.profiles
 for each row when ((old.package_value, old.cash_in_amount) is distinct from (new.package_value, new.cash_in_amount))
-execute function private.profiles_funded();
-create trigger _500_verified after update on private.profiles
-for each row when (old.account_verified is distinct from new.account_verified) execute function private.verified_counted();
+execute function private.profiles_sync_position();
+create trigger _500_update_verified_counter after update on private.profiles
+for each row when (old.account_verified is distinct from new.account_verified) execute function private.profiles_update_verified_counter();
 
-create trigger _100_keep before delete or truncate on private.positions for each statement execute function private.refuse_change();
+create trigger _100_reject_change before delete or truncate on private.positions for each statement execute function private.reject_change();
 
 -- The sums of a member change in place: no index holds what changes with every bonus. Those who withdrew and asked for
 -- more than they kept are a figure like the others, kept as it changes.
-create function private.shortfall_changed() returns trigger
+create function private.totals_update_shortfall_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.count_up(
+    perform private.increment_counter(
         'shortfall',
         greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
         - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
@@ -403,59 +403,59 @@ begin
     return null;
 end
 $$;
-comment on function private.shortfall_changed() is
+comment on function private.totals_update_shortfall_counter() is
 'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
-create trigger _500_shortfall after update on private.totals
+create trigger _500_update_shortfall_counter after update on private.totals
 for each row when (
     old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
 )
-execute function private.shortfall_changed();
+execute function private.totals_update_shortfall_counter();
 
 -- Who may act, and for whom.
 
-create function private.status_refusal(p_status public.account_status) returns void
+create function private.require_active_status(p_status public.account_status) returns void
 language plpgsql immutable set search_path = '' as $$
 begin
     case p_status
         when 'disabled' then
-            perform private.refuse(403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.');
+            perform private.raise_error(403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.');
         when 'suspended' then
-            perform private.refuse(403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.');
+            perform private.raise_error(403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.');
         when 'pending' then
-            perform private.refuse(403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.');
+            perform private.raise_error(403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.');
         else null;
     end case;
 end
 $$;
-comment on function private.status_refusal(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
+comment on function private.require_active_status(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
 
 create function private.require_owner(p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     -- Before anything is read or locked: BEFORE triggers run ahead of the policy's check.
     if auth.uid() is not null and p_user_id is distinct from auth.uid() then
-        perform private.refuse(403, 'not_yours', 'You can only make requests for yourself.');
+        perform private.raise_error(403, 'not_yours', 'You can only make requests for yourself.');
     end if;
 end
 $$;
 comment on function private.require_owner(uuid) is 'A signed-in caller acts for nobody else. Errors: not_yours.';
 
-create function private.reading_member() returns private.profiles
+create function private.require_member() returns private.profiles
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_profile private.profiles;
 begin
     select p.* into v_profile from private.profiles as p where p.user_id = auth.uid();
     if v_profile.id is null then
-        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+        perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
     end if;
     return v_profile;
 end
 $$;
-comment on function private.reading_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
+comment on function private.require_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
 
 -- Names. The reserved ones would let a member pass for the operator, or for a closed account.
-create function private.username_refusal(p_username text) returns text
+create function private.username_error(p_username text) returns text
 language sql immutable set search_path = '' as $$
     select case
         when p_username is null or p_username = '' then 'Please fill in all required fields'
@@ -465,7 +465,7 @@ language sql immutable set search_path = '' as $$
             then 'This username is reserved. Please choose a different username.'
     end
 $$;
-comment on function private.username_refusal(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
+comment on function private.username_error(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
 
 create function private.username_taken(p_username text, p_email text) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -509,16 +509,16 @@ begin
     v_stored := private.lock_member(old.user_id);
     v_new := v_stored;
     if new.username is distinct from old.username then
-        v_new.username := private.checked_username(new.username, v_stored);
+        v_new.username := private.validate_username(new.username, v_stored);
     end if;
     if new.display_name is distinct from old.display_name then
-        v_new.display_name := private.checked_display_name(new.display_name);
+        v_new.display_name := private.validate_display_name(new.display_name);
     end if;
     if new.email is distinct from old.email then
-        perform private.check_email_change(new.email, v_stored);
+        perform private.validate_email_change(new.email, v_stored);
     end if;
     if new.trc20_wallet_address is distinct from old.trc20_wallet_address then
-        v_new.trc20_wallet_address := private.checked_wallet(new.trc20_wallet_address, v_stored);
+        v_new.trc20_wallet_address := private.validate_wallet(new.trc20_wallet_address, v_stored);
     end if;
     begin
         update private.profiles as p set
@@ -526,10 +526,10 @@ begin
         where p.id = v_stored.id and (p.username, p.display_name, p.trc20_wallet_address)
             is distinct from (v_new.username, v_new.display_name, v_new.trc20_wallet_address);
     exception when unique_violation then
-        perform private.refuse(409, 'username_taken', 'Username already exists. Please choose a different username.');
+        perform private.raise_error(409, 'username_taken', 'Username already exists. Please choose a different username.');
     end;
     if v_stored.trc20_wallet_address is distinct from v_new.trc20_wallet_address then
-        perform private.wallet_changed(v_stored, v_new.trc20_wallet_address);
+        perform private.record_wallet_change(v_stored, v_new.trc20_wallet_address);
     end if;
     new.username := v_new.username;
     new.display_name := v_new.display_name;
@@ -541,85 +541,85 @@ $$;
 comment on function private.profiles_update() is
 'A member''s own change of name, display name and wallet; the e-mail follows the sign-in address. Rows of others stay untouched. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
 
-create function private.checked_username(p_username text, p_member private.profiles) returns text
+create function private.validate_username(p_username text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
 declare
-    v_refusal text := private.username_refusal(p_username);
+    v_error text := private.username_error(p_username);
 begin
-    if v_refusal is not null then
-        perform private.refuse(400, case when coalesce(p_username, '') = '' then 'fields_required' else 'invalid_username' end, v_refusal);
+    if v_error is not null then
+        perform private.raise_error(400, case when coalesce(p_username, '') = '' then 'fields_required' else 'invalid_username' end, v_error);
     end if;
     if pg_catalog.lower(p_username) <> pg_catalog.lower((p_member).username) and private.username_taken(p_username, (p_member).email) then
-        perform private.refuse(409, 'username_taken', 'Username already exists. Please choose a different username.');
+        perform private.raise_error(409, 'username_taken', 'Username already exists. Please choose a different username.');
     end if;
     return p_username;
 end
 $$;
-comment on function private.checked_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
+comment on function private.validate_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
 
-create function private.checked_display_name(p_display_name text) returns text
+create function private.validate_display_name(p_display_name text) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
     v_name text := pg_catalog.btrim(p_display_name);
 begin
     if coalesce(v_name, '') = '' then
-        perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
+        perform private.raise_error(400, 'fields_required', 'Please fill in all required fields');
     end if;
     if not private.is_display_name(v_name) then
-        perform private.refuse(400, 'invalid_display_name', 'A name has at most 80 characters, on one line.');
+        perform private.raise_error(400, 'invalid_display_name', 'A name has at most 80 characters, on one line.');
     end if;
     return v_name;
 end
 $$;
-comment on function private.checked_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
+comment on function private.validate_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
 
-create function private.check_email_change(p_email text, p_member private.profiles) returns void
+create function private.validate_email_change(p_email text, p_member private.profiles) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if coalesce(pg_catalog.btrim(p_email), '') = '' then
-        perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
+        perform private.raise_error(400, 'fields_required', 'Please fill in all required fields');
     end if;
     if not exists (
         select 1 from auth.users as u
         where u.id = (p_member).user_id
             and pg_catalog.lower(pg_catalog.btrim(p_email)) in (pg_catalog.lower(u.email), pg_catalog.lower(nullif(u.email_change, '')))
     ) then
-        perform private.refuse(422, 'confirm_email_change', 'Change your e-mail address first, then confirm it from your mailbox.');
+        perform private.raise_error(422, 'confirm_email_change', 'Change your e-mail address first, then confirm it from your mailbox.');
     end if;
 end
 $$;
-comment on function private.check_email_change(text, private.profiles) is
+comment on function private.validate_email_change(text, private.profiles) is
 'The present address or the one waiting for confirmation pass; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
 
-create function private.checked_wallet(p_wallet text, p_member private.profiles) returns text
+create function private.validate_wallet(p_wallet text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
 declare
     v_wallet text := pg_catalog.btrim(p_wallet);
 begin
     if coalesce(v_wallet, '') = '' then
-        perform private.refuse(400, 'wallet_required', 'Wallet address required');
+        perform private.raise_error(400, 'wallet_required', 'Wallet address required');
     end if;
     if pg_catalog.length(v_wallet) > 128 or not private.is_readable(v_wallet) then
-        perform private.refuse(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
+        perform private.raise_error(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
     end if;
-    if private.setting('wallet.strict') = 'true' and not private.wallet_ok(v_wallet) then
-        perform private.refuse(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
+    if private.setting('wallet.strict') = 'true' and not private.is_trc20_address(v_wallet) then
+        perform private.raise_error(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
     end if;
-    if (p_member).trc20_wallet_address <> v_wallet and not private.signed_in_lately() then
-        perform private.refuse(403, 'reauthentication_needed', 'Sign in again to change your wallet address.');
+    if (p_member).trc20_wallet_address <> v_wallet and not private.signed_in_recently() then
+        perform private.raise_error(403, 'reauthentication_needed', 'Sign in again to change your wallet address.');
     end if;
     return v_wallet;
 end
 $$;
-comment on function private.checked_wallet(text, private.profiles) is
+comment on function private.validate_wallet(text, private.profiles) is
 'The new wallet of a member. Replacing one needs a fresh sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
 
-create function private.wallet_changed(p_before private.profiles, p_wallet text) returns void
+create function private.record_wallet_change(p_before private.profiles, p_wallet text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     if (p_before).trc20_wallet_address is not null then
-        perform private.hold((p_before).user_id, 'wallet');
-        perform private.tell(
+        perform private.place_withdrawal_hold((p_before).user_id, 'wallet');
+        perform private.notify_member(
             (p_before).user_id, 'wallet_changed', 'Your wallet address was changed',
             pg_catalog.format(
                 'Withdrawals now go to %s. They can be requested at once and are approved 24 hours from now at the earliest. If this was not you, change your password and contact support.',
@@ -634,7 +634,7 @@ begin
     );
 end
 $$;
-comment on function private.wallet_changed(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
+comment on function private.record_wallet_change(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
 
 create trigger _100_update instead of update on public.profiles for each row execute function private.profiles_update();
 
@@ -701,11 +701,11 @@ comment on function private.balance_figures(private.totals, private.profiles) is
 -- others rest on them. Rows of schema auth are locked before the member's row, here and when sign-ins are ended; the
 -- other order would deadlock with a deletion, whose cascade takes the sessions first.
 
-create function private.end_sign_ins(p_user_id uuid) returns void
+create function private.end_sessions(p_user_id uuid) returns void
 language sql volatile set search_path = '' as $$
     delete from auth.sessions as s where s.user_id = p_user_id
 $$;
-comment on function private.end_sign_ins(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
+comment on function private.end_sessions(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
 
 create function private.close_profile(p_user_id uuid) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -726,7 +726,7 @@ begin
     where s.user_id = p_user_id and s.status <> 'cancelled';
     update private.profiles as p set
         account_status = 'disabled',
-        username = private.closed_name(p.id),
+        username = private.closed_username(p.id),
         display_name = 'Closed account',
         email = null,
         trc20_wallet_address = null,
@@ -740,7 +740,7 @@ $$;
 comment on function private.close_profile(uuid) is
 'Closes a member: name, e-mail and wallet go, pending requests are rejected with ''Account closed'', MT5 secrets are erased. Place, money and bonuses stay.';
 
-create function private.closed_name(p_id uuid) returns text
+create function private.closed_username(p_id uuid) returns text
 language sql stable set search_path = '' as $$
     -- Eight digits of the id; more of them in the unlikely case that another closed account begins alike.
     select 'closed_' || pg_catalog.left(hex.digits, n.digits)
@@ -753,20 +753,20 @@ language sql stable set search_path = '' as $$
     order by n.digits
     limit 1
 $$;
-comment on function private.closed_name(uuid) is 'Username of a closed account.';
+comment on function private.closed_username(uuid) is 'Username of a closed account.';
 
-create function private.user_deleted() returns trigger
+create function private.users_close_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if tg_op = 'UPDATE' then
-        perform private.end_sign_ins(old.id);
+        perform private.end_sessions(old.id);
     end if;
     perform private.close_profile(old.id);
     return null;
 end
 $$;
-comment on function private.user_deleted() is 'A deleted account closes its member, in the same transaction.';
+comment on function private.users_close_profile() is 'A deleted account closes its member, in the same transaction.';
 
-create trigger harborline_deleted after delete on auth.users for each row execute function private.user_deleted();
+create trigger harborline_deleted after delete on auth.users for each row execute function private.users_close_profile();
 create trigger harborline_soft_deleted after update of deleted_at on auth.users
-for each row when (old.deleted_at is null and new.deleted_at is not null) execute function private.user_deleted();
+for each row when (old.deleted_at is null and new.deleted_at is not null) execute function private.users_close_profile();

@@ -39,7 +39,7 @@ declare
 begin
     if p_status not in ('active', 'pending', 'suspended', 'disabled') or v_package !~ '\A[0-9]{1,8}(\.[0-9]{1,2})?\Z'
         or v_verified not in ('true', 'false') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such filter.');
     end if;
     return pg_catalog.concat(
         ' where true',
@@ -55,7 +55,7 @@ comment on function private.member_conditions(jsonb, text) is
 create function public.list_members(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'username', 'package_value']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'username', 'package_value']);
     v_where text := private.member_conditions(p_filters, v_request.status);
     v_order text;
     v_reversed text;
@@ -76,10 +76,10 @@ begin
         select v_reversed, v_order into v_order, v_reversed;
     end if;
     if v_request.pattern is null then
-        v_page := private.counted_members(v_where, v_order, v_reversed, v_request);
+        v_page := private.member_page(v_where, v_order, v_reversed, v_request);
     else
-        v_matches := 'from private.profiles as r' || v_where || ' and private.searchable(r.username, r.display_name, r.email) like $1';
-        v_page := private.found_page('private.profiles', v_matches, v_matches, v_order, v_reversed, v_request);
+        v_matches := 'from private.profiles as r' || v_where || ' and private.member_search_text(r.username, r.display_name, r.email) like $1';
+        v_page := private.search_page('private.profiles', v_matches, v_matches, v_order, v_reversed, v_request);
     end if;
     select pg_catalog.jsonb_agg(private.member_item(p) order by u.place) into v_items
     from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
@@ -88,10 +88,10 @@ begin
         'items', coalesce(v_items, '[]'),
         'total', v_page.total,
         'cards', pg_catalog.jsonb_build_object(
-            'total_users', private.counter('profiles')::bigint,
-            'active_users', private.counter('active_profiles')::bigint,
-            'verified_users', private.counter('verified_profiles')::bigint,
-            'total_investment', private.money(private.counter('package_investment'))
+            'total_users', private.counter_value('profiles')::bigint,
+            'active_users', private.counter_value('active_profiles')::bigint,
+            'verified_users', private.counter_value('verified_profiles')::bigint,
+            'total_investment', private.money(private.counter_value('package_investment'))
         )
     ) || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
 end
@@ -102,7 +102,7 @@ grant execute on function public.list_members(jsonb) to platform_admin;
 
 -- Two filters of the list hold for nearly everybody: active, and verified. Their totals are kept figures, or all members
 -- but the few whom a partial index holds.
-create function private.counted_members(
+create function private.member_page(
     p_where text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
 )
@@ -110,22 +110,22 @@ language plpgsql stable set search_path = '' as $$
 begin
     case p_where
         when ' where true' then
-            total := private.counter('profiles')::bigint;
+            total := private.counter_value('profiles')::bigint;
         when ' where true and r.account_verified' then
-            total := private.counter('verified_profiles')::bigint;
+            total := private.counter_value('verified_profiles')::bigint;
         when ' where true and not r.account_verified' then
-            total := (private.counter('profiles') - private.counter('verified_profiles'))::bigint;
+            total := (private.counter_value('profiles') - private.counter_value('verified_profiles'))::bigint;
         when ' where true and r.account_status = ''active''::public.account_status' then
-            total := private.counter('profiles')::bigint
+            total := private.counter_value('profiles')::bigint
                 - (select count(*) from private.profiles as p where p.account_status <> 'active');
         else
             execute 'select count(*) from private.profiles as r' || p_where into total;
     end case;
-    ids := private.page_of('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
+    ids := private.page_ids('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
     more := false;
 end
 $$;
-comment on function private.counted_members(text, text, text, private.list_request) is
+comment on function private.member_page(text, text, text, private.list_request) is
 'One page of members without a search, with the exact total. p_where comes from private.member_conditions().';
 
 create function public.get_member(p_profile_id uuid) returns jsonb
@@ -134,22 +134,22 @@ declare
     v_member private.profiles;
     v_totals private.totals;
     v_children integer;
-    v_sponsor jsonb;
+    v_referrer jsonb;
 begin
     perform private.require_admin();
     select p.* into v_member from private.profiles as p where p.id = p_profile_id;
     if v_member.id is null then
-        perform private.refuse(404, 'not_found', 'There is no such member.');
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
     select o.children into v_children from private.positions as o where o.profile_id = v_member.id;
     select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
-    into v_sponsor
+    into v_referrer
     from private.profiles as s where s.id = v_member.referrer_id;
     return private.member_item(v_member) || pg_catalog.jsonb_build_object(
-        'sponsor', v_sponsor,
+        'sponsor', v_referrer,
         'wallet_checksum_ok', case
-            when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+            when v_member.trc20_wallet_address is not null then private.is_trc20_address(v_member.trc20_wallet_address)
         end,
         'statistics', pg_catalog.jsonb_build_object(
             'total_bonuses', private.money(v_totals.bonus_amount),
@@ -172,10 +172,10 @@ begin
         return;
     end if;
     if 'disabled' in (p_from, p_to) then
-        perform private.refuse(403, 'forbidden', 'Only a super admin can disable an account or lift a disable.');
+        perform private.raise_error(403, 'forbidden', 'Only a super admin can disable an account or lift a disable.');
     end if;
     if p_to not in ('active', 'suspended') then
-        perform private.refuse(403, 'forbidden', 'Only a super admin can set this status.');
+        perform private.raise_error(403, 'forbidden', 'Only a super admin can set this status.');
     end if;
 end
 $$;
@@ -191,24 +191,24 @@ declare
     v_before private.profiles;
     v_after private.profiles;
 begin
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     if v_user is null then
-        perform private.refuse(404, 'not_found', 'There is no such member.');
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     if p_account_status is not null and p_account_status not in ('active', 'pending', 'suspended', 'disabled') then
-        perform private.refuse(400, 'invalid_input', 'There is no such account status.');
+        perform private.raise_error(400, 'invalid_input', 'There is no such account status.');
     end if;
     if p_account_status in ('suspended', 'disabled') then
-        perform private.end_sign_ins(v_user);
+        perform private.end_sessions(v_user);
     end if;
     v_before := private.lock_member(v_user);
     if v_before.closed_at is not null then
-        perform private.refuse(409, 'account_closed', 'This account is closed.');
+        perform private.raise_error(409, 'account_closed', 'This account is closed.');
     end if;
     if p_account_status is distinct from v_before.account_status::text and p_account_status is not null then
         perform private.require_status_change(v_admin.role, v_before.account_status, p_account_status::public.account_status);
         if v_reason is null then
-            perform private.refuse(400, 'reason_required', 'Give a reason.');
+            perform private.raise_error(400, 'reason_required', 'Give a reason.');
         end if;
     end if;
     update private.profiles as p set
@@ -217,7 +217,7 @@ begin
     where p.id = p_profile_id
     returning p.* into v_after;
     if v_after.account_status is distinct from v_before.account_status then
-        perform private.tell(
+        perform private.notify_member(
             v_user, 'account_' || v_after.account_status, pg_catalog.format('Your account is %s', v_after.account_status), v_reason, null, '/dashboard'
         );
     end if;

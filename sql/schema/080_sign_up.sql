@@ -3,19 +3,19 @@
 -- that an unconfirmed account takes neither a place in the tree nor, after a day, a name. That trigger must not
 -- fail: the person is just clicking a link in a mail.
 
-create function private.sponsor_of(p_referral_code text) returns private.profiles
+create function private.referrer_by_code(p_referral_code text) returns private.profiles
 language plpgsql stable set search_path = '' as $$
 declare
-    v_sponsor private.profiles;
+    v_referrer private.profiles;
 begin
     if p_referral_code !~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then
         return null;
     end if;
-    select * into v_sponsor from private.profiles as p where p.id = p_referral_code::uuid and p.account_status <> 'disabled';
-    return v_sponsor;
+    select * into v_referrer from private.profiles as p where p.id = p_referral_code::uuid and p.account_status <> 'disabled';
+    return v_referrer;
 end
 $$;
-comment on function private.sponsor_of(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
+comment on function private.referrer_by_code(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
 
 create function private.sign_up_error(p_status integer, p_message text) returns jsonb
 language sql immutable set search_path = '' as $$
@@ -30,20 +30,20 @@ declare
     v_email text := pg_catalog.lower(event #>> '{user,email}');
     v_username text := v_data ->> 'username';
     v_display_name text := pg_catalog.btrim(v_data ->> 'display_name');
-    v_refusal text;
+    v_error text;
 begin
     if coalesce(pg_catalog.btrim(v_data ->> 'referrer_id'), '') = '' then
         return private.sign_up_error(400, 'Referral code is required for registration');
     end if;
-    if (private.sponsor_of(pg_catalog.btrim(v_data ->> 'referrer_id'))).id is null then
+    if (private.referrer_by_code(pg_catalog.btrim(v_data ->> 'referrer_id'))).id is null then
         return private.sign_up_error(400, 'Invalid referral code');
     end if;
     if coalesce(v_email, '') = '' or coalesce(v_display_name, '') = '' then
         return private.sign_up_error(400, 'Please fill in all required fields');
     end if;
-    v_refusal := private.username_refusal(v_username);
-    if v_refusal is not null then
-        return private.sign_up_error(400, v_refusal);
+    v_error := private.username_error(v_username);
+    if v_error is not null then
+        return private.sign_up_error(400, v_error);
     end if;
     if not private.is_display_name(v_display_name) then
         return private.sign_up_error(400, 'A name has at most 80 characters, on one line.');
@@ -67,7 +67,7 @@ comment on function hooks.before_user_created(jsonb) is
 'Checks sponsor, name and username of a sign-up and reserves the username for 24 hours. Money, status and role in the metadata are not looked at.';
 grant execute on function hooks.before_user_created(jsonb) to supabase_auth_admin;
 
-create function private.add_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
+create function private.create_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
 language plpgsql volatile set search_path = '' as $$
 declare
     v_id uuid := pg_catalog.gen_random_uuid();
@@ -78,33 +78,33 @@ begin
     return v_id;
 end
 $$;
-comment on function private.add_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
+comment on function private.create_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
 
-create function private.make_profile(p_user_id uuid, p_email text, p_data jsonb) returns uuid
+create function private.create_profile_from_sign_up(p_user_id uuid, p_email text, p_data jsonb) returns uuid
 language plpgsql volatile set search_path = '' as $$
 declare
     v_username text := p_data ->> 'username';
     v_display_name text := pg_catalog.left(nullif(pg_catalog.btrim(p_data ->> 'display_name'), ''), 80);
-    v_sponsor private.profiles;
+    v_referrer private.profiles;
     v_id uuid;
 begin
     if exists (select 1 from private.profiles as p where p.user_id = p_user_id) then
         return null;
     end if;
-    if private.username_refusal(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
+    if private.username_error(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
         return null;
     end if;
     -- The code was good at sign-up; who was disabled since still holds the place above.
-    select * into v_sponsor from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
+    select * into v_referrer from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
     if not found then
         return null;
     end if;
     if private.username_taken(v_username, p_email) then
         v_username := pg_catalog.left(v_username, 24) || '_' || pg_catalog.substr(p_user_id::text, 1, 5);
     end if;
-    v_id := private.add_profile(p_user_id, p_email, v_username, coalesce(v_display_name, v_username), v_sponsor.id);
+    v_id := private.create_profile(p_user_id, p_email, v_username, coalesce(v_display_name, v_username), v_referrer.id);
     if v_username is distinct from p_data ->> 'username' then
-        perform private.tell(
+        perform private.notify_member(
             p_user_id, 'username_changed', 'Your username was taken meanwhile',
             pg_catalog.format('You confirmed after more than a day. You are %s now and can choose another name in your profile.', v_username),
             null, '/profile'
@@ -113,32 +113,32 @@ begin
     return v_id;
 end
 $$;
-comment on function private.make_profile(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
+comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
 
-create function private.user_confirmed() returns trigger
+create function private.users_create_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.make_profile(new.id, new.email, new.raw_user_meta_data);
+    perform private.create_profile_from_sign_up(new.id, new.email, new.raw_user_meta_data);
     return null;
 exception when others then
-    -- Never fail a confirmation: jobs.make_missing_profiles() tries again.
+    -- Never fail a confirmation: jobs.create_missing_profiles() tries again.
     raise log 'no profile for % yet: % %', new.id, sqlstate, sqlerrm;
     return null;
 end
 $$;
-comment on function private.user_confirmed() is 'Makes the profile when the e-mail is confirmed for the first time.';
+comment on function private.users_create_profile() is 'Makes the profile when the e-mail is confirmed for the first time.';
 
 create trigger harborline_confirmed_insert after insert on auth.users
-for each row when (new.email_confirmed_at is not null) execute function private.user_confirmed();
+for each row when (new.email_confirmed_at is not null) execute function private.users_create_profile();
 create trigger harborline_confirmed_update after update of email_confirmed_at on auth.users
-for each row when (old.email_confirmed_at is null and new.email_confirmed_at is not null) execute function private.user_confirmed();
+for each row when (old.email_confirmed_at is null and new.email_confirmed_at is not null) execute function private.users_create_profile();
 
 create function private.create_root_member(p_user_id uuid, p_username text, p_display_name text) returns uuid
 language plpgsql volatile set search_path = '' as $$
 begin
-    return private.add_profile(
+    return private.create_profile(
         p_user_id, (select u.email from auth.users as u where u.id = p_user_id),
-        p_username, private.checked_display_name(p_display_name), null
+        p_username, private.validate_display_name(p_display_name), null
     );
 end
 $$;
@@ -147,14 +147,14 @@ comment on function private.create_root_member(uuid, text, text) is 'Bootstrap o
 create function public.get_sponsor(p_referral_code text) returns table (id uuid, username text, display_name text)
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    if not private.take('sponsor', private.my_address(), 60, interval '5 minutes') then
-        perform private.refuse(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
+    if not private.consume_rate_limit('sponsor', private.client_address(), 60, interval '5 minutes') then
+        perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
     return query
     select p.id, p.username, p.display_name from private.profiles as p
     where p.account_status <> 'disabled'
         and p.id = coalesce(
-            (private.sponsor_of(pg_catalog.btrim(p_referral_code))).id,
+            (private.referrer_by_code(pg_catalog.btrim(p_referral_code))).id,
             (select q.id from private.profiles as q where pg_catalog.lower(q.username) = pg_catalog.lower(pg_catalog.btrim(p_referral_code)))
         );
 end
@@ -165,17 +165,17 @@ grant execute on function public.get_sponsor(text) to anon, authenticated, platf
 create function public.is_username_available(p_username text) returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    if not private.take('username', private.my_address(), 30, interval '5 minutes') then
-        perform private.refuse(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
+    if not private.consume_rate_limit('username', private.client_address(), 30, interval '5 minutes') then
+        perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
-    return private.username_refusal(p_username) is null
+    return private.username_error(p_username) is null
         and not private.username_taken(p_username, (select p.email from private.profiles as p where p.user_id = auth.uid()));
 end
 $$;
 comment on function public.is_username_available(text) is 'Whether a username may be chosen. Errors: too_many_requests.';
 grant execute on function public.is_username_available(text) to anon, authenticated, platform_admin;
 
-create function jobs.make_missing_profiles() returns integer
+create function jobs.create_missing_profiles() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_user record;
@@ -189,17 +189,17 @@ begin
         order by u.email_confirmed_at
         limit 100
     loop
-        if private.make_profile(v_user.id, v_user.email, v_user.data) is not null then
+        if private.create_profile_from_sign_up(v_user.id, v_user.email, v_user.data) is not null then
             v_made := v_made + 1;
         end if;
     end loop;
     return v_made;
 end
 $$;
-comment on function jobs.make_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
-grant execute on function jobs.make_missing_profiles() to worker;
+comment on function jobs.create_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
+grant execute on function jobs.create_missing_profiles() to worker;
 
-create function jobs.remove_unconfirmed() returns integer
+create function jobs.delete_unconfirmed_users() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_removed integer;
@@ -213,5 +213,5 @@ begin
     return v_removed;
 end
 $$;
-comment on function jobs.remove_unconfirmed() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
-grant execute on function jobs.remove_unconfirmed() to worker;
+comment on function jobs.delete_unconfirmed_users() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
+grant execute on function jobs.delete_unconfirmed_users() to worker;

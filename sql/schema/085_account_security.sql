@@ -2,16 +2,16 @@
 -- requested but not approved for a day. The auth service makes the changes in its own tables; triggers on them make
 -- the rest happen in the same transaction.
 
-create function private.hold(p_user_id uuid, p_reason text) returns void
+create function private.place_withdrawal_hold(p_user_id uuid, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     update private.profiles as p set hold_until = pg_catalog.clock_timestamp() + interval '24 hours', hold_reason = p_reason
     where p.user_id = p_user_id and p.closed_at is null;
 end
 $$;
-comment on function private.hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
+comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
 
-create function private.signed_in_lately() returns boolean
+create function private.signed_in_recently() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -26,20 +26,20 @@ begin
     );
 end
 $$;
-comment on function private.signed_in_lately() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
+comment on function private.signed_in_recently() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
 
-create function private.tell_security(p_user_id uuid, p_kind text, p_title text, p_hold text) returns void
+create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     if not exists (select 1 from private.profiles as p where p.user_id = p_user_id and p.closed_at is null) then
         return;
     end if;
-    if p_hold is not null then
-        perform private.hold(p_user_id, p_hold);
+    if p_hold_reason is not null then
+        perform private.place_withdrawal_hold(p_user_id, p_hold_reason);
     end if;
-    perform private.tell(
+    perform private.notify_member(
         p_user_id, p_kind, p_title, pg_catalog.concat_ws(
-            ' ', case when p_hold is not null then 'Withdrawals can be requested at once and are approved 24 hours from now at the earliest.' end,
+            ' ', case when p_hold_reason is not null then 'Withdrawals can be requested at once and are approved 24 hours from now at the earliest.' end,
             'If this was not you, contact support.'
         ), null, '/settings'
     );
@@ -48,9 +48,9 @@ exception when others then
     raise log 'no notice for %: % %', p_user_id, sqlstate, sqlerrm;
 end
 $$;
-comment on function private.tell_security(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
+comment on function private.notify_security_change(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
 
-create function private.user_email_changed() returns trigger
+create function private.users_sync_email() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
@@ -59,8 +59,8 @@ begin
     where p.user_id = new.id and p.closed_at is null
     returning * into v_member;
     if v_member.id is not null then
-        perform private.hold(new.id, 'email');
-        perform private.tell(
+        perform private.place_withdrawal_hold(new.id, 'email');
+        perform private.notify_member(
             new.id, 'email_changed', 'Your e-mail address was changed',
             pg_catalog.format('You sign in with %s now. Withdrawals are approved 24 hours from now at the earliest. If this was not you, contact support.', new.email),
             null, '/profile'
@@ -72,44 +72,44 @@ exception when others then
     return null;
 end
 $$;
-comment on function private.user_email_changed() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
+comment on function private.users_sync_email() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
 
-create function private.user_password_changed() returns trigger
+create function private.users_notify_password_change() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.tell_security(new.id, 'password_changed', 'Your password was changed', 'password');
+    perform private.notify_security_change(new.id, 'password_changed', 'Your password was changed', 'password');
     return null;
 end
 $$;
-comment on function private.user_password_changed() is 'After a change of password.';
+comment on function private.users_notify_password_change() is 'After a change of password.';
 
-create function private.factor_added() returns trigger
+create function private.mfa_factors_notify_added() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.tell_security(new.user_id, 'factor_added', 'An authenticator was added to your account', null);
+    perform private.notify_security_change(new.user_id, 'factor_added', 'An authenticator was added to your account', null);
     return null;
 end
 $$;
-comment on function private.factor_added() is 'After a second factor was verified.';
+comment on function private.mfa_factors_notify_added() is 'After a second factor was verified.';
 
-create function private.factor_removed() returns trigger
+create function private.mfa_factors_notify_removed() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.tell_security(old.user_id, 'factor_removed', 'An authenticator was removed from your account', 'factor');
+    perform private.notify_security_change(old.user_id, 'factor_removed', 'An authenticator was removed from your account', 'factor');
     return null;
 end
 $$;
-comment on function private.factor_removed() is 'After a verified second factor was removed.';
+comment on function private.mfa_factors_notify_removed() is 'After a verified second factor was removed.';
 
 create trigger harborline_email after update of email on auth.users
-for each row when (old.email is distinct from new.email) execute function private.user_email_changed();
+for each row when (old.email is distinct from new.email) execute function private.users_sync_email();
 create trigger harborline_password after update of encrypted_password on auth.users
 for each row when (coalesce(old.encrypted_password, '') <> '' and old.encrypted_password is distinct from new.encrypted_password)
-execute function private.user_password_changed();
+execute function private.users_notify_password_change();
 create trigger harborline_factor_verified after update of status on auth.mfa_factors
-for each row when (old.status <> 'verified' and new.status = 'verified') execute function private.factor_added();
+for each row when (old.status <> 'verified' and new.status = 'verified') execute function private.mfa_factors_notify_added();
 create trigger harborline_factor_removed after delete on auth.mfa_factors
-for each row when (old.status = 'verified') execute function private.factor_removed();
+for each row when (old.status = 'verified') execute function private.mfa_factors_notify_removed();
 
 -- A change of the sign-in address waits for its links. Who mistyped the new address, or did not ask, takes it back: the
 -- links stop working at once, and the present address stays. The auth service has no request for this; the rows are
@@ -117,13 +117,13 @@ for each row when (old.status = 'verified') execute function private.factor_remo
 create function public.cancel_email_change() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     update auth.users as u set
         email_change = '', email_change_token_new = '', email_change_token_current = '', email_change_confirm_status = 0
     where u.id = v_user_id and u.email_change <> '';
     if not found then
-        perform private.refuse(404, 'not_found', 'No change of your e-mail address is waiting.');
+        perform private.raise_error(404, 'not_found', 'No change of your e-mail address is waiting.');
     end if;
     delete from auth.one_time_tokens as t
     where t.user_id = v_user_id and t.token_type in ('email_change_token_new', 'email_change_token_current');
@@ -142,13 +142,13 @@ declare
     v_reason text := nullif(pg_catalog.btrim(p_reason), '');
 begin
     if v_user is null then
-        perform private.refuse(404, 'not_found', 'There is no such member.');
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     if v_reason is null then
-        perform private.refuse(400, 'reason_required', 'Give a reason.');
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
-    perform private.end_sign_ins(v_user);
-    perform private.hold(v_user, 'factor');
+    perform private.end_sessions(v_user);
+    perform private.place_withdrawal_hold(v_user, 'factor');
     perform private.audit(
         'admin:' || v_admin.id, 'member.factors_removed', 'profile', p_profile_id, pg_catalog.jsonb_build_object('reason', v_reason)
     );

@@ -2,7 +2,7 @@
 -- call it in their transactions. It lies in a schema of its own because the calling role needs USAGE there.
 -- One query, so that a sign-out, a block, a new second factor or a deactivation counts from the next request.
 
-create function gate.check_request() returns void
+create function pre_request.check_request() returns void
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_role text := pg_catalog.current_setting('role', true);
@@ -14,30 +14,30 @@ begin
     v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
     -- PostgREST lets a token without audience pass.
     if v_claims -> 'aud' is null or not (v_claims -> 'aud' ? 'authenticated') then
-        perform private.refuse(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
+        perform private.raise_error(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
     end if;
     if v_role = 'authenticated' then
-        perform private.check_member(v_claims);
+        perform private.check_member_session(v_claims);
     elsif v_role = 'platform_admin' then
-        perform private.check_administrator(v_claims);
+        perform private.check_administrator_session(v_claims);
     else
-        perform private.refuse(403, 'forbidden', 'You are not allowed to do this.');
+        perform private.raise_error(403, 'forbidden', 'You are not allowed to do this.');
     end if;
 end
 $$;
-comment on function gate.check_request() is
+comment on function pre_request.check_request() is
 'Refuses ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). Only rpc/get_my_account_status stays open to a blocked member.';
-grant execute on function gate.check_request() to anon, authenticated, platform_admin, service_role;
+grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
-create function private.claim_id(p_claims jsonb, p_name text) returns uuid
+create function private.uuid_claim(p_claims jsonb, p_name text) returns uuid
 language plpgsql immutable set search_path = '' as $$
 begin
     return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
 end
 $$;
-comment on function private.claim_id(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
+comment on function private.uuid_claim(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
 
-create function private.check_member(p_claims jsonb) returns void
+create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_found record;
@@ -48,29 +48,29 @@ begin
     into v_found
     from auth.sessions as s
     left join private.profiles as p on p.user_id = s.user_id
-    where s.id = private.claim_id(p_claims, 'session_id')
-        and s.user_id = private.claim_id(p_claims, 'sub')
+    where s.id = private.uuid_claim(p_claims, 'session_id')
+        and s.user_id = private.uuid_claim(p_claims, 'sub')
         and (s.not_after is null or s.not_after > pg_catalog.clock_timestamp());
     if not found then
-        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+        perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     if pg_catalog.current_setting('request.path', true) = '/rpc/get_my_account_status' then
         return;
     end if;
     if v_found.account_status in ('suspended', 'disabled') then
-        perform private.status_refusal(v_found.account_status);
+        perform private.require_active_status(v_found.account_status);
     end if;
     if v_found.has_factor and p_claims ->> 'aal' is distinct from 'aal2' then
-        perform private.refuse(403, 'aal2_required', 'Enter the code from your authenticator app to continue.');
+        perform private.raise_error(403, 'aal2_required', 'Enter the code from your authenticator app to continue.');
     end if;
 end
 $$;
-comment on function private.check_member(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
+comment on function private.check_member_session(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
 
-create function private.check_administrator(p_claims jsonb) returns void
+create function private.check_administrator_session(p_claims jsonb) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_session uuid := private.claim_id(p_claims, 'sid');
+    v_session uuid := private.uuid_claim(p_claims, 'sid');
     v_last_seen timestamptz;
     v_now timestamptz := pg_catalog.clock_timestamp();
 begin
@@ -78,10 +78,10 @@ begin
     from public.admin_sessions as s
     inner join private.admin_users as u on u.id = s.admin_id and u.is_active
     inner join private.admin_session_activity as a on a.session_token = s.session_token
-    where s.session_token = v_session and s.admin_id = private.claim_id(p_claims, 'sub') and s.expires_at > v_now
+    where s.session_token = v_session and s.admin_id = private.uuid_claim(p_claims, 'sub') and s.expires_at > v_now
         and a.started_at > v_now - interval '8 hours' and a.last_seen_at > v_now - interval '30 minutes';
     if not found then
-        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+        perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     -- A read-only transaction cannot note the visit; two requests at once need not both note it.
     if v_last_seen < v_now - interval '1 minute' and pg_catalog.current_setting('transaction_read_only') = 'off' then
@@ -93,9 +93,9 @@ begin
     end if;
 end
 $$;
-comment on function private.check_administrator(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
+comment on function private.check_administrator_session(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
 
-do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'gate.check_request'$set$; end $$;
+do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'pre_request.check_request'$set$; end $$;
 notify pgrst, 'reload config';
 
 create function public.get_my_account_status() returns jsonb

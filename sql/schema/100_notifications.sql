@@ -41,16 +41,16 @@ create table private.admin_notice_reads (
 comment on table private.admin_notice_reads is 'Up to when an administrator has read the notices.';
 alter table private.admin_notice_reads enable row level security;
 
-create function private.tell(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
+create function private.notify_member(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_member private.profiles;
-    v_topic text := (select t.topic from private.mail_topics as t where p_kind ~ t.kinds);
+    v_topic text := (select t.topic from private.mail_topics as t where p_kind ~ t.kind_pattern);
 begin
     select * into v_member from private.profiles as p where p.user_id = p_user_id;
     insert into public.notifications (user_id, kind, title, body, amount, link, created_at)
     values (p_user_id, p_kind, p_title, p_body, p_amount, p_link, private.clock());
-    if exists (select 1 from private.mail_refusals as r where r.user_id = p_user_id and r.topic = v_topic) then
+    if exists (select 1 from private.mail_opt_outs as r where r.user_id = p_user_id and r.topic = v_topic) then
         return;
     end if;
     if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' then
@@ -64,24 +64,24 @@ begin
     end if;
 end
 $$;
-comment on function private.tell(uuid, text, text, text, numeric, text) is 'Tells a member in the app and by mail, if this transaction commits.';
+comment on function private.notify_member(uuid, text, text, text, numeric, text) is 'Tells a member in the app and by mail, if this transaction commits.';
 
-create function private.tell_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
+create function private.notify_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
     insert into private.admin_notices (kind, title, body, link, created_at) values (p_kind, p_title, p_body, p_link, private.clock())
 $$;
-comment on function private.tell_administrators(text, text, text, text) is 'A notice in the panel, if this transaction commits.';
+comment on function private.notify_administrators(text, text, text, text) is 'A notice in the panel, if this transaction commits.';
 
 create function public.get_notifications(p_before text default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
     v_limit integer := private.page_limit(p_limit, 20, 100);
     v_before record;
     v_items jsonb[];
     v_keys text[];
 begin
-    select * into v_before from private.read_cursor(p_before);
+    select * into v_before from private.decode_cursor(p_before);
     select
         pg_catalog.array_agg(
             pg_catalog.jsonb_build_object(
@@ -95,7 +95,7 @@ begin
                 'link', n.link
             ) order by n.created_at desc, n.id desc
         ),
-        pg_catalog.array_agg(private.cursor_of(n.created_at, n.id) order by n.created_at desc, n.id desc)
+        pg_catalog.array_agg(private.encode_cursor(n.created_at, n.id) order by n.created_at desc, n.id desc)
     into v_items, v_keys
     from (
         select m.*
@@ -120,10 +120,10 @@ grant execute on function public.get_notifications(text, integer) to authenticat
 create function public.mark_notifications_read(p_ids uuid[] default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     if pg_catalog.cardinality(p_ids) > 1000 then
-        perform private.refuse(400, 'too_many', 'Mark at most 1,000 notifications at once.');
+        perform private.raise_error(400, 'too_many', 'Mark at most 1,000 notifications at once.');
     end if;
     update public.notifications as n
     set read_at = pg_catalog.now()

@@ -10,7 +10,7 @@ create table private.outbox (
     created_at timestamptz not null default now(),
     attempts integer not null default 0,
     next_attempt_at timestamptz not null default now(),
-    claimed_until timestamptz,
+    leased_until timestamptz,
     sent_at timestamptz,
     failed_at timestamptz,
     last_error text
@@ -24,35 +24,35 @@ create index outbox_due_idx on private.outbox (next_attempt_at) where sent_at is
 create index outbox_failed_idx on private.outbox (failed_at desc) where failed_at is not null;
 create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not null;
 
-create function private.outbox_announce() returns trigger
+create function private.outbox_notify() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_notify('outbox', '');
     return null;
 end
 $$;
-comment on function private.outbox_announce() is 'Wakes the worker; delivered at commit.';
-create trigger _900_announce after insert on private.outbox for each statement execute function private.outbox_announce();
+comment on function private.outbox_notify() is 'Wakes the worker; delivered at commit.';
+create trigger _900_notify after insert on private.outbox for each statement execute function private.outbox_notify();
 
 create table private.mail_topics (
     topic text primary key check (topic ~ '\A[a-z][a-z_]{1,30}\Z'),
-    kinds text not null,
+    kind_pattern text not null,
     label text not null check (length(label) between 1 and 80)
 );
-comment on table private.mail_topics is 'What members may switch off; kinds is the pattern that the kinds of its notices match.';
+comment on table private.mail_topics is 'What members may switch off; kind_pattern is the pattern that the kinds of its notices match.';
 alter table private.mail_topics enable row level security;
 
-insert into private.mail_topics (topic, kinds, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
+insert into private.mail_topics (topic, kind_pattern, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
 
-create table private.mail_refusals (
+create table private.mail_opt_outs (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     topic text not null references private.mail_topics (topic) on delete cascade,
     at timestamptz not null default now(),
     primary key (user_id, topic)
 );
-comment on table private.mail_refusals is 'Topics that a member does not want by mail. Without a row it is sent.';
-alter table private.mail_refusals enable row level security;
-create index mail_refusals_topic_idx on private.mail_refusals (topic);
+comment on table private.mail_opt_outs is 'Topics that a member does not want by mail. Without a row it is sent.';
+alter table private.mail_opt_outs enable row level security;
+create index mail_opt_outs_topic_idx on private.mail_opt_outs (topic);
 
 create function private.mail_administrators(p_template text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
@@ -65,13 +65,13 @@ comment on function private.mail_administrators(text, text, text, text) is 'A ma
 create function public.get_mail_choices() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     return (
         select pg_catalog.jsonb_agg(
             pg_catalog.jsonb_build_object(
                 'topic', t.topic, 'label', t.label,
-                'wanted', not exists (select 1 from private.mail_refusals as r where r.user_id = v_user_id and r.topic = t.topic)
+                'wanted', not exists (select 1 from private.mail_opt_outs as r where r.user_id = v_user_id and r.topic = t.topic)
             ) order by t.topic
         )
         from private.mail_topics as t
@@ -85,15 +85,15 @@ grant execute on function public.get_mail_choices() to authenticated;
 create function public.set_mail_choice(p_topic text, p_wanted boolean) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
-        perform private.refuse(400, 'invalid_input', 'This mail cannot be switched off.');
+        perform private.raise_error(400, 'invalid_input', 'This mail cannot be switched off.');
     end if;
     if p_wanted then
-        delete from private.mail_refusals as r where r.user_id = v_user_id and r.topic = p_topic;
+        delete from private.mail_opt_outs as r where r.user_id = v_user_id and r.topic = p_topic;
     else
-        insert into private.mail_refusals (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
+        insert into private.mail_opt_outs (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
     end if;
     return public.get_mail_choices();
 end
@@ -103,57 +103,57 @@ grant execute on function public.set_mail_choice(text, boolean) to authenticated
 
 -- What the worker does with a letter. It is sent at least once; a second copy must stay the exception.
 
-create function jobs.claim_mail(p_max integer) returns setof private.outbox
+create function jobs.lease_mail(p_max integer) returns setof private.outbox
 language sql volatile security definer set search_path = '' as $$
-    update private.outbox as o set attempts = o.attempts + 1, claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+    update private.outbox as o set attempts = o.attempts + 1, leased_until = pg_catalog.clock_timestamp() + interval '2 minutes'
     where o.id in (
         select c.id from private.outbox as c
         where c.sent_at is null and c.failed_at is null and c.next_attempt_at <= pg_catalog.clock_timestamp()
-            and (c.claimed_until is null or c.claimed_until < pg_catalog.clock_timestamp())
+            and (c.leased_until is null or c.leased_until < pg_catalog.clock_timestamp())
         order by c.next_attempt_at
         limit p_max
         for update skip locked
     )
     returning o.*
 $$;
-comment on function jobs.claim_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
-grant execute on function jobs.claim_mail(integer) to worker;
+comment on function jobs.lease_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
+grant execute on function jobs.lease_mail(integer) to worker;
 
 -- Just before a letter is handed to the mail server its lease is renewed, and only by the worker that holds it: of a
 -- batch that took longer than the lease, what another worker has taken meanwhile is left to it. The one copy too many
 -- that remains is that of a worker which died, or lost the database for good, between the server's word and the note
 -- of it; it carries the same Message-ID.
-create function jobs.hand_over_mail(p_id bigint, p_claimed_until timestamptz) returns boolean
+create function jobs.renew_mail_lease(p_id bigint, p_leased_until timestamptz) returns boolean
 language sql volatile security definer set search_path = '' as $$
     with renewed as (
-        update private.outbox as o set claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
-        where o.id = p_id and o.claimed_until = p_claimed_until and o.sent_at is null and o.failed_at is null
+        update private.outbox as o set leased_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+        where o.id = p_id and o.leased_until = p_leased_until and o.sent_at is null and o.failed_at is null
         returning o.id
     )
     select exists (select 1 from renewed)
 $$;
-comment on function jobs.hand_over_mail(bigint, timestamptz) is
+comment on function jobs.renew_mail_lease(bigint, timestamptz) is
 'Renews the lease of a letter about to be sent; false when it is not the caller''s any more, and must not be sent.';
-grant execute on function jobs.hand_over_mail(bigint, timestamptz) to worker;
+grant execute on function jobs.renew_mail_lease(bigint, timestamptz) to worker;
 
-create function jobs.mail_sent(p_id bigint) returns void
+create function jobs.mark_mail_sent(p_id bigint) returns void
 language sql volatile security definer set search_path = '' as $$
-    update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), claimed_until = null, last_error = null where o.id = p_id
+    update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), leased_until = null, last_error = null where o.id = p_id
 $$;
-comment on function jobs.mail_sent(bigint) is 'The mail server took it.';
-grant execute on function jobs.mail_sent(bigint) to worker;
+comment on function jobs.mark_mail_sent(bigint) is 'The mail server took it.';
+grant execute on function jobs.mark_mail_sent(bigint) to worker;
 
-create function jobs.mail_failed(p_id bigint, p_error text) returns void
+create function jobs.mark_mail_failed(p_id bigint, p_error text) returns void
 language sql volatile security definer set search_path = '' as $$
     update private.outbox as o set
-        claimed_until = null,
+        leased_until = null,
         last_error = pg_catalog.left(p_error, 500),
         next_attempt_at = pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => least(3600, 15 * pg_catalog.power(2, o.attempts))),
         failed_at = case when o.attempts >= 12 then pg_catalog.clock_timestamp() end
     where o.id = p_id
 $$;
-comment on function jobs.mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
-grant execute on function jobs.mail_failed(bigint, text) to worker;
+comment on function jobs.mark_mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
+grant execute on function jobs.mark_mail_failed(bigint, text) to worker;
 
 create function jobs.count_mail() returns table (state text, depth bigint)
 language sql stable security definer set search_path = '' as $$
@@ -220,7 +220,7 @@ begin
         ),
         'failed_jobs', private.failed_jobs(),
         'books', (
-            select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.books_state as b
+            select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.ledger_check_state as b
         ),
         'coverage_kept', (select max(c.day) from private.coverage_days as c)
     );
@@ -237,7 +237,7 @@ begin
     update private.outbox as o set attempts = 0, failed_at = null, next_attempt_at = pg_catalog.clock_timestamp()
     where o.id = p_id and o.failed_at is not null;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no failed mail like this.');
+        perform private.raise_error(404, 'not_found', 'There is no failed mail like this.');
     end if;
     perform pg_catalog.pg_notify('outbox', '');
     perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));

@@ -41,26 +41,26 @@ create table private.flow_days (
 comment on table private.flow_days is 'Approved requests that count, by day; folded. The truth is these plus the changes not folded yet.';
 alter table private.flow_days enable row level security;
 
-create table private.flow_changes (
+create table private.flow_deltas (
     id bigint generated always as identity primary key,
     day date not null,
     deposits numeric not null default 0,
     withdrawals numeric not null default 0,
     decided_deposits numeric not null default 0
 );
-comment on table private.flow_changes is 'Changes of private.flow_days since the last fold.';
-alter table private.flow_changes enable row level security;
+comment on table private.flow_deltas is 'Changes of private.flow_days since the last fold.';
+alter table private.flow_deltas enable row level security;
 
-create function private.count_up(p_name text, p_delta numeric) returns void
+create function private.increment_counter(p_name text, p_delta numeric) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     insert into private.counter_deltas (name, delta)
     select p_name, p_delta where p_delta <> 0;
 end
 $$;
-comment on function private.count_up(text, numeric) is 'Adds to a kept figure.';
+comment on function private.increment_counter(text, numeric) is 'Adds to a kept figure.';
 
-create function private.counted() returns table (name text, value numeric)
+create function private.counter_values() returns table (name text, value numeric)
 language plpgsql stable set search_path = '' as $$
 begin
     return query
@@ -68,9 +68,9 @@ begin
     from private.counters as c;
 end
 $$;
-comment on function private.counted() is 'The kept figures as they are now.';
+comment on function private.counter_values() is 'The kept figures as they are now.';
 
-create function private.counter(p_name text) returns numeric
+create function private.counter_value(p_name text) returns numeric
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -79,19 +79,19 @@ begin
     );
 end
 $$;
-comment on function private.counter(text) is 'One kept figure as it is now.';
+comment on function private.counter_value(text) is 'One kept figure as it is now.';
 
-create function private.flows(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
+create function private.flows_since(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
 language sql stable set search_path = '' as $$
     select a.day, sum(a.deposits), sum(a.withdrawals), sum(a.decided_deposits)
     from (
         select f.day, f.deposits, f.withdrawals, f.decided_deposits from private.flow_days as f where f.day >= p_from
         union all
-        select c.day, c.deposits, c.withdrawals, c.decided_deposits from private.flow_changes as c where c.day >= p_from
+        select c.day, c.deposits, c.withdrawals, c.decided_deposits from private.flow_deltas as c where c.day >= p_from
     ) as a
     group by a.day
 $$;
-comment on function private.flows(date) is 'What came in and went out on each day from this one on, as it is now.';
+comment on function private.flows_since(date) is 'What came in and went out on each day from this one on, as it is now.';
 
 create function private.daily_flows(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
@@ -103,11 +103,11 @@ language sql stable set search_path = '' as $$
     from pg_catalog.generate_series(
         (pg_catalog.now() at time zone 'UTC')::date - (p_days - 1), (pg_catalog.now() at time zone 'UTC')::date, interval '1 day'
     ) as s (day)
-    left join private.flows((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
+    left join private.flows_since((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
 $$;
 comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
 
-create function jobs.fold_counters() returns integer
+create function jobs.roll_up_counters() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_rows integer;
@@ -117,13 +117,13 @@ begin
         delete from private.counter_deltas returning name, delta
     ), sums as (
         select m.name, sum(m.delta) as delta, count(*) as rows from moved as m group by m.name
-    ), folded as (
+    ), rolled_up as (
         update private.counters as c set value = c.value + s.delta from sums as s where c.name = s.name
     )
     select coalesce(sum(s.rows), 0)::integer into v_rows from sums as s;
     with moved as (
-        delete from private.flow_changes returning day, deposits, withdrawals, decided_deposits
-    ), folded as (
+        delete from private.flow_deltas returning day, deposits, withdrawals, decided_deposits
+    ), rolled_up as (
         insert into private.flow_days as f (day, deposits, withdrawals, decided_deposits)
         select m.day, sum(m.deposits), sum(m.withdrawals), sum(m.decided_deposits)
         from moved as m group by m.day order by m.day
@@ -136,5 +136,5 @@ begin
     return v_rows + v_flows;
 end
 $$;
-comment on function jobs.fold_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
-grant execute on function jobs.fold_counters() to worker;
+comment on function jobs.roll_up_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
+grant execute on function jobs.roll_up_counters() to worker;

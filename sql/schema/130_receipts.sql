@@ -8,15 +8,15 @@ values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg',
 on conflict (id) do update set
     public = excluded.public, file_size_limit = excluded.file_size_limit, allowed_mime_types = excluded.allowed_mime_types;
 
-create function private.refuse_storage(p_message text) returns void
+create function private.raise_storage_error(p_message text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     raise insufficient_privilege using message = p_message;
 end
 $$;
-comment on function private.refuse_storage(text) is 'A refusal that the storage service reports as access denied.';
+comment on function private.raise_storage_error(text) is 'A refusal that the storage service reports as access denied.';
 
-create function private.receipt_guard() returns trigger
+create function private.receipts_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_files integer;
@@ -24,7 +24,7 @@ declare
     v_hour integer;
 begin
     if tg_op = 'UPDATE' and old.bucket_id = 'receipts' and (new.bucket_id, new.name, new.owner_id) is distinct from (old.bucket_id, old.name, old.owner_id) then
-        perform private.refuse_storage('Receipts are kept as they are.');
+        perform private.raise_storage_error('Receipts are kept as they are.');
     end if;
     if tg_op = 'UPDATE' or new.bucket_id is distinct from 'receipts' then
         return new;
@@ -34,7 +34,7 @@ begin
         return new;
     end if;
     if new.owner_id is null or new.name !~ ('\A' || new.owner_id || '/[0-9]{10,16}\.(png|jpg|jpeg|webp|pdf)\Z') then
-        perform private.refuse_storage('A receipt is named by your own id and the time.');
+        perform private.raise_storage_error('A receipt is named by your own id and the time.');
     end if;
     -- One upload of a member at a time counts; the lock ends with this short transaction.
     perform pg_catalog.pg_advisory_xact_lock(45, pg_catalog.hashtext(new.owner_id));
@@ -45,16 +45,16 @@ begin
     from storage.objects as o
     where o.bucket_id = 'receipts' and o.name >= new.owner_id || '/' and o.name < new.owner_id || '0';
     if v_files >= 20 or v_bytes >= 52428800 then
-        perform private.refuse_storage('You have stored 20 receipts or 50 MB. Contact support to add more.');
+        perform private.raise_storage_error('You have stored 20 receipts or 50 MB. Contact support to add more.');
     end if;
     if v_hour >= 10 then
-        perform private.refuse_storage('You have uploaded 10 receipts within an hour. Try again later.');
+        perform private.raise_storage_error('You have uploaded 10 receipts within an hour. Try again later.');
     end if;
     return new;
 end
 $$;
-comment on function private.receipt_guard() is 'Name, owner and amount of receipts; a stored one stays as it is.';
-create trigger harborline_receipts before insert or update on storage.objects for each row execute function private.receipt_guard();
+comment on function private.receipts_validate() is 'Name, owner and amount of receipts; a stored one stays as it is.';
+create trigger harborline_receipts_validate before insert or update on storage.objects for each row execute function private.receipts_validate();
 
 create policy receipts_select_own on storage.objects for select to authenticated
 using (bucket_id = 'receipts' and (storage.foldername(name))[1] = (select auth.uid())::text);
@@ -78,30 +78,30 @@ comment on function private.receipt_name(text) is 'Name of the object that a rec
 -- among the member's twenty files: after a day they go, row and bytes, by the storage service's own wire (the worker).
 -- A receipt that a deposit names is evidence and stays, whoever asks: removing and naming the same one wait for each
 -- other, and the later one is refused.
-create function private.receipt_lock(p_name text) returns void
+create function private.lock_receipt(p_name text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(47, pg_catalog.hashtext(p_name));
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.receipt_lock(text) is
+comment on function private.lock_receipt(text) is
 'One of naming a receipt and removing it at a time; the last lock of a request for a deposit. Errors: try_again.';
 
-create function private.receipt_is_kept() returns trigger
+create function private.receipts_reject_delete() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.receipt_lock(old.name);
+    perform private.lock_receipt(old.name);
     if exists (select 1 from public.deposits as d where d.receipt_name = old.name) then
-        perform private.refuse_storage('A receipt of a deposit is kept.');
+        perform private.raise_storage_error('A receipt of a deposit is kept.');
     end if;
     return old;
 end
 $$;
-comment on function private.receipt_is_kept() is 'Nobody removes a receipt that a deposit names.';
-create trigger harborline_receipts_kept before delete on storage.objects for each row
-when (old.bucket_id = 'receipts') execute function private.receipt_is_kept();
+comment on function private.receipts_reject_delete() is 'Nobody removes a receipt that a deposit names.';
+create trigger harborline_receipts_reject_delete before delete on storage.objects for each row
+when (old.bucket_id = 'receipts') execute function private.receipts_reject_delete();
 
 create function private.check_receipt(p_user_id uuid, p_name text, p_first boolean) returns text
 language plpgsql volatile set search_path = '' as $$
@@ -109,18 +109,18 @@ declare
     v_object record;
 begin
     if p_name is null or pg_catalog.split_part(p_name, '/', 1) <> p_user_id::text then
-        perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
+        perform private.raise_error(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
     end if;
-    perform private.receipt_lock(p_name);
+    perform private.lock_receipt(p_name);
     select o.owner_id, o.metadata into v_object from storage.objects as o where o.bucket_id = 'receipts' and o.name = p_name;
     if not found or v_object.owner_id is distinct from p_user_id::text then
-        perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
+        perform private.raise_error(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
     end if;
     if exists (select 1 from public.deposits as d where d.receipt_name = p_name) then
-        perform private.refuse(409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.');
+        perform private.raise_error(409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.');
     end if;
     if p_first and (p_name like '%.pdf' or v_object.metadata ->> 'mimetype' = 'application/pdf') then
-        perform private.refuse(400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.');
+        perform private.raise_error(400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.');
     end if;
     return v_object.metadata ->> 'eTag';
 end
@@ -147,7 +147,7 @@ declare
 begin
     select * into v_deposit from public.deposits as d where d.receipt_name = private.receipt_name(p_receipt_url);
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no deposit with this receipt.');
+        perform private.raise_error(404, 'not_found', 'There is no deposit with this receipt.');
     end if;
     perform private.audit('admin:' || v_admin.id, 'deposit.receipt_opened', 'deposit', v_deposit.id);
     return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_deposit.receipt_name);

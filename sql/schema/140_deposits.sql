@@ -3,42 +3,42 @@
 -- A row is never updated by its member and never deleted by anyone.
 --
 -- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction; what stands further in is called by the
--- line above it, a trigger names its table. All of it is schema private unless said. Before it, gate.check_request().
---   require_admin               finance or super, read by the id in the token: my_role, auth.uid
---     require_two_step          with real money (is_demo, setting_text) not without the second step
---   checked_action              approve or reject; only a rejection asks checked_reason
---   check_not_own               nobody decides for a member with the same e-mail
---   money_lock                  one decision at a time
---   lock_members(line_of)       member, referrer and the referrer's referrer, by id
---                               the deposit itself, for no key update; decided already: the first answer, or refuse_decided
---   clock                       the moment of the decision
---   credit_deposit              cash-in and package; refused where the reference was approved before
---     profiles _100_frozen      profiles_frozen: place and identity stay, a package does not fall
---     profiles _500_funded      profiles_funded: package and payment go to the member's position, two figures to the counters
---       positions _500_network_update  position_changed: a new package is noted for the networks above
---     profiles _500_verified    verified_counted, count_up: where this completed the account
---     post_bonuses              moves the sequence private.postings, then asks what is wrong
---       wrong_of_child          referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
---                               and under these due_of_pairs and pairs, with referral_percent and override_percent
---       wrong_of_owner          the member's own pairings, where there is a second child
---         pair_source           of pairs without a row: which child completed it
---       write_bonuses           raises stored rows, inserts missing ones; reentry_percent fills a column of each
---         bonuses _100_frozen   bonuses_frozen: a bonus keeps its reason and only rises (of rows that rise)
---         bonuses _500_changed  bonuses_changed, clock: journal, sums, days and counts of rows that rose
---         bonuses _500_posted   bonuses_posted: the same of new rows
---           transactions _500_counted  transactions_counted: journal rows of bonuses are counted (from either of the two)
---           totals _500_shortfall      shortfall_changed, count_up: only of whom withdrew or asked for more than is there
---   update of the deposit       approved, by whom, when
---     deposits _100_frozen      deposit_frozen: decided once, and what was claimed never changes
---     deposits _500_decided     deposit_decided: settles the journal row, three figures to the counters
---       transactions _100_frozen  transactions_frozen: pending to completed, and nothing else
---       deposit_flows           the days of the request and of the decision
---   tell_decided, dollars       the sentence for the member
---     tell, clock, money        the notification, and the mail unless its topic is switched off
---       outbox _900_announce    outbox_announce: wakes the worker at commit
---   audit, clock, money         who decided what; last, because of its lock
---     audit_log _100_seal       audit_seal: audit_lock, then the row's number and audit_hash over the row before
---   money_json, money           the answer
+-- line above it, a trigger names its table. All of it is schema private unless said. Before it, pre_request.check_request().
+--   require_admin                                 finance or super, read by the id in the token: my_role, auth.uid
+--     require_totp                                with real money (is_demo, setting_text) not without the second step
+--   parse_action                                  approve or reject; only a rejection asks validate_reason
+--   require_not_own_account                       nobody decides for a member with the same e-mail
+--   lock_money                                    one decision at a time
+--   lock_members(upline_ids)                      member, referrer and the referrer's referrer, by id
+--                                                 the deposit itself, for no key update; decided already: the first answer, or raise_already_decided
+--   clock                                         the moment of the decision
+--   credit_deposit                                cash-in and package; refused where the reference was approved before
+--     profiles _100_immutable                     profiles_immutable: place and identity stay, a package does not fall
+--     profiles _500_sync_position                 profiles_sync_position: package and payment go to the member's position, two figures to the counters
+--       positions _500_network_update             positions_record_network_delta: a new package is noted for the networks above
+--     profiles _500_update_verified_counter       profiles_update_verified_counter, increment_counter: where this completed the account
+--     post_bonuses                                moves the sequence private.bonus_revision_seq, then asks what is wrong
+--       child_bonus_discrepancies                 referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
+--                                                 and under these due_pair_bonuses and pairs, with referral_percent and override_percent
+--       owner_bonus_discrepancies                 the member's own pairings, where there is a second child
+--         pair_source                             of pairs without a row: which child completed it
+--       write_bonuses                             raises stored rows, inserts missing ones; reentry_percent fills a column of each
+--         bonuses _100_immutable                  bonuses_immutable: a bonus keeps its reason and only rises (of rows that rise)
+--         bonuses _500_record_update              bonuses_record_update, clock: journal, sums, days and counts of rows that rose
+--         bonuses _500_record_insert              bonuses_record_insert: the same of new rows
+--           transactions _500_update_counters     transactions_update_counters: journal rows of bonuses are counted (from either of the two)
+--           totals _500_update_shortfall_counter  totals_update_shortfall_counter, increment_counter: only of whom withdrew or asked for more than is there
+--   update of the deposit                         approved, by whom, when
+--     deposits _100_immutable                     deposits_immutable: decided once, and what was claimed never changes
+--     deposits _500_record_decision               deposits_record_decision: settles the journal row, three figures to the counters
+--       transactions _100_immutable               transactions_immutable: pending to completed, and nothing else
+--       record_deposit_flow                       the days of the request and of the decision
+--   notify_decision, dollars                      the sentence for the member
+--     notify_member, clock, money                 the notification, and the mail unless its topic is switched off
+--       outbox _900_notify                        outbox_notify: wakes the worker at commit
+--   audit, clock, money                           who decided what; last, because of its lock
+--     audit_log _100_set_hash                     audit_log_set_hash: lock_audit_log, then the row's number and audit_hash over the row before
+--   request_json, money                           the answer
 
 create table public.deposits (
     id uuid primary key default gen_random_uuid(),
@@ -58,7 +58,7 @@ create table public.deposits (
     receipt_etag text,
     voided_at timestamptz,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
-    constraint deposits_decider check (
+    constraint deposits_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
@@ -123,10 +123,10 @@ declare
     v_is_size boolean := exists (select 1 from private.packages as k where k.value = p_amount);
 begin
     if p_amount not between 1 and 10000000 then
-        perform private.refuse(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
+        perform private.raise_error(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
     end if;
     if p_package = 0 and not v_is_size then
-        perform private.refuse(
+        perform private.raise_error(
             400, 'package_required', pg_catalog.format(
                 'Choose a package for your first deposit: %s.',
                 (select pg_catalog.string_agg('$' || k.value::text, ', ' order by k.value) from private.packages as k)
@@ -134,7 +134,7 @@ begin
         );
     end if;
     if p_package > 0 and v_is_size and p_amount <= p_package then
-        perform private.refuse(400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.');
+        perform private.raise_error(400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.');
     end if;
     return case when not v_is_size then 'cash_in' when p_package = 0 then 'first' else 'upgrade' end;
 end
@@ -143,11 +143,11 @@ comment on function private.deposit_kind(numeric, numeric) is
 'What an amount in USD means beside the present package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
 
 -- A repeated request is told by its trimmed reference, as stored.
-create function private.deposit_guard() returns trigger
+create function private.deposits_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
-    v_twin public.deposits;
+    v_existing public.deposits;
     v_pending integer;
     v_limit integer := private.setting_text('deposit.pending_limit')::integer;
 begin
@@ -156,29 +156,29 @@ begin
     -- What is copied brings a line's end along; a retry brings it again and is compared with what was stored.
     new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
     -- A retry is looked for first: triggers run before ON CONFLICT.
-    select * into v_twin from public.deposits as d where d.id = new.id;
+    select * into v_existing from public.deposits as d where d.id = new.id;
     if found then
-        if (v_twin.user_id, v_twin.amount, v_twin.reference_number, v_twin.receipt_url)
+        if (v_existing.user_id, v_existing.amount, v_existing.reference_number, v_existing.receipt_url)
             is not distinct from (new.user_id, new.amount, new.reference_number, new.receipt_url) then
             return null;
         end if;
-        perform private.refuse(409, 'duplicate_request', 'This request was already made with other values.');
+        perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
-    perform private.status_refusal(v_member.account_status);
+    perform private.require_active_status(v_member.account_status);
     if v_member.id is null or v_member.email is null or v_member.trc20_wallet_address is null then
-        perform private.refuse(403, 'profile_incomplete', 'Please complete your profile and settings first');
+        perform private.raise_error(403, 'profile_incomplete', 'Please complete your profile and settings first');
     end if;
     if new.status <> 'pending' then
-        perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
+        perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
     new.kind := private.deposit_kind(new.amount, v_member.package_value);
     new.reference_key := private.reference_key(new.reference_number);
     if coalesce(new.reference_key, '') = '' or pg_catalog.length(new.reference_number) > 200 or not private.is_readable(new.reference_number) then
-        perform private.refuse(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
+        perform private.raise_error(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
     end if;
     select count(*) into v_pending from public.deposits as d where d.user_id = new.user_id and d.status = 'pending';
     if v_pending >= v_limit then
-        perform private.refuse(
+        perform private.raise_error(
             409, 'too_many_pending', pg_catalog.format('You have %s deposits waiting for review. Wait for a decision or cancel one.', v_pending)
         );
     end if;
@@ -192,10 +192,10 @@ begin
     return new;
 end
 $$;
-comment on function private.deposit_guard() is
+comment on function private.deposits_validate() is
 'Every rule of a new deposit, under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
 
-create function private.deposit_frozen() returns trigger
+create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key, new.receipt_name)
@@ -203,37 +203,37 @@ begin
         or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by)
             is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
-        or (new.voided_at is distinct from old.voided_at and not private.correction_of(new.user_id)) then
-        perform private.refuse(403, 'append_only', 'A deposit is decided once and never changed.');
+        or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
+        perform private.raise_error(403, 'append_only', 'A deposit is decided once and never changed.');
     end if;
     return new;
 end
 $$;
-comment on function private.deposit_frozen() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
+comment on function private.deposits_immutable() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
 
-create function private.deposit_requested() returns trigger
+create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
-    perform private.count_up('pending_deposits', 1);
+    perform private.increment_counter('pending_deposits', 1);
     return null;
 end
 $$;
-comment on function private.deposit_requested() is 'Journal row and count of a new deposit.';
+comment on function private.deposits_record_request() is 'Journal row and count of a new deposit.';
 
-create function private.deposit_flows(p_deposit public.deposits, p_sign integer) returns void
+create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into private.flow_changes (day, deposits, decided_deposits)
+    insert into private.flow_deltas (day, deposits, decided_deposits)
     values
     (((p_deposit).created_at at time zone 'UTC')::date, p_sign * (p_deposit).amount, 0),
     (((p_deposit).decided_at at time zone 'UTC')::date, 0, p_sign * (p_deposit).amount);
 end
 $$;
-comment on function private.deposit_flows(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
+comment on function private.record_deposit_flow(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
 
-create function private.deposit_decided() returns trigger
+create function private.deposits_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
@@ -241,7 +241,7 @@ begin
     if new.status = 'approved' then
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_approved', new.amount), ('deposits_approved_count', 1);
-        perform private.deposit_flows(new, 1);
+        perform private.record_deposit_flow(new, 1);
     else
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_rejected_count', 1);
@@ -249,29 +249,29 @@ begin
     return null;
 end
 $$;
-comment on function private.deposit_decided() is 'Settles the journal row of a deposit when its status moves.';
+comment on function private.deposits_record_decision() is 'Settles the journal row of a deposit when its status moves.';
 
-create function private.deposit_voided() returns trigger
+create function private.deposits_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.deposit_flows(new, -1);
+    perform private.record_deposit_flow(new, -1);
     return null;
 end
 $$;
-comment on function private.deposit_voided() is 'A voided deposit is no flow.';
+comment on function private.deposits_record_void() is 'A voided deposit is no flow.';
 
-create trigger _100_guard before insert on public.deposits for each row execute function private.deposit_guard();
-create trigger _100_frozen before update on public.deposits for each row execute function private.deposit_frozen();
-create trigger _100_keep before delete or truncate on public.deposits for each statement execute function private.refuse_change();
-create trigger _500_requested after insert on public.deposits for each row execute function private.deposit_requested();
-create trigger _500_decided after update of status on public.deposits
-for each row when (old.status is distinct from new.status) execute function private.deposit_decided();
-create trigger _500_voided after update of voided_at on public.deposits
-for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposit_voided();
+create trigger _100_validate before insert on public.deposits for each row execute function private.deposits_validate();
+create trigger _100_immutable before update on public.deposits for each row execute function private.deposits_immutable();
+create trigger _100_reject_change before delete or truncate on public.deposits for each statement execute function private.reject_change();
+create trigger _500_record_request after insert on public.deposits for each row execute function private.deposits_record_request();
+create trigger _500_record_decision after update of status on public.deposits
+for each row when (old.status is distinct from new.status) execute function private.deposits_record_decision();
+create trigger _500_record_void after update of voided_at on public.deposits
+for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposits_record_void();
 
 -- The decision.
 
-create function private.line_of(p_user_id uuid) returns uuid[]
+create function private.upline_ids(p_user_id uuid) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -283,7 +283,7 @@ begin
     );
 end
 $$;
-comment on function private.line_of(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
+comment on function private.upline_ids(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
 
 create function private.credit_deposit(p_deposit public.deposits) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -294,7 +294,7 @@ begin
         select 1 from public.deposits as d
         where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status = 'approved' and d.voided_at is null
     ) then
-        perform private.refuse(409, 'reference_used', 'This reference was already approved with another deposit.');
+        perform private.raise_error(409, 'reference_used', 'This reference was already approved with another deposit.');
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount + (p_deposit).amount,
@@ -312,23 +312,23 @@ create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_status public.request_status := private.checked_action(p_action);
-    v_reason text := case when v_status = 'rejected' then private.checked_reason(p_reason) end;
+    v_status public.request_status := private.parse_action(p_action);
+    v_reason text := case when v_status = 'rejected' then private.validate_reason(p_reason) end;
     v_deposit public.deposits;
 begin
     select * into v_deposit from public.deposits as d where d.id = p_deposit_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such deposit.');
+        perform private.raise_error(404, 'not_found', 'There is no such deposit.');
     end if;
-    perform private.check_not_own(v_admin, v_deposit.user_id);
-    perform private.money_lock();
-    perform private.lock_members(private.line_of(v_deposit.user_id));
+    perform private.require_not_own_account(v_admin, v_deposit.user_id);
+    perform private.lock_money();
+    perform private.lock_members(private.upline_ids(v_deposit.user_id));
     select * into v_deposit from public.deposits as d where d.id = p_deposit_id for no key update;
     if v_deposit.status <> 'pending' then
         if v_deposit.status is distinct from v_status or v_deposit.decided_by is distinct from v_admin.id then
-            perform private.refuse_decided(pg_catalog.to_jsonb(v_deposit));
+            perform private.raise_already_decided(pg_catalog.to_jsonb(v_deposit));
         end if;
-        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.money_json(pg_catalog.to_jsonb(v_deposit)));
+        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
     end if;
     v_deposit.decided_at := private.clock();
     if v_status = 'approved' then
@@ -337,12 +337,12 @@ begin
     update public.deposits as d set status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id
     where d.id = p_deposit_id and d.status = 'pending'
     returning d.* into v_deposit;
-    perform private.tell_decided('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
+    perform private.notify_decision('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
     perform private.audit(
         'admin:' || v_admin.id, 'deposit.' || v_status, 'deposit', v_deposit.id,
         pg_catalog.jsonb_build_object('user_id', v_deposit.user_id, 'amount', private.money(v_deposit.amount), 'reason', v_reason)
     );
-    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.money_json(pg_catalog.to_jsonb(v_deposit)));
+    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
 end
 $$;
 comment on function public.decide_deposit(uuid, text, text) is
@@ -354,7 +354,7 @@ grant execute on function public.decide_deposit(uuid, text, text) to platform_ad
 create function public.get_deposit_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
 begin
     return pg_catalog.jsonb_build_object(
         'verification', private.verification_result(v_member),
@@ -478,7 +478,7 @@ comment on function private.deposit_items(uuid[]) is
 create function public.list_deposits(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
     v_counts jsonb := private.request_counts('deposits');
     v_page record;
 begin

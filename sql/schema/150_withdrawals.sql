@@ -16,7 +16,7 @@ create table public.withdrawals (
     payout_at timestamptz,
     voided_at timestamptz,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
-    constraint withdrawals_decider check (
+    constraint withdrawals_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
@@ -46,7 +46,7 @@ grant select on public.withdrawals to service_role;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to service_role;
 -- Not granted: update and delete, to anyone. A decision is a function.
 
-create function private.requestable(p_user_id uuid) returns numeric
+create function private.requestable_amount(p_user_id uuid) returns numeric
 language plpgsql volatile set search_path = '' as $$
 begin
     return (
@@ -58,45 +58,45 @@ begin
     );
 end
 $$;
-comment on function private.requestable(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
+comment on function private.requestable_amount(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
 
-create function private.withdrawal_guard() returns trigger
+create function private.withdrawals_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
-    v_twin public.withdrawals;
+    v_existing public.withdrawals;
     v_available numeric;
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
     -- A retry is looked for first: triggers run before ON CONFLICT.
-    select * into v_twin from public.withdrawals as w where w.id = new.id;
+    select * into v_existing from public.withdrawals as w where w.id = new.id;
     if found then
-        if (v_twin.user_id, v_twin.amount, v_twin.wallet_address)
+        if (v_existing.user_id, v_existing.amount, v_existing.wallet_address)
             is not distinct from (new.user_id, new.amount, new.wallet_address) then
             return null;
         end if;
-        perform private.refuse(409, 'duplicate_request', 'This request was already made with other values.');
+        perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
-    perform private.status_refusal(v_member.account_status);
+    perform private.require_active_status(v_member.account_status);
     if new.status <> 'pending' then
-        perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
+        perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
     if new.amount is null or new.amount <= 0 or new.amount > 10000000 then
-        perform private.refuse(400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.');
+        perform private.raise_error(400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.');
     end if;
-    v_available := greatest(0, private.requestable(new.user_id));
+    v_available := greatest(0, private.requestable_amount(new.user_id));
     if v_available is null or new.amount > v_available then
-        perform private.refuse(400, 'insufficient_balance', 'Insufficient balance. Available: ' || private.dollars(coalesce(v_available, 0)));
+        perform private.raise_error(400, 'insufficient_balance', 'Insufficient balance. Available: ' || private.dollars(coalesce(v_available, 0)));
     end if;
     if new.amount < 100 then
-        perform private.refuse(400, 'below_minimum', 'Minimum withdrawal amount is $100');
+        perform private.raise_error(400, 'below_minimum', 'Minimum withdrawal amount is $100');
     end if;
     if not v_member.account_verified then
-        perform private.refuse(403, 'not_verified', 'Please complete your profile, settings, and account verification first');
+        perform private.raise_error(403, 'not_verified', 'Please complete your profile, settings, and account verification first');
     end if;
     if new.wallet_address is distinct from v_member.trc20_wallet_address then
-        perform private.refuse(409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.');
+        perform private.raise_error(409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.');
     end if;
     new.created_at := private.clock();
     new.admin_notes := null;
@@ -108,10 +108,10 @@ begin
     return new;
 end
 $$;
-comment on function private.withdrawal_guard() is
+comment on function private.withdrawals_validate() is
 'Every rule of a new withdrawal, under the member''s lock: valid amount, balance, minimum, verified, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
 
-create function private.withdrawal_frozen() returns trigger
+create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
@@ -120,38 +120,38 @@ begin
             is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
         or (old.payout_reference is not null and (new.payout_reference, new.payout_at) is distinct from (old.payout_reference, old.payout_at))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
-        or (new.voided_at is distinct from old.voided_at and not private.correction_of(new.user_id)) then
-        perform private.refuse(403, 'append_only', 'A withdrawal is decided once and never changed.');
+        or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
+        perform private.raise_error(403, 'append_only', 'A withdrawal is decided once and never changed.');
     end if;
     return new;
 end
 $$;
-comment on function private.withdrawal_frozen() is
+comment on function private.withdrawals_immutable() is
 'What was asked never changes; a decision is made once; a payout reference is added once; only a confirmed correction voids. Errors: append_only.';
 
-create function private.withdrawal_requested() returns trigger
+create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, -new.amount, 'withdrawal', 'pending', new.id, new.created_at);
     update private.totals as t set reserved_amount = t.reserved_amount + new.amount where t.user_id = new.user_id;
-    perform private.count_up('pending_withdrawals', 1);
-    perform private.count_up('reserved', new.amount);
+    perform private.increment_counter('pending_withdrawals', 1);
+    perform private.increment_counter('reserved', new.amount);
     return null;
 end
 $$;
-comment on function private.withdrawal_requested() is 'Journal row, reserved sum and count of a new withdrawal.';
+comment on function private.withdrawals_record_request() is 'Journal row, reserved sum and count of a new withdrawal.';
 
-create function private.withdrawal_flows(p_withdrawal public.withdrawals, p_sign integer) returns void
+create function private.record_withdrawal_flow(p_withdrawal public.withdrawals, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into private.flow_changes (day, withdrawals)
+    insert into private.flow_deltas (day, withdrawals)
     values (((p_withdrawal).created_at at time zone 'UTC')::date, p_sign * (p_withdrawal).amount);
 end
 $$;
-comment on function private.withdrawal_flows(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
+comment on function private.record_withdrawal_flow(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
 
-create function private.withdrawal_decided() returns trigger
+create function private.withdrawals_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
@@ -160,37 +160,37 @@ begin
         reserved_amount = t.reserved_amount - new.amount,
         withdrawn_amount = t.withdrawn_amount + case when new.status = 'approved' then new.amount else 0 end
     where t.user_id = new.user_id;
-    perform private.count_up('pending_withdrawals', -1);
-    perform private.count_up('reserved', -new.amount);
+    perform private.increment_counter('pending_withdrawals', -1);
+    perform private.increment_counter('reserved', -new.amount);
     if new.status = 'approved' then
-        perform private.count_up('withdrawals_approved', new.amount);
-        perform private.count_up('withdrawals_approved_count', 1);
-        perform private.withdrawal_flows(new, 1);
+        perform private.increment_counter('withdrawals_approved', new.amount);
+        perform private.increment_counter('withdrawals_approved_count', 1);
+        perform private.record_withdrawal_flow(new, 1);
     else
-        perform private.count_up('withdrawals_rejected_count', 1);
+        perform private.increment_counter('withdrawals_rejected_count', 1);
     end if;
     return null;
 end
 $$;
-comment on function private.withdrawal_decided() is 'Settles journal row and sums of a withdrawal when its status moves.';
+comment on function private.withdrawals_record_decision() is 'Settles journal row and sums of a withdrawal when its status moves.';
 
-create function private.withdrawal_voided() returns trigger
+create function private.withdrawals_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.withdrawal_flows(new, -1);
+    perform private.record_withdrawal_flow(new, -1);
     return null;
 end
 $$;
-comment on function private.withdrawal_voided() is 'A voided withdrawal is no flow.';
+comment on function private.withdrawals_record_void() is 'A voided withdrawal is no flow.';
 
-create trigger _100_guard before insert on public.withdrawals for each row execute function private.withdrawal_guard();
-create trigger _100_frozen before update on public.withdrawals for each row execute function private.withdrawal_frozen();
-create trigger _100_keep before delete or truncate on public.withdrawals for each statement execute function private.refuse_change();
-create trigger _500_requested after insert on public.withdrawals for each row execute function private.withdrawal_requested();
-create trigger _500_decided after update of status on public.withdrawals
-for each row when (old.status is distinct from new.status) execute function private.withdrawal_decided();
-create trigger _500_voided after update of voided_at on public.withdrawals
-for each row when (old.voided_at is null and new.voided_at is not null) execute function private.withdrawal_voided();
+create trigger _100_validate before insert on public.withdrawals for each row execute function private.withdrawals_validate();
+create trigger _100_immutable before update on public.withdrawals for each row execute function private.withdrawals_immutable();
+create trigger _100_reject_change before delete or truncate on public.withdrawals for each statement execute function private.reject_change();
+create trigger _500_record_request after insert on public.withdrawals for each row execute function private.withdrawals_record_request();
+create trigger _500_record_decision after update of status on public.withdrawals
+for each row when (old.status is distinct from new.status) execute function private.withdrawals_record_decision();
+create trigger _500_record_void after update of voided_at on public.withdrawals
+for each row when (old.voided_at is null and new.voided_at is not null) execute function private.withdrawals_record_void();
 
 -- The decision.
 
@@ -200,10 +200,10 @@ declare
     v_available numeric;
 begin
     if (p_member).account_status in ('suspended', 'disabled') then
-        perform private.refuse(409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.');
+        perform private.raise_error(409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.');
     end if;
     if (p_member).hold_until > pg_catalog.clock_timestamp() then
-        perform private.refuse(
+        perform private.raise_error(
             409, 'on_hold', pg_catalog.format(
                 'On hold until %s UTC, 24 hours after a change of %s.',
                 pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
@@ -218,7 +218,7 @@ begin
             where w.user_id = (p_withdrawal).user_id and w.status = 'approved' and w.voided_at is null
         ), 0) into v_available;
     if (p_withdrawal).amount > v_available then
-        perform private.refuse(409, 'insufficient_available_balance', 'Insufficient available balance');
+        perform private.raise_error(409, 'insufficient_available_balance', 'Insufficient available balance');
     end if;
 end
 $$;
@@ -237,13 +237,13 @@ begin
         return p_withdrawal;
     end if;
     if pg_catalog.length(v_reference) > 200 or not private.is_readable(v_reference) then
-        perform private.refuse(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
+        perform private.raise_error(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
     end if;
     if (p_withdrawal).payout_reference is not null then
-        perform private.refuse(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
+        perform private.raise_error(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
     end if;
     if (p_withdrawal).voided_at is not null then
-        perform private.refuse(409, 'voided', 'This withdrawal was voided.');
+        perform private.raise_error(409, 'voided', 'This withdrawal was voided.');
     end if;
     update public.withdrawals as w set payout_reference = v_reference, payout_at = private.clock()
     where w.id = (p_withdrawal).id
@@ -263,28 +263,28 @@ returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_status public.request_status := private.checked_action(p_action);
-    v_reason text := case when v_status = 'rejected' then private.checked_reason(p_reason) end;
+    v_status public.request_status := private.parse_action(p_action);
+    v_reason text := case when v_status = 'rejected' then private.validate_reason(p_reason) end;
     v_withdrawal public.withdrawals;
     v_member private.profiles;
     v_paid text;
 begin
     select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such withdrawal.');
+        perform private.raise_error(404, 'not_found', 'There is no such withdrawal.');
     end if;
-    perform private.check_not_own(v_admin, v_withdrawal.user_id);
-    perform private.money_lock();
+    perform private.require_not_own_account(v_admin, v_withdrawal.user_id);
+    perform private.lock_money();
     v_member := private.lock_member(v_withdrawal.user_id);
     select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id for no key update;
     v_paid := case when v_status = 'approved' then nullif(pg_catalog.btrim(p_payout_reference), '') end;
     if v_withdrawal.status <> 'pending' then
         -- How it was paid may be told later, by any administrator who may decide.
         if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
-            perform private.refuse_decided(pg_catalog.to_jsonb(v_withdrawal));
+            perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
         v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
-        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'withdrawal', private.money_json(pg_catalog.to_jsonb(v_withdrawal)));
+        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)));
     end if;
     if v_status = 'approved' then
         perform private.check_payable(v_withdrawal, v_member);
@@ -292,13 +292,13 @@ begin
     update public.withdrawals as w set status = v_status, admin_notes = v_reason, decided_at = private.clock(), decided_by = v_admin.id
     where w.id = p_withdrawal_id and w.status = 'pending'
     returning w.* into v_withdrawal;
-    perform private.tell_decided('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);
+    perform private.notify_decision('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);
     perform private.audit(
         'admin:' || v_admin.id, 'withdrawal.' || v_status, 'withdrawal', v_withdrawal.id,
         pg_catalog.jsonb_build_object('user_id', v_withdrawal.user_id, 'amount', private.money(v_withdrawal.amount), 'reason', v_reason)
     );
     v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
-    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.money_json(pg_catalog.to_jsonb(v_withdrawal)));
+    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)));
 end
 $$;
 comment on function public.decide_withdrawal(uuid, text, text, text) is
@@ -309,7 +309,7 @@ grant execute on function public.decide_withdrawal(uuid, text, text, text) to pl
 create function public.get_withdraw_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_totals private.totals;
 begin
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
@@ -318,7 +318,7 @@ begin
         'balance', private.balance_figures(v_totals, v_member),
         'wallet_address', v_member.trc20_wallet_address,
         'wallet_checksum_ok', case
-            when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+            when v_member.trc20_wallet_address is not null then private.is_trc20_address(v_member.trc20_wallet_address)
         end,
         'minimum', private.money(100),
         'hold_until', case when v_member.hold_until > pg_catalog.now() then v_member.hold_until end,
@@ -351,7 +351,7 @@ begin
         select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
         from (
             select 'checksum' as kind, 'This does not look like a TRC20 address' as text
-            where not private.wallet_ok((p_withdrawal).wallet_address)
+            where not private.is_trc20_address((p_withdrawal).wallet_address)
             union all
             (
                 select
@@ -418,7 +418,7 @@ language sql stable set search_path = '' as $$
     inner join private.profiles as p on w.user_id = p.user_id
     inner join private.totals as t on w.user_id = t.user_id
     left join private.admin_users as a on w.decided_by = a.id
-    cross join (select private.due_after() as due_after) as e
+    cross join (select private.review_interval() as due_after) as e
 $$;
 comment on function private.withdrawal_items(uuid[]) is
 'Withdrawals as the administrators'' list shows them. available_after is negative when the balance no longer covers it. Money as text.';
@@ -426,7 +426,7 @@ comment on function private.withdrawal_items(uuid[]) is
 create function public.list_withdrawals(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
     v_counts jsonb := private.request_counts('withdrawals');
     v_page record;
 begin

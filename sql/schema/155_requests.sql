@@ -3,44 +3,44 @@
 -- administrator it answers the first result; anybody else, or another decision, is told who decided and when.
 -- Locks: money, then the members by id, then the audit row last.
 
-create function private.checked_action(p_action text) returns public.request_status
+create function private.parse_action(p_action text) returns public.request_status
 language plpgsql immutable set search_path = '' as $$
 begin
     if p_action is null or p_action not in ('approve', 'reject') then
-        perform private.refuse(400, 'invalid_action', 'The action must be approve or reject.');
+        perform private.raise_error(400, 'invalid_action', 'The action must be approve or reject.');
     end if;
     return case p_action when 'approve' then 'approved'::public.request_status else 'rejected'::public.request_status end;
 end
 $$;
-comment on function private.checked_action(text) is 'approve or reject. Errors: invalid_action.';
+comment on function private.parse_action(text) is 'approve or reject. Errors: invalid_action.';
 
-create function private.checked_reason(p_reason text) returns text
+create function private.validate_reason(p_reason text) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
     v_reason text := coalesce(nullif(pg_catalog.btrim(p_reason), ''), 'No reason provided');
 begin
     if pg_catalog.length(v_reason) > 1000 then
-        perform private.refuse(400, 'invalid_reason', 'A reason has at most 1,000 characters.');
+        perform private.raise_error(400, 'invalid_reason', 'A reason has at most 1,000 characters.');
     end if;
     return v_reason;
 end
 $$;
-comment on function private.checked_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
+comment on function private.validate_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
 
-create function private.check_not_own(p_admin private.admin_users, p_user_id uuid) returns void
+create function private.require_not_own_account(p_admin private.admin_users, p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if exists (
         select 1 from private.profiles as p
         where p.user_id = p_user_id and pg_catalog.lower(p.email) = pg_catalog.lower((p_admin).email)
     ) then
-        perform private.refuse(403, 'own_account', 'You cannot decide a request of your own member account.');
+        perform private.raise_error(403, 'own_account', 'You cannot decide a request of your own member account.');
     end if;
 end
 $$;
-comment on function private.check_not_own(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
+comment on function private.require_not_own_account(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
 
-create function private.refuse_decided(p_row jsonb) returns void
+create function private.raise_already_decided(p_row jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_status text := p_row ->> 'status';
@@ -54,17 +54,17 @@ begin
         when p_row ->> 'admin_notes' = 'Account closed' then 'rejected because the account was closed'
         else 'cancelled by the member'
     end;
-    perform private.refuse(
-        409, 'already_decided', pg_catalog.format('Already %s %s.', v_verb, private.ago(v_decided_at, private.clock())),
+    perform private.raise_error(
+        409, 'already_decided', pg_catalog.format('Already %s %s.', v_verb, private.relative_time(v_decided_at, private.clock())),
         pg_catalog.jsonb_build_object(
             'status', v_status, 'decided_by', v_decider, 'decided_at', v_decided_at, 'reason', p_row ->> 'admin_notes'
         )::text
     );
 end
 $$;
-comment on function private.refuse_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
+comment on function private.raise_already_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
 
-create function private.tell_decided(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
+create function private.notify_decision(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_body text := case
@@ -73,20 +73,20 @@ declare
         else pg_catalog.format('Your withdrawal of %s was approved and will be paid to the wallet you named.', private.dollars(p_amount))
     end;
 begin
-    perform private.tell(
+    perform private.notify_member(
         p_user_id, p_noun || '_' || p_status, pg_catalog.initcap(p_noun) || ' ' || p_status, v_body, p_amount, '/transactions'
     );
 end
 $$;
-comment on function private.tell_decided(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
+comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
 
-create function private.money_json(p_row jsonb) returns jsonb
+create function private.request_json(p_row jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
     return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
 end
 $$;
-comment on function private.money_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
+comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
 
 -- A member set to pending may neither deposit nor withdraw, and no more than that: who asked before may take it back.
 create function public.cancel_request(p_id uuid) returns jsonb
@@ -96,7 +96,7 @@ declare
     v_noun text;
 begin
     -- Pending closes what is new only.
-    perform private.status_refusal(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
+    perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
     where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
     if found then
@@ -116,11 +116,11 @@ begin
         select w.status, w.decided_at, w.decided_by, w.admin_notes from public.withdrawals as w where w.id = p_id and w.user_id = auth.uid()
     ) as r;
     if v_row is null then
-        perform private.refuse(404, 'not_found', 'There is no such request of yours.');
+        perform private.raise_error(404, 'not_found', 'There is no such request of yours.');
     end if;
     if v_row ->> 'admin_notes' is distinct from 'Cancelled by the member' then
-        perform private.refuse(
-            409, 'already_decided', pg_catalog.format('Already %s %s.', v_row ->> 'status', private.ago((v_row ->> 'decided_at')::timestamptz, private.clock()))
+        perform private.raise_error(
+            409, 'already_decided', pg_catalog.format('Already %s %s.', v_row ->> 'status', private.relative_time((v_row ->> 'decided_at')::timestamptz, private.clock()))
         );
     end if;
     return pg_catalog.jsonb_build_object('success', true, 'already', true);
@@ -132,11 +132,11 @@ grant execute on function public.cancel_request(uuid) to authenticated;
 
 -- One list for both, as administrators page it.
 
-create function private.due_after() returns interval
+create function private.review_interval() returns interval
 language sql stable set search_path = '' as $$
     select pg_catalog.make_interval(hours => private.setting_text('review.due_hours')::integer)
 $$;
-comment on function private.due_after() is 'How long a request may wait for its decision.';
+comment on function private.review_interval() is 'How long a request may wait for its decision.';
 
 create function private.oldest_pending(p_row jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -147,7 +147,7 @@ begin
             'amount', private.money((p_row ->> 'amount')::numeric),
             'username', p.username,
             'created_at', p_row -> 'created_at',
-            'due_at', (p_row ->> 'created_at')::timestamptz + private.due_after()
+            'due_at', (p_row ->> 'created_at')::timestamptz + private.review_interval()
         )
         from private.profiles as p where p.user_id = (p_row ->> 'user_id')::uuid
     );
@@ -158,9 +158,9 @@ comment on function private.oldest_pending(jsonb) is 'The request that waits lon
 create function private.request_counts(p_noun text) returns jsonb
 language sql stable set search_path = '' as $$
     select pg_catalog.jsonb_build_object(
-        'pending', private.counter('pending_' || p_noun)::bigint,
-        'approved', private.counter(p_noun || '_approved_count')::bigint,
-        'rejected', private.counter(p_noun || '_rejected_count')::bigint
+        'pending', private.counter_value('pending_' || p_noun)::bigint,
+        'approved', private.counter_value(p_noun || '_approved_count')::bigint,
+        'rejected', private.counter_value(p_noun || '_rejected_count')::bigint
     )
 $$;
 comment on function private.request_counts(text) is 'Deposits or withdrawals by status, from kept figures.';
@@ -204,7 +204,7 @@ declare
         end
     ) || v_status;
     v_matches text := pg_catalog.format(
-        '(private.searchable(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
+        '(private.member_search_text(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
     );
     v_up text;
     v_down text;
@@ -216,7 +216,7 @@ begin
         return;
     end if;
     if (p_request).status not in ('pending', 'approved', 'rejected') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     select o.up, o.down into v_up, v_down
     from (
@@ -232,7 +232,7 @@ begin
     end if;
     if (p_request).pattern is null then
         total := coalesce((p_counts ->> (p_request).status)::bigint, v_all);
-        ids := private.page_of(v_from, v_up, v_down, p_request, total);
+        ids := private.page_ids(v_from, v_up, v_down, p_request, total);
         return;
     end if;
     execute pg_catalog.format(
@@ -242,7 +242,7 @@ begin
             from (
                 (
                     select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
-                    where private.searchable(p.username, p.display_name, p.email) like $1 %3$s
+                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %3$s
                     limit 10001
                 )
                 union
@@ -260,7 +260,7 @@ begin
     if total > 10000 then
         more := true;
         total := 10000;
-        ids := private.page_of(v_from || ' and ' || v_matches, v_up, v_down, p_request, total, more);
+        ids := private.page_ids(v_from || ' and ' || v_matches, v_up, v_down, p_request, total, more);
         return;
     end if;
     execute pg_catalog.format(

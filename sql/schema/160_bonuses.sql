@@ -60,7 +60,7 @@ create table public.bonuses (
     subject_no integer not null references private.positions (no) on delete restrict,
     constraint amount_is_rate_of_volume check (amount = round(volume * rate / 100, 2)),
     constraint pairs_have_a_number check ((bonus_type = 'referral') = (pair_number is null)),
-    constraint nobody_earns_from_themselves check (user_id <> source_user_id)
+    constraint no_bonus_from_oneself check (user_id <> source_user_id)
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
@@ -87,29 +87,29 @@ create policy select_all on public.bonuses for select to platform_admin using (t
 grant select on public.bonuses to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
 
-create sequence private.postings as bigint;
-select pg_catalog.setval('private.postings', 1);
-comment on sequence private.postings is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
+create sequence private.bonus_revision_seq as bigint;
+select pg_catalog.setval('private.bonus_revision_seq', 1);
+comment on sequence private.bonus_revision_seq is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
 
-create function private.bonuses_frozen() returns trigger
+create function private.bonuses_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at, new.source_user_id)
         is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at, old.source_user_id) then
-        perform private.refuse(403, 'append_only', 'A bonus keeps its reason and its date.');
+        perform private.raise_error(403, 'append_only', 'A bonus keeps its reason and its date.');
     end if;
-    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.lowering', true), '') is distinct from 'on' then
-        perform private.refuse(403, 'append_only', 'A bonus only rises. A correction can lower it.');
+    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.allow_bonus_decrease', true), '') is distinct from 'on' then
+        perform private.raise_error(403, 'append_only', 'A bonus only rises. A correction can lower it.');
     end if;
     return new;
 end
 $$;
-comment on function private.bonuses_frozen() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
+comment on function private.bonuses_immutable() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
 
-create function private.bonuses_posted() returns trigger
+create function private.bonuses_record_insert() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform pg_catalog.nextval('private.postings');
+    perform pg_catalog.nextval('private.bonus_revision_seq');
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at from added as n where n.amount <> 0;
     update private.totals as t set
@@ -130,7 +130,7 @@ begin
         from added as n group by n.user_id
     ) as s
     where t.user_id = s.user_id;
-    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    insert into private.network_deltas (no, day, referral, pairing, override, funded)
     select
         o.no,
         (n.created_at at time zone 'UTC')::date,
@@ -151,14 +151,14 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_posted() is 'Journal, sums, days and counts of new bonuses.';
+comment on function private.bonuses_record_insert() is 'Journal, sums, days and counts of new bonuses.';
 
-create function private.bonuses_changed() returns trigger
+create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_now timestamptz := private.clock();
 begin
-    perform pg_catalog.nextval('private.postings');
+    perform pg_catalog.nextval('private.bonus_revision_seq');
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now
     from (
@@ -187,7 +187,7 @@ begin
         group by c.user_id
     ) as s
     where t.user_id = s.user_id;
-    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    insert into private.network_deltas (no, day, referral, pairing, override, funded)
     select
         p.no,
         (v_now at time zone 'UTC')::date,
@@ -220,14 +220,14 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_changed() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
+comment on function private.bonuses_record_update() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
 
-create trigger _100_frozen before update on public.bonuses for each row execute function private.bonuses_frozen();
-create trigger _100_keep before delete or truncate on public.bonuses for each statement execute function private.refuse_change();
-create trigger _500_posted after insert on public.bonuses
-referencing new table as added for each statement execute function private.bonuses_posted();
-create trigger _500_changed after update on public.bonuses
-referencing old table as before new table as after for each statement execute function private.bonuses_changed();
+create trigger _100_immutable before update on public.bonuses for each row execute function private.bonuses_immutable();
+create trigger _100_reject_change before delete or truncate on public.bonuses for each statement execute function private.reject_change();
+create trigger _500_record_insert after insert on public.bonuses
+referencing new table as added for each statement execute function private.bonuses_record_insert();
+create trigger _500_record_update after update on public.bonuses
+referencing old table as before new table as after for each statement execute function private.bonuses_record_update();
 
 -- The rules.
 
@@ -255,7 +255,7 @@ where c.referrer_no is not null and c.paid_cents > 0;
 comment on view private.due_referrals is 'Referral bonuses as they should be; subject and source: the child.';
 
 -- Both bonuses of a pair come from one reading of the pairs, which is most of the work of comparing them all.
-create view private.due_of_pairs as
+create view private.due_pair_bonuses as
 select
     q.owner_no,
     q.pair_no,
@@ -270,7 +270,7 @@ select
 from private.pairs as q
 inner join private.positions as o on q.owner_no = o.no
 left join private.packages as k on o.package_cents = k.value_cents;
-comment on view private.due_of_pairs is
+comment on view private.due_pair_bonuses is
 'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
 
 create view private.due_pairings as
@@ -283,7 +283,7 @@ select
     d.pairing_cents as cents,
     d.left_no,
     d.right_no
-from private.due_of_pairs as d
+from private.due_pair_bonuses as d
 where d.pairing_percent is not null;
 comment on view private.due_pairings is 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
 
@@ -295,7 +295,7 @@ select
     d.volume_cents,
     d.override_percent as rate,
     d.override_cents as cents
-from private.due_of_pairs as d
+from private.due_pair_bonuses as d
 where d.referrer_no is not null;
 comment on view private.due_overrides is 'Override bonuses as they should be; subject and source: the pair''s owner.';
 
@@ -357,7 +357,7 @@ comment on function private.write_bonuses(private.due_bonus[], timestamptz) is
 
 -- What one member's package can change, and nothing else: as a child, the referrer's referral and pairing and the
 -- grand-referrer's override; as an owner, the member's own pairings. Point look-ups, planned once a session.
-create function private.wrong_of_child(p_no integer) returns setof private.due_bonus
+create function private.child_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set search_path = '' as $$
 declare
     v_member private.positions;
@@ -384,10 +384,10 @@ begin
         and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.wrong_of_child(integer) is 'Bonuses of the two members above that this member''s package has changed.';
+comment on function private.child_bonus_discrepancies(integer) is 'Bonuses of the two members above that this member''s package has changed.';
 
 -- The plan must know how many children this owner has: a cached one is quadratic for a hub.
-create function private.wrong_of_owner(p_no integer) returns setof private.due_bonus
+create function private.owner_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
     return query
@@ -399,19 +399,19 @@ begin
     where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.wrong_of_owner(integer) is 'The member''s own pairings that the member''s tier has changed.';
+comment on function private.owner_bonus_discrepancies(integer) is 'The member''s own pairings that the member''s tier has changed.';
 
 create function private.post_bonuses(p_no integer, p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_wrong private.due_bonus[] := array(select w from private.wrong_of_child(p_no) as w);
+    v_discrepancies private.due_bonus[] := array(select w from private.child_bonus_discrepancies(p_no) as w);
 begin
-    perform pg_catalog.nextval('private.postings');
+    perform pg_catalog.nextval('private.bonus_revision_seq');
     if (select p.children from private.positions as p where p.no = p_no) > 1 then
-        v_wrong := v_wrong || array(select w from private.wrong_of_owner(p_no) as w);
+        v_discrepancies := v_discrepancies || array(select w from private.owner_bonus_discrepancies(p_no) as w);
     end if;
-    if pg_catalog.cardinality(v_wrong) > 0 then
-        perform private.write_bonuses(v_wrong, p_at);
+    if pg_catalog.cardinality(v_discrepancies) > 0 then
+        perform private.write_bonuses(v_discrepancies, p_at);
     end if;
 end
 $$;

@@ -5,7 +5,7 @@
 
 create table private.reconcile_state (
     only_row boolean primary key default true check (only_row),
-    postings bigint not null default -1,
+    bonus_revision bigint not null default -1,
     ran_at timestamptz,
     repaired bigint not null default 0
 );
@@ -14,8 +14,8 @@ alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
 
-create view private.wrong_bonuses as
-with paired as materialized (select d.* from private.due_of_pairs as d)
+create view private.bonus_discrepancies as
+with paired as materialized (select d.* from private.due_pair_bonuses as d)
 
 select
     'referral'::public.bonus_type as bonus_type,
@@ -58,7 +58,7 @@ from (select c.* from paired as c where c.referrer_no is not null) as d
 full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
     on d.owner_no = b.subject_no and d.pair_no = b.pair_number
 where coalesce(d.override_cents, 0) is distinct from b.cents;
-comment on view private.wrong_bonuses is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
+comment on view private.bonus_discrepancies is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
 
 -- The comparison of all bonuses is a merge from end to end. How many pairs are complete, and how many bonuses are
 -- wrong, the planner cannot know: it expects a hundred times too many and then looks up each left child by itself,
@@ -66,7 +66,7 @@ comment on view private.wrong_bonuses is 'Bonuses that are not what tree and pac
 -- copies of what it reads in order anyway. So the comparison has a function of its own, which does nothing but merge,
 -- with the joins in the order in which the views have them, and what is done about a few wrong rows is planned as
 -- usual.
-create function private.all_wrong() returns private.due_bonus[]
+create function private.all_bonus_discrepancies() returns private.due_bonus[]
 language plpgsql stable set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
 -- The pairs of a million members are sorted in memory; one comparison runs at a time.
@@ -76,13 +76,13 @@ begin
         select row(
             null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
         )::private.due_bonus
-        from private.wrong_bonuses as w
+        from private.bonus_discrepancies as w
     );
 end
 $$;
-comment on function private.all_wrong() is 'All of private.wrong_bonuses, without the ids of the stored rows.';
+comment on function private.all_bonus_discrepancies() is 'All of private.bonus_discrepancies, without the ids of the stored rows.';
 
-create function private.lapsed_around(p_no integer) returns setof private.due_bonus
+create function private.lapsed_bonuses(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
     v_member private.positions;
@@ -112,62 +112,62 @@ begin
         end;
 end
 $$;
-comment on function private.lapsed_around(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
+comment on function private.lapsed_bonuses(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
 
 create function private.reconcile() returns integer
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
-    v_postings bigint;
-    v_wrong private.due_bonus[];
-    v_lowering text := pg_catalog.current_setting('app.lowering', true);
+    v_revision bigint;
+    v_discrepancies private.due_bonus[];
+    v_allow_decrease text := pg_catalog.current_setting('app.allow_bonus_decrease', true);
 begin
-    perform private.money_lock();
-    select q.last_value into v_postings from private.postings as q;
-    v_wrong := private.all_wrong();
-    if pg_catalog.cardinality(v_wrong) > 0 then
-        v_wrong := array(
+    perform private.lock_money();
+    select q.last_value into v_revision from private.bonus_revision_seq as q;
+    v_discrepancies := private.all_bonus_discrepancies();
+    if pg_catalog.cardinality(v_discrepancies) > 0 then
+        v_discrepancies := array(
             select row(
                 coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
             )::private.due_bonus
-            from pg_catalog.unnest(v_wrong) as w
+            from pg_catalog.unnest(v_discrepancies) as w
             left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
             left join public.bonuses as q
                 on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
         );
         perform private.lock_members(array(
-            select p.user_id from pg_catalog.unnest(v_wrong) as w
+            select p.user_id from pg_catalog.unnest(v_discrepancies) as w
             inner join private.positions as s on w.subject_no = s.no
             inner join private.positions as p on p.no in (s.no, s.referrer_no)
         ));
-        perform pg_catalog.set_config('app.lowering', 'on', true);
-        perform private.write_bonuses(v_wrong, private.clock());
-        perform pg_catalog.set_config('app.lowering', coalesce(v_lowering, ''), true);
-        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_wrong)));
-        select q.last_value into v_postings from private.postings as q;
+        perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
+        perform private.write_bonuses(v_discrepancies, private.clock());
+        perform pg_catalog.set_config('app.allow_bonus_decrease', coalesce(v_allow_decrease, ''), true);
+        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_discrepancies)));
+        select q.last_value into v_revision from private.bonus_revision_seq as q;
     end if;
     update private.reconcile_state as s set
-        postings = v_postings, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_wrong);
-    return pg_catalog.cardinality(v_wrong);
+        bonus_revision = v_revision, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_discrepancies);
+    return pg_catalog.cardinality(v_discrepancies);
 end
 $$;
 comment on function private.reconcile() is 'Compares all bonuses with tree and packages and repairs what differs, audited; answers how many rows did. Errors: try_again.';
 
-create function private.reconcile_once() returns void
+create function private.reconcile_if_stale() returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_state private.reconcile_state;
-    v_postings bigint;
+    v_revision bigint;
 begin
-    select q.last_value into v_postings from private.postings as q;
+    select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
-    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+    if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
         return;
     end if;
     -- Whoever comes second waits here for the run of the first, then finds it done.
     perform pg_catalog.pg_advisory_xact_lock(44);
-    select q.last_value into v_postings from private.postings as q;
+    select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
-    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+    if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
         return;
     end if;
     perform private.reconcile();
@@ -176,19 +176,19 @@ exception when lock_not_available or sqlstate 'PGRST' then
     return;
 end
 $$;
-comment on function private.reconcile_once() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
+comment on function private.reconcile_if_stale() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
 
 create function public.sync_bonuses() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if private.my_role() not in ('authenticated', 'platform_admin') then
-        perform private.refuse(401, 'not_authenticated', 'Not authenticated');
+        perform private.raise_error(401, 'not_authenticated', 'Not authenticated');
     end if;
-    perform private.reconcile_once();
+    perform private.reconcile_if_stale();
     return pg_catalog.jsonb_build_object(
         'success', true,
         'summary', pg_catalog.jsonb_build_object(
-            'totalBonuses', private.counter('bonus_rows')::bigint, 'totalProfiles', private.counter('profiles')::bigint
+            'totalBonuses', private.counter_value('bonus_rows')::bigint, 'totalProfiles', private.counter_value('profiles')::bigint
         )
     );
 end

@@ -21,27 +21,27 @@ create index transactions_user_idx on public.transactions (user_id, created_at d
 create index transactions_created_idx on public.transactions (created_at desc, id desc);
 -- A filter by type, and one by a status that few rows have.
 create index transactions_type_idx on public.transactions (transaction_type, created_at desc, id desc);
-create index transactions_unsettled_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
+create index transactions_not_completed_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
 
 create policy select_own on public.transactions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.transactions for select to platform_admin using (true);
 grant select on public.transactions to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone.
 
-create function private.transactions_frozen() returns trigger
+create function private.transactions_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
         is distinct from (old.id, old.user_id, old.amount, old.transaction_type, old.reference_id, old.created_at)
         or (old.status <> 'pending' and new.status is distinct from old.status) then
-        perform private.refuse(403, 'append_only', 'The journal is kept as it is.');
+        perform private.raise_error(403, 'append_only', 'The journal is kept as it is.');
     end if;
     return new;
 end
 $$;
-comment on function private.transactions_frozen() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
+comment on function private.transactions_immutable() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
 
-create function private.transactions_counted() returns trigger
+create function private.transactions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into private.counter_deltas (name, delta)
@@ -54,18 +54,18 @@ begin
     return null;
 end
 $$;
-comment on function private.transactions_counted() is 'Counts new bonus rows of the journal and their absolute amounts.';
+comment on function private.transactions_update_counters() is 'Counts new bonus rows of the journal and their absolute amounts.';
 
-create trigger _100_frozen before update on public.transactions for each row execute function private.transactions_frozen();
-create trigger _100_keep before delete or truncate on public.transactions for each statement execute function private.refuse_change();
-create trigger _500_counted after insert on public.transactions
-referencing new table as added for each statement execute function private.transactions_counted();
+create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
+create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
+create trigger _500_update_counters after insert on public.transactions
+referencing new table as added for each statement execute function private.transactions_update_counters();
 
 -- A member's money in one list: bonuses, deposits, withdrawals, and the journal rows that none of these three stands
 -- for (corrections). Newest first, one keyset page at a time: each source gives at most a page from its own (user, time)
 -- index, so the cost does not grow with the member's history. A member's corrections are found by their reference before
 -- they are put in order: nobody has many, and along the journal they would be looked for to its end. Days are UTC days.
-create function private.history(
+create function private.transaction_history(
     p_user_id uuid,
     p_type text,
     p_status text,
@@ -185,7 +185,7 @@ begin
     order by g.created_at desc, g.id desc;
 end
 $$;
-comment on function private.history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
+comment on function private.transaction_history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
 'One page of a member''s merged history, newest first, before a key. Withdrawals are negative. pair_names are the two children of the pair''s owner.';
 
 create function public.get_transaction_history(
@@ -198,25 +198,25 @@ create function public.get_transaction_history(
 ) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
     v_limit integer := private.page_limit(p_limit, 25, 100);
     v_before record;
     v_items jsonb[];
     v_keys text[];
 begin
     if p_type not in ('deposit', 'withdrawal', 'bonus', 'referral bonus', 'pairing bonus', 'override bonus', 'correction') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such type of transaction.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such type of transaction.');
     end if;
     if p_status not in ('pending', 'approved', 'rejected', 'completed', 'failed') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
-    select * into v_before from private.read_cursor(p_before);
+    select * into v_before from private.decode_cursor(p_before);
     -- One row more than asked for tells whether there is a next page.
     select
         pg_catalog.array_agg(h.item order by h.created_at desc, h.id desc),
-        pg_catalog.array_agg(private.cursor_of(h.created_at, h.id) order by h.created_at desc, h.id desc)
+        pg_catalog.array_agg(private.encode_cursor(h.created_at, h.id) order by h.created_at desc, h.id desc)
     into v_items, v_keys
-    from private.history(
+    from private.transaction_history(
         v_user_id, p_type, p_status,
         coalesce(p_from::timestamp at time zone 'UTC', '-infinity'),
         coalesce((p_to + 1)::timestamp at time zone 'UTC', 'infinity'),
@@ -240,24 +240,24 @@ language sql stable set search_path = '' as $$
     select c.transaction_type, c.status, c.rows::bigint
     from (
         values
-        ('deposit', 'pending', private.counter('pending_deposits')),
-        ('deposit', 'failed', private.counter('deposits_rejected_count')),
-        ('deposit', 'completed', private.counter('deposits_approved_count') + (
+        ('deposit', 'pending', private.counter_value('pending_deposits')),
+        ('deposit', 'failed', private.counter_value('deposits_rejected_count')),
+        ('deposit', 'completed', private.counter_value('deposits_approved_count') + (
             select count(*) from private.corrections as v where v.kind = 'void_deposit' and v.confirmed_by is not null
         )),
-        ('withdrawal', 'pending', private.counter('pending_withdrawals')),
-        ('withdrawal', 'failed', private.counter('withdrawals_rejected_count')),
-        ('withdrawal', 'completed', private.counter('withdrawals_approved_count') + (
+        ('withdrawal', 'pending', private.counter_value('pending_withdrawals')),
+        ('withdrawal', 'failed', private.counter_value('withdrawals_rejected_count')),
+        ('withdrawal', 'completed', private.counter_value('withdrawals_approved_count') + (
             select count(*) from private.corrections as v where v.kind = 'void_withdrawal' and v.confirmed_by is not null
         )),
-        ('bonus', 'completed', private.counter('bonus_transactions'))
+        ('bonus', 'completed', private.counter_value('bonus_transactions'))
     ) as c (transaction_type, status, rows)
 $$;
 comment on function private.transaction_counts() is 'Rows of the journal by type and status. A voided request has one row more, the one that takes it back.';
 
 create function private.completed_volume() returns numeric
 language sql stable set search_path = '' as $$
-    select private.counter('deposits_approved') + private.counter('withdrawals_approved') + private.counter('bonus_volume')
+    select private.counter_value('deposits_approved') + private.counter_value('withdrawals_approved') + private.counter_value('bonus_volume')
         -- What was voided is in the journal twice, there and back, and in the kept figures not at all.
         + 2 * coalesce((
             select sum(pg_catalog.abs(t.amount))
@@ -284,7 +284,7 @@ comment on function private.id_range(text) is 'The ids that begin with what was 
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at']);
     v_filters text;
     v_order text := 'r.created_at, r.id';
     v_reversed text := 'r.created_at desc, r.id desc';
@@ -297,7 +297,7 @@ declare
 begin
     perform private.require_admin();
     if v_request.status not in ('completed', 'pending', 'failed') or v_request.kind not in ('deposit', 'withdrawal', 'bonus') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such filter.');
     end if;
     v_filters := pg_catalog.concat(
         ' and r.status = ' || pg_catalog.quote_literal(v_request.status) || '::public.transaction_status',
@@ -320,20 +320,20 @@ begin
         v_ids := private.newest_requests('transactions', v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
-        v_ids := private.page_of(
+        v_ids := private.page_ids(
             'from public.transactions as r where true' || v_filters, v_order, v_reversed, v_request, v_cards.filtered
         );
         v_total := v_cards.filtered;
     else
         v_range := private.id_range(p_filters ->> 'search');
         select f.ids, f.total, f.more into v_ids, v_total, v_more
-        from private.found_page(
+        from private.search_page(
             'public.transactions',
             pg_catalog.format(
                 $query$from (
                     (
                         select r.id from private.profiles as p inner join public.transactions as r on p.user_id = r.user_id
-                        where private.searchable(p.username, p.display_name, p.email) like $1 %1$s
+                        where private.member_search_text(p.username, p.display_name, p.email) like $1 %1$s
                         limit 10001
                     )
                     union
@@ -344,7 +344,7 @@ begin
                 $query$from public.transactions as r where (
                     exists (
                         select from private.profiles as p
-                        where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
+                        where p.user_id = r.user_id and private.member_search_text(p.username, p.display_name, p.email) like $1
                     )
                     or r.reference_id between %2$L and %3$L
                 ) %1$s$query$, v_filters, v_range.first, v_range.last

@@ -15,14 +15,14 @@ begin
         perform private.require_admin();
         select p.* into v_root from private.profiles as p where p.id = p_root;
     else
-        v_member := private.reading_member();
+        v_member := private.require_member();
         select p.* into v_root from private.profiles as p
         where
             p.id = coalesce(p_root, v_member.id)
-            and (p.id = v_member.id or private.is_below(p.referrer_id, p.jump, p.depth, v_member.id, v_member.depth));
+            and (p.id = v_member.id or private.is_in_downline(p.referrer_id, p.jump, p.depth, v_member.id, v_member.depth));
     end if;
     if v_root.id is null and p_root is not null then
-        perform private.refuse(404, 'member_not_found', 'This member is not in your team.');
+        perform private.raise_error(404, 'member_not_found', 'This member is not in your team.');
     end if;
     return v_root;
 end
@@ -30,18 +30,18 @@ $$;
 comment on function private.visible_root(uuid) is
 'The member whose tree the caller may open: a member without a root the own one; an administrator without a root null. Errors: member_not_found.';
 
-create function private.tree_node(p_place private.positions, p_profile private.profiles) returns jsonb
+create function private.tree_node(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return pg_catalog.jsonb_build_object(
         'id', (p_profile).id,
         'username', (p_profile).username,
         'display_name', (p_profile).display_name,
-        'position', (p_place).child_no,
-        'pair_number', (p_place).pair_no,
+        'position', (p_position).child_no,
+        'pair_number', (p_position).pair_no,
         'package_value', private.money((p_profile).package_value),
-        'funded', (p_place).paid_cents > 0,
-        'direct_referrals', (p_place).children,
+        'funded', (p_position).paid_cents > 0,
+        'direct_referrals', (p_position).children,
         'created_at', (p_profile).created_at
     );
 end
@@ -71,7 +71,7 @@ end
 $$;
 comment on function private.tree_path(private.profiles) is 'From the caller, or for administrators from the top, down to this member.';
 
-create function private.tree_children(p_parent integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
+create function private.tree_children(p_referrer_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -103,7 +103,7 @@ begin
                 -- A range of places: whole pairs, so that both children of each are here.
                 from private.positions as o
                 inner join private.profiles as p on o.profile_id = p.id
-                where o.referrer_no = p_parent and o.child_no between p_after + 1 and p_after + p_limit
+                where o.referrer_no = p_referrer_no and o.child_no between p_after + 1 and p_after + p_limit
                 window pair as (partition by o.pair_no)
             ) as m
         ) as c
@@ -145,14 +145,14 @@ comment on function private.company_tree(integer, integer) is 'The members witho
 -- The tree says of the member at its root how many stand below and what their packages are worth: of a large team a page
 -- of fifty tells nothing. The sums are the kept ones with what happened since their last fold, so they agree with the
 -- network summary.
-create function private.team_totals(p_root private.profiles, p_place private.positions) returns jsonb
+create function private.team_totals(p_root private.profiles, p_position private.positions) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
     v_sums private.networks := private.network_sums(p_root);
 begin
     return pg_catalog.jsonb_build_object(
         'team_count', v_sums.members - 1,
-        'team_packages', private.money((v_sums.package_cents - (p_place).package_cents) * 0.01)
+        'team_packages', private.money((v_sums.package_cents - (p_position).package_cents) * 0.01)
     );
 end
 $$;
@@ -170,7 +170,7 @@ language sql stable set search_path = '' as $$
         from private.positions as o inner join private.networks as n on o.no = n.no
         where o.referrer_no is null
         union all
-        select c.members, c.package_cents from private.network_changes as c
+        select c.members, c.package_cents from private.network_deltas as c
     ) as a
 $$;
 comment on function private.company_totals() is 'All members, and their packages in dollars, as they are now.';
@@ -181,7 +181,7 @@ create function public.get_team_tree(
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_root private.profiles := private.visible_root(p_root);
-    v_place private.positions;
+    v_position private.positions;
     v_rate numeric;
     v_tree jsonb;
     -- Whole pairs only: an even number of rows after an even position.
@@ -192,15 +192,15 @@ begin
         v_tree := private.company_tree(v_after, v_limit);
         return v_tree || pg_catalog.jsonb_build_object('root', (v_tree -> 'root') || private.company_totals());
     end if;
-    select o.* into v_place from private.positions as o where o.profile_id = v_root.id;
+    select o.* into v_position from private.positions as o where o.profile_id = v_root.id;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_root.package_value;
     return pg_catalog.jsonb_build_object(
-        'root', private.tree_node(v_place, v_root) || private.team_totals(v_root, v_place),
+        'root', private.tree_node(v_position, v_root) || private.team_totals(v_root, v_position),
         'path', private.tree_path(v_root),
-        'items', coalesce(private.tree_children(v_place.no, v_rate, v_after, v_limit), '[]'),
-        'total', v_place.children,
-        'next', case when v_after + v_limit < v_place.children then v_after + v_limit end
+        'items', coalesce(private.tree_children(v_position.no, v_rate, v_after, v_limit), '[]'),
+        'total', v_position.children,
+        'next', case when v_after + v_limit < v_position.children then v_after + v_limit end
     );
 end
 $$;
@@ -227,7 +227,7 @@ $$;
 comment on function private.pair_state(integer, integer, boolean, numeric) is
 'open: no second child yet; blocked: a child has not funded a package; no_rate: the owner has no package; else paying. Takes funded cents.';
 
-create function private.child_of_pair(p_place private.positions, p_profile private.profiles) returns jsonb
+create function private.pair_child_item(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return pg_catalog.jsonb_build_object(
@@ -235,11 +235,11 @@ begin
         'username', (p_profile).username,
         'display_name', (p_profile).display_name,
         'package_value', private.money((p_profile).package_value),
-        'funded', (p_place).paid_cents > 0
+        'funded', (p_position).paid_cents > 0
     );
 end
 $$;
-comment on function private.child_of_pair(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
+comment on function private.pair_child_item(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
 
 create function private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -274,8 +274,8 @@ begin
                 min(o.paid_cents) filter (where not o.is_left) as right_cents,
                 min(o.package_cents) filter (where o.is_left) as left_package,
                 min(o.package_cents) filter (where not o.is_left) as right_package,
-                (pg_catalog.jsonb_agg(private.child_of_pair(o, p)) filter (where o.is_left)) -> 0 as left_child,
-                (pg_catalog.jsonb_agg(private.child_of_pair(o, p)) filter (where not o.is_left)) -> 0 as right_child
+                (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where o.is_left)) -> 0 as left_child,
+                (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where not o.is_left)) -> 0 as right_child
             -- A range of places, two for each pair.
             from private.positions as o
             inner join private.profiles as p on o.profile_id = p.id
@@ -287,7 +287,7 @@ end
 $$;
 comment on function private.pair_items(integer, numeric, integer, integer) is 'Pairs of one owner after a pair number, in order, with what each waits for.';
 
-create function private.paying_pairs(p_no integer, p_rows integer) returns bigint
+create function private.paying_pair_count(p_no integer, p_rows integer) returns bigint
 language plpgsql stable set search_path = '' as $$
 begin
     return p_rows - (
@@ -295,34 +295,34 @@ begin
     );
 end
 $$;
-comment on function private.paying_pairs(integer, integer) is
+comment on function private.paying_pair_count(integer, integer) is
 'Pairs that pay this owner: the rows of the kept sums less the few that a correction set to zero.';
 
 create function public.get_pairings(p_after integer default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_limit integer := private.page_limit(p_limit, 50, 200);
     v_after integer := greatest(coalesce(p_after, 0), 0);
-    v_place private.positions;
+    v_position private.positions;
     v_totals private.totals;
     v_rate numeric;
     v_pairs integer;
 begin
-    select o.* into v_place from private.positions as o where o.user_id = v_member.user_id;
+    select o.* into v_position from private.positions as o where o.user_id = v_member.user_id;
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
-    v_pairs := (v_place.children + 1) / 2;
+    v_pairs := (v_position.children + 1) / 2;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_member.package_value;
     return pg_catalog.jsonb_build_object(
-        'items', coalesce(private.pair_items(v_place.no, v_rate, v_after, v_limit), '[]'),
+        'items', coalesce(private.pair_items(v_position.no, v_rate, v_after, v_limit), '[]'),
         'pairs', v_pairs,
         'next', case when v_after + v_limit < v_pairs then v_after + v_limit end,
         'totals', pg_catalog.jsonb_build_object(
             -- Every paying pair earns the owner's present rate, to the cent: what they earned says what they hold.
             'total_volume', private.money(case when v_rate > 0 then v_totals.pairing_amount * 100 / v_rate else 0 end),
             'total_user_bonus', private.money(v_totals.pairing_amount),
-            'paying_pairs', case when v_rate > 0 then private.paying_pairs(v_place.no, v_totals.pairing_count) else 0 end
+            'paying_pairs', case when v_rate > 0 then private.paying_pair_count(v_position.no, v_totals.pairing_count) else 0 end
         )
     );
 end
@@ -331,46 +331,46 @@ comment on function public.get_pairings(integer, integer) is
 'The caller''s pairs after a pair number, in order, with their state; totals of the paying ones. next is the pair number to continue after. Errors: profile_not_found, invalid_limit.';
 grant execute on function public.get_pairings(integer, integer) to authenticated;
 
-create function private.direct_team(p_place private.positions) returns table (funded bigint, package_cents bigint)
+create function private.direct_referral_totals(p_position private.positions) returns table (funded bigint, package_cents bigint)
 language plpgsql stable set search_path = '' as $$
 begin
-    if (p_place).children <= 200 then
+    if (p_position).children <= 200 then
         return query
         select count(*) filter (where c.paid_cents > 0), coalesce(sum(c.package_cents), 0)
-        from private.positions as c where c.referrer_no = (p_place).no;
+        from private.positions as c where c.referrer_no = (p_position).no;
         return;
     end if;
     return query
     select sum(a.funded), sum(a.package_cents)::bigint
     from (
-        select n.direct_funded as funded, n.direct_cents as package_cents from private.networks as n where n.no = (p_place).no
+        select n.direct_funded as funded, n.direct_cents as package_cents from private.networks as n where n.no = (p_position).no
         union all
         select c.funded, c.package_cents
-        from private.network_changes as c inner join private.positions as o on c.no = o.no
-        where o.referrer_no = (p_place).no
+        from private.network_deltas as c inner join private.positions as o on c.no = o.no
+        where o.referrer_no = (p_position).no
     ) as a;
 end
 $$;
-comment on function private.direct_team(private.positions) is
+comment on function private.direct_referral_totals(private.positions) is
 'Funded direct referrals and the packages of all of them: added up from the places, of more than 200 from kept figures.';
 
 -- Finding somebody in one's own team by name. Asked of the view, row-level security would be tested for every member of
 -- the installation before the text is looked at (a pattern match is not leakproof, so it can use no index there):
 -- seconds among a million. Asked here, the text is looked up first, or the team is walked, whichever is smaller.
-create function private.network(p_root integer) returns table (no integer, level integer)
+create function private.network_positions(p_root integer) returns table (no integer, level integer)
 language sql stable set search_path = '' as $$
-    with recursive below as (
+    with recursive downline as (
         select p_root as no, 0 as level
         union all
         select c.no, b.level + 1
-        from below as b
+        from downline as b
         inner join private.positions as c on b.no = c.referrer_no
     )
-    select b.no, b.level from below as b
+    select b.no, b.level from downline as b
 $$;
-comment on function private.network(integer) is 'Positions of a member and of everybody below, with the distance from the member. Walks them all.';
+comment on function private.network_positions(integer) is 'Positions of a member and of everybody below, with the distance from the member. Walks them all.';
 
-create function private.found_in_team(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) returns uuid[]
+create function private.team_search_ids(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = 'force_custom_plan'
 -- A walk goes from member to member: nobody can tell the planner how few they are. Nor is a text looked for among
 -- all members in the order in which they lie, however frequent it seems.
@@ -384,7 +384,7 @@ begin
     if v_indexed then
         v_found := array(
             select p.id from private.profiles as p
-            where private.searchable(p.username, p.display_name, p.email) like p_pattern
+            where private.member_search_text(p.username, p.display_name, p.email) like p_pattern
             limit 2001
         );
         if pg_catalog.cardinality(v_found) <= 2000 then
@@ -392,7 +392,7 @@ begin
                 select p.id from private.profiles as p
                 where p.id = any(v_found)
                     and (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
-                    and (p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
+                    and (p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
                 order by p.created_at, p.id limit p_limit
             );
         end if;
@@ -400,7 +400,7 @@ begin
     if v_members <= 50000 then
         return array(
             select p.id
-            from private.network(p_no) as n
+            from private.network_positions(p_no) as n
             inner join private.positions as o on n.no = o.no
             inner join private.profiles as p on o.profile_id = p.id
             where pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern
@@ -411,25 +411,25 @@ begin
     return array(
         select p.id from private.profiles as p
         where (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
-            and (p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
+            and (p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
         order by p.created_at, p.id limit p_limit
     );
 end
 $$;
-comment on function private.found_in_team(private.profiles, integer, text, integer) is
+comment on function private.team_search_ids(private.profiles, integer, text, integer) is
 'Ids of the first members of a team, oldest first, whose username or display name holds the text; the member counts.';
 
 create function public.search_team(p_search text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_text text := pg_catalog.lower(pg_catalog.btrim(p_search));
     v_ids uuid[];
 begin
     if coalesce(pg_catalog.length(v_text), 0) not between 2 and 80 then
-        perform private.refuse(400, 'invalid_filter', 'Type 2 to 80 characters.');
+        perform private.raise_error(400, 'invalid_filter', 'Type 2 to 80 characters.');
     end if;
-    v_ids := private.found_in_team(
+    v_ids := private.team_search_ids(
         v_member,
         (select o.no from private.positions as o where o.user_id = v_member.user_id),
         '%' || pg_catalog.regexp_replace(v_text, '([\\%_])', '\\\1', 'g') || '%',

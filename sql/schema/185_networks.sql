@@ -21,7 +21,7 @@ comment on column private.networks.direct_funded is 'How many direct referrals a
 comment on column private.networks.has_days is 'Large: private.team_days has its growth by day.';
 alter table private.networks enable row level security;
 
-create table private.network_changes (
+create table private.network_deltas (
     id bigint generated always as identity primary key,
     no integer not null,
     members integer not null default 0,
@@ -34,14 +34,14 @@ create table private.network_changes (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_changes is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
-comment on column private.network_changes.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
-comment on column private.network_changes.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
-comment on column private.network_changes.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
-alter table private.network_changes enable row level security;
-create index network_changes_no_idx on private.network_changes (no);
+comment on table private.network_deltas is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
+comment on column private.network_deltas.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
+comment on column private.network_deltas.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
+comment on column private.network_deltas.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+alter table private.network_deltas enable row level security;
+create index network_deltas_no_idx on private.network_deltas (no);
 
-create unlogged table private.network_carries (
+create unlogged table private.network_rollup_staging (
     no integer primary key,
     depth integer not null,
     members integer not null,
@@ -52,9 +52,9 @@ create unlogged table private.network_carries (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_carries is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
-alter table private.network_carries enable row level security;
-create index network_carries_depth_idx on private.network_carries (depth);
+comment on table private.network_rollup_staging is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
+alter table private.network_rollup_staging enable row level security;
+create index network_rollup_staging_depth_idx on private.network_rollup_staging (depth);
 
 -- A team of up to 500 is walked, which takes milliseconds; keeping days for every member would be a row for each member
 -- and ancestor.
@@ -68,7 +68,7 @@ create table private.team_days (
 comment on table private.team_days is 'Members who joined, and who were funded, below a member with a large team, by day; folded.';
 alter table private.team_days enable row level security;
 
-create unlogged table private.team_day_carries (
+create unlogged table private.team_day_rollup_staging (
     no integer not null,
     day date not null,
     depth integer not null,
@@ -80,9 +80,9 @@ create unlogged table private.team_day_carries (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.team_day_carries is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
-alter table private.team_day_carries enable row level security;
-create index team_day_carries_depth_idx on private.team_day_carries (depth);
+comment on table private.team_day_rollup_staging is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
+alter table private.team_day_rollup_staging enable row level security;
+create index team_day_rollup_staging_depth_idx on private.team_day_rollup_staging (depth);
 
 create table private.earning_days (
     no integer not null references private.positions (no) on delete restrict,
@@ -95,42 +95,42 @@ create table private.earning_days (
 comment on table private.earning_days is 'Bonus journal of a member by day and type; folded.';
 alter table private.earning_days enable row level security;
 
-create function private.position_changed() returns trigger
+create function private.positions_record_network_delta() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if tg_op = 'INSERT' then
-        insert into private.network_changes (no, day, members, package_cents)
+        insert into private.network_deltas (no, day, members, package_cents)
         select new.no, (p.created_at at time zone 'UTC')::date, 1, new.package_cents
         from private.profiles as p where p.id = new.profile_id;
     else
-        insert into private.network_changes (no, day, package_cents)
+        insert into private.network_deltas (no, day, package_cents)
         values (new.no, (pg_catalog.now() at time zone 'UTC')::date, new.package_cents - old.package_cents);
     end if;
     return null;
 end
 $$;
-comment on function private.position_changed() is 'Notes a new member, or a new package, for the networks above.';
+comment on function private.positions_record_network_delta() is 'Notes a new member, or a new package, for the networks above.';
 
 create trigger _500_network_insert after insert on private.positions
-for each row execute function private.position_changed();
+for each row execute function private.positions_record_network_delta();
 create trigger _500_network_update after update of package_cents on private.positions
-for each row when (old.package_cents is distinct from new.package_cents) execute function private.position_changed();
+for each row when (old.package_cents is distinct from new.package_cents) execute function private.positions_record_network_delta();
 
 -- Changes are carried up the tree level by level, the deepest first, each level summed before it goes on: a member is
 -- visited once however many below have changed. Walking up from every change on its own would take minutes after an
 -- import, and a chain of a thousand would make it a million steps. The carried sums lie in tables of their own only
 -- while the fold runs, under its lock.
-create function jobs.fold_networks() returns integer
+create function jobs.roll_up_networks() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_rows integer;
     v_depth integer;
-    v_above integer[];
+    v_large_teams integer[];
 begin
     -- One fold at a time; readers see either the changes or the sums they went into.
     perform pg_catalog.pg_advisory_xact_lock(46);
     with taken as (
-        delete from private.network_changes
+        delete from private.network_deltas
         returning no, day, members, funded, package_cents, referral, pairing, override
     ),
     placed as (
@@ -139,13 +139,13 @@ begin
         inner join private.positions as o on t.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
     ),
-    carried as (
-        insert into private.network_carries (no, depth, members, package_cents, referral, pairing, override)
+    propagated as (
+        insert into private.network_rollup_staging (no, depth, members, package_cents, referral, pairing, override)
         select t.no, t.depth, sum(t.members), sum(t.package_cents), sum(t.referral), sum(t.pairing), sum(t.override)
         from placed as t group by t.no, t.depth
     ),
     days as (
-        insert into private.team_day_carries (no, day, depth, own_members, own_funded)
+        insert into private.team_day_rollup_staging (no, day, depth, own_members, own_funded)
         select t.no, t.day, t.depth, sum(t.members), sum(t.funded)
         from placed as t where t.members <> 0 or t.funded <> 0 group by t.no, t.day, t.depth
     ),
@@ -168,12 +168,12 @@ begin
             override = d.override + excluded.override
     )
     select count(*)::integer into v_rows from taken;
-    select max(c.depth) into v_depth from private.network_carries as c;
+    select max(c.depth) into v_depth from private.network_rollup_staging as c;
     while v_depth > 0 loop
-        insert into private.network_carries as n (no, depth, members, package_cents, referral, pairing, override)
+        insert into private.network_rollup_staging as n (no, depth, members, package_cents, referral, pairing, override)
         select
             o.referrer_no, v_depth - 1, sum(c.members), sum(c.package_cents), sum(c.referral), sum(c.pairing), sum(c.override)
-        from private.network_carries as c
+        from private.network_rollup_staging as c
         inner join private.positions as o on c.no = o.no
         where c.depth = v_depth
         group by o.referrer_no
@@ -183,55 +183,55 @@ begin
             referral = n.referral + excluded.referral,
             pairing = n.pairing + excluded.pairing,
             override = n.override + excluded.override;
-        perform private.carry_days_up(v_depth);
+        perform private.propagate_team_days(v_depth);
         v_depth := v_depth - 1;
     end loop;
-    v_above := private.settle_carries();
-    if pg_catalog.cardinality(v_above) > 0 then
-        perform private.keep_team_days(v_above, 20);
+    v_large_teams := private.finalise_network_roll_up();
+    if pg_catalog.cardinality(v_large_teams) > 0 then
+        perform private.backfill_team_days(v_large_teams, 20);
     end if;
     return v_rows;
 end
 $$;
-comment on function jobs.fold_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
-grant execute on function jobs.fold_networks() to worker;
+comment on function jobs.roll_up_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
+grant execute on function jobs.roll_up_networks() to worker;
 
-create function private.carry_days_up(p_depth integer) returns void
+create function private.propagate_team_days(p_depth integer) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into private.team_day_carries as n (no, day, depth, members, funded)
+    insert into private.team_day_rollup_staging as n (no, day, depth, members, funded)
     select o.referrer_no, c.day, p_depth - 1, sum(c.own_members + c.members), sum(c.own_funded + c.funded)
-    from private.team_day_carries as c
+    from private.team_day_rollup_staging as c
     inner join private.positions as o on c.no = o.no
     where c.depth = p_depth
     group by o.referrer_no, c.day
     on conflict (no, day) do update set members = n.members + excluded.members, funded = n.funded + excluded.funded;
 end
 $$;
-comment on function private.carry_days_up(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
+comment on function private.propagate_team_days(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
 
-create function private.settle_carries() returns integer[]
+create function private.finalise_network_roll_up() returns integer[]
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_above integer[];
+    v_large_teams integer[];
 begin
-    with carried as (
-        delete from private.team_day_carries returning no, day, members, funded
+    with propagated as (
+        delete from private.team_day_rollup_staging returning no, day, members, funded
     )
     insert into private.team_days as d (no, day, members, funded)
     select c.no, c.day, c.members, c.funded
-    from carried as c inner join private.networks as n on c.no = n.no
+    from propagated as c inner join private.networks as n on c.no = n.no
     where n.has_days and (c.members <> 0 or c.funded <> 0)
     order by c.no, c.day
     on conflict (no, day) do update set members = d.members + excluded.members, funded = d.funded + excluded.funded;
-    with carried as (
-        delete from private.network_carries
+    with propagated as (
+        delete from private.network_rollup_staging
         returning no, members, package_cents, referral, pairing, override
     ),
-    settled as (
+    finalised as (
         insert into private.networks as n (no, members, package_cents, referral, pairing, override)
         select c.no, c.members, c.package_cents, c.referral, c.pairing, c.override
-        from carried as c
+        from propagated as c
         order by c.no
         on conflict (no) do update set
             members = n.members + excluded.members,
@@ -241,13 +241,13 @@ begin
             override = n.override + excluded.override
         returning n.no, n.members, n.has_days
     )
-    select array(select s.no from settled as s where s.members > 500 and not s.has_days) into v_above;
-    return v_above;
+    select array(select s.no from finalised as s where s.members > 500 and not s.has_days) into v_large_teams;
+    return v_large_teams;
 end
 $$;
-comment on function private.settle_carries() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
+comment on function private.finalise_network_roll_up() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
 
-create function private.keep_team_days(p_nos integer[], p_most integer) returns integer
+create function private.backfill_team_days(p_nos integer[], p_max integer) returns integer
 language plpgsql volatile set search_path = '' as $$
 declare
     v_no integer;
@@ -257,35 +257,35 @@ begin
     for v_no in
         select n.no from private.networks as n
         where n.no = any(p_nos) and not n.has_days
-        order by n.members, n.no limit p_most
+        order by n.members, n.no limit p_max
     loop
         insert into private.team_days (no, day, members, funded)
-        with recursive below as (
+        with recursive downline as (
             select v_no as no, false as has_days
             union all
             select c.no, coalesce(n.has_days, false)
-            from below as b
+            from downline as b
             inner join private.positions as c on b.no = c.referrer_no
             left join private.networks as n on c.no = n.no
             where not b.has_days
         ), found as (
             select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
-            from below as b
+            from downline as b
             inner join private.positions as o on b.no = o.no
             inner join private.profiles as p on o.profile_id = p.id
             where b.no <> v_no
             union all
             select (r.created_at at time zone 'UTC')::date, 0, 1
-            from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+            from downline as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
             where b.no <> v_no
             union all
             select d.day, d.members, d.funded
-            from below as b inner join private.team_days as d on b.no = d.no
+            from downline as b inner join private.team_days as d on b.no = d.no
             where b.has_days
             union all
             -- What is noted and not folded yet comes with the next fold.
             select c.day, -c.members, -c.funded
-            from below as b inner join private.network_changes as c on b.no = c.no
+            from downline as b inner join private.network_deltas as c on b.no = c.no
             where b.no <> v_no
         )
         select v_no, f.day, sum(f.members), sum(f.funded)
@@ -296,7 +296,7 @@ begin
     return v_rows;
 end
 $$;
-comment on function private.keep_team_days(integer[], integer) is
+comment on function private.backfill_team_days(integer[], integer) is
 'Begins to keep the growth by day of these members'' teams, of at most so many; answers of how many. Called by the fold, under its lock.';
 
 create function private.network_sums(p_member private.profiles) returns private.networks
@@ -315,11 +315,11 @@ begin
         where o.profile_id = (p_member).id
         union all
         select o.no, c.members, c.package_cents, c.referral, c.pairing, c.override
-        from private.network_changes as c
+        from private.network_deltas as c
         inner join private.positions as q on c.no = q.no
         inner join private.profiles as p on q.profile_id = p.id
         inner join private.positions as o on o.profile_id = (p_member).id
-        where p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
+        where p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
     ) as a
     group by a.no;
     return v_sums;
@@ -330,7 +330,7 @@ comment on function private.network_sums(private.profiles) is 'Sums over a membe
 create function public.get_network_summary() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_sums private.networks := private.network_sums(private.reading_member());
+    v_sums private.networks := private.network_sums(private.require_member());
     v_packages numeric := v_sums.package_cents / 100.0;
     v_earned numeric := v_sums.referral + v_sums.pairing + v_sums.override;
 begin
@@ -365,18 +365,18 @@ begin
         select d.day, d.members, d.funded from private.team_days as d where d.no = p_no
         union all
         select c.day, c.members, c.funded
-        from private.network_changes as c
+        from private.network_deltas as c
         inner join private.positions as o on c.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
         where (c.members <> 0 or c.funded <> 0)
-            and private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
+            and private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
         return;
     end if;
     return query
     with team as (
         -- A member is funded from the moment at which the sponsor earned the referral bonus.
         select p.created_at as joined_at, b.created_at as funded_at
-        from private.network(p_no) as n
+        from private.network_positions(p_no) as n
         inner join private.positions as o on n.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
         left join public.bonuses as b on b.bonus_type = 'referral' and o.no = b.subject_no and b.amount > 0
@@ -393,7 +393,7 @@ comment on function private.team_growth(private.profiles, integer) is
 create function public.get_team_growth(p_range text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_no integer;
     v_range record;
     v_first_bar timestamp;

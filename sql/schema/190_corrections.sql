@@ -16,10 +16,10 @@ create table private.corrections (
     confirmed_in xid8,
     discarded_by uuid references private.admin_users (id) on delete restrict,
     discarded_at timestamptz,
-    constraint two_people_correct check (confirmed_by is distinct from proposed_by),
+    constraint confirmer_is_not_proposer check (confirmed_by is distinct from proposed_by),
     constraint only_packages_have_a_value check ((kind = 'set_package') = (value is not null)),
-    constraint confirmed_at_once check ((confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)),
-    constraint discarded_at_once check ((discarded_by is null) = (discarded_at is null)),
+    constraint confirmation_is_complete check ((confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)),
+    constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
     constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
 );
 comment on table private.corrections is 'Proposed and confirmed corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
@@ -32,16 +32,16 @@ create index corrections_discarded_by_idx on private.corrections (discarded_by) 
 create unique index corrections_waiting_key on private.corrections (kind, target_id) where confirmed_by is null and discarded_by is null;
 create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null and discarded_by is null;
 create index corrections_confirmed_idx on private.corrections (confirmed_at desc, id desc) where confirmed_by is not null;
-create trigger _100_keep before delete or truncate on private.corrections for each statement execute function private.refuse_change();
+create trigger _100_reject_change before delete or truncate on private.corrections for each statement execute function private.reject_change();
 
-create function private.correction_of(p_user_id uuid) returns boolean
+create function private.is_being_corrected(p_user_id uuid) returns boolean
 language sql stable set search_path = '' as $$
     select exists (
         select 1 from private.corrections as c
         where c.user_id = p_user_id and c.confirmed_in = pg_catalog.pg_current_xact_id_if_assigned()
     )
 $$;
-comment on function private.correction_of(uuid) is 'True only inside the transaction that confirms a correction of this member.';
+comment on function private.is_being_corrected(uuid) is 'True only inside the transaction that confirms a correction of this member.';
 
 create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid
 language sql stable set search_path = '' as $$
@@ -56,16 +56,16 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.correctable_member(text, uuid) is 'Whose books a correction would touch; null when there is nothing to correct.';
 
-create function private.correction_target(p_kind text, p_target_id uuid) returns uuid
+create function private.require_correctable_member(p_kind text, p_target_id uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
     v_user_id uuid := private.correctable_member(p_kind, p_target_id);
 begin
     if p_kind is null or p_kind not in ('void_deposit', 'void_withdrawal', 'set_package') then
-        perform private.refuse(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
+        perform private.raise_error(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
     end if;
     if v_user_id is null then
-        perform private.refuse(
+        perform private.raise_error(
             409, 'not_correctable', case p_kind
                 when 'void_deposit' then 'Only an approved deposit that still counts can be voided.'
                 when 'void_withdrawal' then 'Only an approved withdrawal that was not paid can be voided.'
@@ -76,7 +76,7 @@ begin
     return v_user_id;
 end
 $$;
-comment on function private.correction_target(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
+comment on function private.require_correctable_member(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
 
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -86,22 +86,22 @@ declare
     v_correction private.corrections;
 begin
     if v_reason is null or pg_catalog.length(v_reason) > 1000 then
-        perform private.refuse(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
+        perform private.raise_error(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
     end if;
     if p_kind = 'set_package' and (
         p_value is null or not (p_value = 0 or exists (select 1 from private.packages as k where k.value = p_value))
     ) then
-        perform private.refuse(400, 'invalid_input', 'The package must be 0 or one of the package sizes.');
+        perform private.raise_error(400, 'invalid_input', 'The package must be 0 or one of the package sizes.');
     end if;
     begin
         insert into private.corrections (kind, target_id, user_id, value, reason, proposed_by, proposed_at)
         values (
-            p_kind, p_target_id, private.correction_target(p_kind, p_target_id),
+            p_kind, p_target_id, private.require_correctable_member(p_kind, p_target_id),
             case when p_kind = 'set_package' then p_value end, v_reason, v_admin.id, private.clock()
         )
         returning * into v_correction;
     exception when unique_violation then
-        perform private.refuse(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
+        perform private.raise_error(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
     end;
     perform private.audit(
         'admin:' || v_admin.id, 'correction.proposed', 'correction', v_correction.id,
@@ -116,7 +116,7 @@ grant execute on function public.propose_correction(text, uuid, numeric, text) t
 
 -- A set package replaces what was there before it, as the correction says: only deposits approved later raise it, so
 -- voiding any other deposit does not bring back a package that a correction had lowered.
-create function private.package_due(p_user_id uuid) returns numeric
+create function private.due_package(p_user_id uuid) returns numeric
 language sql stable set search_path = '' as $$
     with correction as (
         select c.value, c.confirmed_at from private.corrections as c
@@ -132,7 +132,7 @@ language sql stable set search_path = '' as $$
         ), 0)
     )
 $$;
-comment on function private.package_due(uuid) is
+comment on function private.due_package(uuid) is
 'Package of a member worked out anew: what a correction set last, or the largest counting package deposit approved since, whichever is more.';
 
 create function private.apply_correction(p_correction private.corrections) returns void
@@ -146,49 +146,49 @@ begin
         update private.totals as t set withdrawn_amount = t.withdrawn_amount - v_amount where t.user_id = (p_correction).user_id;
         insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
         values ((p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at);
-        perform private.count_up('withdrawals_approved', -v_amount);
+        perform private.increment_counter('withdrawals_approved', -v_amount);
         return;
     end if;
     if (p_correction).kind = 'void_deposit' then
         update public.deposits as d set voided_at = (p_correction).confirmed_at where d.id = (p_correction).target_id returning d.amount into v_amount;
         insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
         values ((p_correction).user_id, -v_amount, 'deposit', 'completed', (p_correction).id, (p_correction).confirmed_at);
-        perform private.count_up('deposits_approved', -v_amount);
+        perform private.increment_counter('deposits_approved', -v_amount);
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount - coalesce(v_amount, 0),
-        package_value = case when (p_correction).kind = 'set_package' then (p_correction).value else private.package_due(p.user_id) end
+        package_value = case when (p_correction).kind = 'set_package' then (p_correction).value else private.due_package(p.user_id) end
     where p.user_id = (p_correction).user_id;
     select o.no into v_position from private.positions as o where o.user_id = (p_correction).user_id;
     perform private.post_bonuses(v_position, (p_correction).confirmed_at);
-    perform private.write_bonuses(array(select l from private.lapsed_around(v_position) as l), (p_correction).confirmed_at);
+    perform private.write_bonuses(array(select l from private.lapsed_bonuses(v_position) as l), (p_correction).confirmed_at);
 end
 $$;
 comment on function private.apply_correction(private.corrections) is 'The effect of a confirmed correction, under the locks.';
 
-create function private.waiting_correction(p_correction_id uuid) returns private.corrections
+create function private.lock_waiting_correction(p_correction_id uuid) returns private.corrections
 language plpgsql volatile set search_path = '' as $$
 declare
     v_correction private.corrections;
 begin
-    perform private.money_lock();
+    perform private.lock_money();
     select * into v_correction from private.corrections as c where c.id = p_correction_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such correction.');
+        perform private.raise_error(404, 'not_found', 'There is no such correction.');
     end if;
     if v_correction.confirmed_by is not null then
-        perform private.refuse(409, 'already_decided', 'This correction was already confirmed.');
+        perform private.raise_error(409, 'already_decided', 'This correction was already confirmed.');
     end if;
     if v_correction.discarded_by is not null then
-        perform private.refuse(409, 'already_decided', 'This correction was discarded.');
+        perform private.raise_error(409, 'already_decided', 'This correction was discarded.');
     end if;
     return v_correction;
 end
 $$;
-comment on function private.waiting_correction(uuid) is
+comment on function private.lock_waiting_correction(uuid) is
 'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
 
-create function private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
+create function private.audit_correction(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 begin
     perform private.audit(
@@ -200,29 +200,29 @@ begin
     return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in');
 end
 $$;
-comment on function private.correction_noted(text, uuid, private.corrections) is
+comment on function private.audit_correction(text, uuid, private.corrections) is
 'Writes into the audit chain what became of a proposed correction; returns what is answered.';
 
 create function public.confirm_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_correction private.corrections := private.waiting_correction(p_correction_id);
+    v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
 begin
     if v_correction.proposed_by = v_admin.id then
-        perform private.refuse(403, 'two_people', 'Another administrator must confirm a correction.');
+        perform private.raise_error(403, 'two_people', 'Another administrator must confirm a correction.');
     end if;
-    perform private.check_not_own(v_admin, v_correction.user_id);
-    perform private.correction_target(v_correction.kind, v_correction.target_id);
-    perform private.lock_members(private.line_of(v_correction.user_id));
+    perform private.require_not_own_account(v_admin, v_correction.user_id);
+    perform private.require_correctable_member(v_correction.kind, v_correction.target_id);
+    perform private.lock_members(private.upline_ids(v_correction.user_id));
     update private.corrections as c set
         confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id()
     where c.id = p_correction_id
     returning * into v_correction;
-    perform pg_catalog.set_config('app.lowering', 'on', true);
+    perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
     perform private.apply_correction(v_correction);
-    perform pg_catalog.set_config('app.lowering', '', true);
-    perform private.tell(
+    perform pg_catalog.set_config('app.allow_bonus_decrease', '', true);
+    perform private.notify_member(
         v_correction.user_id, 'correction', 'Your account was corrected',
         pg_catalog.format('%s Reason: %s', case v_correction.kind
             when 'void_deposit' then 'A deposit no longer counts.'
@@ -230,7 +230,7 @@ begin
             else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
         end, v_correction.reason), v_correction.value, '/transactions'
     );
-    return private.correction_noted('correction.confirmed', v_admin.id, v_correction);
+    return private.audit_correction('correction.confirmed', v_admin.id, v_correction);
 end
 $$;
 comment on function public.confirm_correction(uuid) is
@@ -243,13 +243,13 @@ create function public.discard_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_correction private.corrections := private.waiting_correction(p_correction_id);
+    v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
 begin
-    perform private.check_not_own(v_admin, v_correction.user_id);
+    perform private.require_not_own_account(v_admin, v_correction.user_id);
     update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
     where c.id = p_correction_id
     returning * into v_correction;
-    return private.correction_noted('correction.discarded', v_admin.id, v_correction);
+    return private.audit_correction('correction.discarded', v_admin.id, v_correction);
 end
 $$;
 comment on function public.discard_correction(uuid) is
@@ -260,7 +260,7 @@ grant execute on function public.discard_correction(uuid) to platform_admin;
 -- confirmed last. Reading is for every administrator, as with deposits and withdrawals; confirming stays with
 -- confirm_correction.
 
-create function private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
+create function private.correction_error(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
 language plpgsql stable set search_path = '' as $$
 begin
     return case
@@ -275,7 +275,7 @@ begin
     end;
 end
 $$;
-comment on function private.correction_refusal(private.corrections, text, private.admin_users) is
+comment on function private.correction_error(private.corrections, text, private.admin_users) is
 'Why this administrator may not confirm a waiting correction of the member with this e-mail; null when confirm_correction would let them.';
 
 create function private.correction_items(p_ids uuid[], p_admin private.admin_users) returns jsonb
@@ -298,7 +298,7 @@ language sql stable set search_path = '' as $$
             'proposed_at', c.proposed_at,
             'confirmed_by_name', coalesce(b.full_name, b.email),
             'confirmed_at', c.confirmed_at,
-            'refusal', case when c.confirmed_by is null then private.correction_refusal(c, p.email, p_admin) end
+            'refusal', case when c.confirmed_by is null then private.correction_error(c, p.email, p_admin) end
         ) order by u.place
     )
     from pg_catalog.unnest(p_ids) with ordinality as u (id, place)

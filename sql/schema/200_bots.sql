@@ -28,21 +28,21 @@ create policy select_all on public.bot_subscriptions for select to platform_admi
 grant select on public.bot_subscriptions to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. Schema edge has the functions.
 
-create function private.subscriptions_counted() returns trigger
+create function private.bot_subscriptions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if tg_op = 'UPDATE' then
-        perform private.count_up('subscriptions_' || old.status, -1);
+        perform private.increment_counter('subscriptions_' || old.status, -1);
     end if;
-    perform private.count_up('subscriptions_' || new.status, 1);
+    perform private.increment_counter('subscriptions_' || new.status, 1);
     return null;
 end
 $$;
-comment on function private.subscriptions_counted() is 'Counts subscriptions by status.';
-create trigger _500_counted_insert after insert on public.bot_subscriptions
-for each row execute function private.subscriptions_counted();
-create trigger _500_counted_update after update of status on public.bot_subscriptions
-for each row when (old.status is distinct from new.status) execute function private.subscriptions_counted();
+comment on function private.bot_subscriptions_update_counters() is 'Counts subscriptions by status.';
+create trigger _500_update_counters_insert after insert on public.bot_subscriptions
+for each row execute function private.bot_subscriptions_update_counters();
+create trigger _500_update_counters_update after update of status on public.bot_subscriptions
+for each row when (old.status is distinct from new.status) execute function private.bot_subscriptions_update_counters();
 
 create table private.bot_secrets (
     subscription_id uuid primary key references public.bot_subscriptions (id) on delete cascade,
@@ -75,18 +75,18 @@ declare
     v_subscription public.bot_subscriptions;
 begin
     if v_member.id is null then
-        perform private.refuse(403, 'profile_not_found', 'Complete your profile first.');
+        perform private.raise_error(403, 'profile_not_found', 'Complete your profile first.');
     end if;
     if exists (
         select 1 from public.bot_subscriptions as s where s.user_id = p_user_id and s.bot_name = p_bot_name and s.status <> 'cancelled'
     ) then
-        perform private.refuse(409, 'already_subscribed', pg_catalog.format('You are already subscribed to %s.', p_bot_name));
+        perform private.raise_error(409, 'already_subscribed', pg_catalog.format('You are already subscribed to %s.', p_bot_name));
     end if;
     insert into public.bot_subscriptions (id, user_id, bot_name, mt5_server, mt5_login, mt5_password_length, subscribed_at, updated_at)
     values (p_id, p_user_id, p_bot_name, p_server, p_login, p_password_length, private.clock(), private.clock())
     returning * into v_subscription;
     insert into private.bot_secrets (subscription_id, key_id, secret) values (p_id, p_key_id, p_secret);
-    perform private.tell_administrators(
+    perform private.notify_administrators(
         'bot_subscribed', pg_catalog.format('%s: new subscription', p_bot_name),
         pg_catalog.format('%s subscribed to %s.', v_member.username, p_bot_name), '/admin/bots'
     );
@@ -108,10 +108,10 @@ begin
     where s.user_id = p_user_id and s.bot_name = p_bot_name and s.status <> 'cancelled'
     returning s.* into v_subscription;
     if v_subscription.id is null then
-        perform private.refuse(404, 'not_subscribed', pg_catalog.format('You are not subscribed to %s.', p_bot_name));
+        perform private.raise_error(404, 'not_subscribed', pg_catalog.format('You are not subscribed to %s.', p_bot_name));
     end if;
     delete from private.bot_secrets as b where b.subscription_id = v_subscription.id;
-    perform private.tell_administrators(
+    perform private.notify_administrators(
         'bot_unsubscribed', pg_catalog.format('%s: subscription ended', p_bot_name),
         pg_catalog.format('%s unsubscribed from %s.', v_member.username, p_bot_name), '/admin/bots'
     );
@@ -124,30 +124,30 @@ $$;
 comment on function edge.unsubscribe_bot(uuid, text) is 'Ends a subscription, erases its password and tells the administrators. Errors: not_subscribed.';
 grant execute on function edge.unsubscribe_bot(uuid, text) to edge_functions;
 
-create function edge.sealed_mt5_password(p_admin_id uuid, p_subscription_id uuid) returns table (user_id uuid, key_id text, secret bytea)
+create function edge.encrypted_mt5_password(p_admin_id uuid, p_subscription_id uuid) returns table (user_id uuid, key_id text, secret bytea)
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users;
 begin
     select * into v_admin from private.admin_users as a where a.id = p_admin_id and a.is_active;
     if v_admin.role is null or v_admin.role not in ('super_admin', 'finance_admin') then
-        perform private.refuse(403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.');
+        perform private.raise_error(403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.');
     end if;
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     return query
     select s.user_id, b.key_id, b.secret
     from public.bot_subscriptions as s
     inner join private.bot_secrets as b on b.subscription_id = s.id
     where s.id = p_subscription_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'This subscription keeps no password any more.');
+        perform private.raise_error(404, 'not_found', 'This subscription keeps no password any more.');
     end if;
     perform private.audit('admin:' || p_admin_id, 'bot.password_revealed', 'bot_subscription', p_subscription_id);
 end
 $$;
-comment on function edge.sealed_mt5_password(uuid, uuid) is
+comment on function edge.encrypted_mt5_password(uuid, uuid) is
 'The sealed password of one subscription, for an administrator who may see it; leaves an audit row. Errors: forbidden, two_step_required, not_found.';
-grant execute on function edge.sealed_mt5_password(uuid, uuid) to edge_functions;
+grant execute on function edge.encrypted_mt5_password(uuid, uuid) to edge_functions;
 
 -- Subscriptions as administrators see them. The list carries the length of an MT5 password, for the mask, and never the
 -- password.
@@ -159,20 +159,20 @@ declare
     v_reason text := pg_catalog.btrim(p_reason);
     v_subscription public.bot_subscriptions;
 begin
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     if coalesce(v_reason, '') = '' then
-        perform private.refuse(400, 'reason_required', 'Give a reason.');
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
     if p_status not in ('active', 'suspended') then
-        perform private.refuse(400, 'invalid_input', 'A subscription can be made active or suspended.');
+        perform private.raise_error(400, 'invalid_input', 'A subscription can be made active or suspended.');
     end if;
     update public.bot_subscriptions as s set status = p_status::public.subscription_status, updated_at = private.clock()
     where s.id = p_subscription_id and s.status <> 'cancelled'
     returning s.* into v_subscription;
     if v_subscription.id is null then
-        perform private.refuse(404, 'not_found', 'There is no running subscription like this.');
+        perform private.raise_error(404, 'not_found', 'There is no running subscription like this.');
     end if;
-    perform private.tell(
+    perform private.notify_member(
         v_subscription.user_id, 'bot_' || p_status,
         pg_catalog.format('%s is %s', v_subscription.bot_name, p_status), v_reason, null, '/bots'
     );
@@ -190,7 +190,7 @@ grant execute on function public.update_subscription(uuid, text, text) to platfo
 create function public.list_subscriptions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['subscribed_at']);
+    v_request private.list_request := private.parse_filters(p_filters, array['subscribed_at']);
     v_filters text;
     v_order text := 'r.subscribed_at, r.id';
     v_reversed text := 'r.subscribed_at desc, r.id desc';
@@ -202,30 +202,30 @@ declare
 begin
     perform private.require_admin();
     if v_request.status not in ('active', 'suspended', 'cancelled') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     if v_request.descending then
         select v_reversed, v_order into v_order, v_reversed;
     end if;
     select
-        pg_catalog.jsonb_object_agg(s.status, private.counter('subscriptions_' || s.status)::bigint),
-        coalesce(sum(private.counter('subscriptions_' || s.status)) filter (
+        pg_catalog.jsonb_object_agg(s.status, private.counter_value('subscriptions_' || s.status)::bigint),
+        coalesce(sum(private.counter_value('subscriptions_' || s.status)) filter (
             where v_request.status is null or s.status::text = v_request.status
         ), 0)::bigint
     into v_counts, v_total
     from pg_catalog.unnest(pg_catalog.enum_range(null::public.subscription_status)) as s (status);
     v_filters := coalesce(' and r.status = ' || pg_catalog.quote_literal(v_request.status) || '::public.subscription_status', '');
     if v_request.pattern is null then
-        v_ids := private.page_of('from public.bot_subscriptions as r where true' || v_filters, v_order, v_reversed, v_request, v_total);
+        v_ids := private.page_ids('from public.bot_subscriptions as r where true' || v_filters, v_order, v_reversed, v_request, v_total);
     else
         select f.ids, f.total, f.more into v_ids, v_total, v_more
-        from private.found_page(
+        from private.search_page(
             'public.bot_subscriptions',
             pg_catalog.format(
                 $query$from (
                     (
                         select r.id from private.profiles as p inner join public.bot_subscriptions as r on p.user_id = r.user_id
-                        where private.searchable(p.username, p.display_name, p.email) like $1 %1$s
+                        where private.member_search_text(p.username, p.display_name, p.email) like $1 %1$s
                         limit 10001
                     )
                     union
@@ -240,7 +240,7 @@ begin
                 $query$from public.bot_subscriptions as r where (
                     exists (
                         select from private.profiles as p
-                        where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
+                        where p.user_id = r.user_id and private.member_search_text(p.username, p.display_name, p.email) like $1
                     )
                     or lower(r.bot_name || ' ' || r.mt5_server || ' ' || r.mt5_login) like $1
                 ) %1$s$query$, v_filters

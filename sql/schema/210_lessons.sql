@@ -17,15 +17,15 @@ grant select, delete on public.lesson_progress to authenticated;
 grant insert (user_id, lesson_id) on public.lesson_progress to authenticated;
 -- Not granted: update, to anyone.
 
-create function private.lesson_guard() returns trigger
+create function private.lesson_progress_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform private.require_owner(new.user_id);
     if (select count(*) from public.lesson_progress as l where l.user_id = new.user_id) >= 200 then
-        perform private.refuse(409, 'too_many', 'There are not that many lessons.');
+        perform private.raise_error(409, 'too_many', 'There are not that many lessons.');
     end if;
     return new;
 end
 $$;
-comment on function private.lesson_guard() is 'A limit on rows. Errors: not_yours, too_many.';
-create trigger _100_guard before insert on public.lesson_progress for each row execute function private.lesson_guard();
+comment on function private.lesson_progress_validate() is 'A limit on rows. Errors: not_yours, too_many.';
+create trigger _100_validate before insert on public.lesson_progress for each row execute function private.lesson_progress_validate();

@@ -10,10 +10,10 @@ create table private.income_disclosures (
 );
 comment on table private.income_disclosures is 'Every disclosure as it was published.';
 alter table private.income_disclosures enable row level security;
-create trigger _100_keep before update or delete or truncate on private.income_disclosures
-for each statement execute function private.refuse_change();
+create trigger _100_reject_change before update or delete or truncate on private.income_disclosures
+for each statement execute function private.reject_change();
 
-create function private.results(p_from timestamptz, p_to timestamptz)
+create function private.income_by_member(p_from timestamptz, p_to timestamptz)
 returns table (package_value numeric, received numeric, paid numeric)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
@@ -33,18 +33,18 @@ begin
     where p.created_at < p_to;
 end
 $$;
-comment on function private.results(timestamptz, timestamptz) is 'Received bonuses and approved deposits in USD of every member who had joined by the end of the period.';
+comment on function private.income_by_member(timestamptz, timestamptz) is 'Received bonuses and approved deposits in USD of every member who had joined by the end of the period.';
 
-create function private.disclosed(p_members bigint, p_part bigint) returns text
+create function private.disclosure_percent(p_members bigint, p_part bigint) returns text
 language sql immutable set search_path = '' as $$
     select case when p_members > 0 then pg_catalog.to_char(100.0 * p_part / p_members, 'FM990.00') end
 $$;
-comment on function private.disclosed(bigint, bigint) is 'Share of members in percent, as text with two decimals.';
+comment on function private.disclosure_percent(bigint, bigint) is 'Share of members in percent, as text with two decimals.';
 
 create function private.compute_disclosure(p_from timestamptz, p_to timestamptz) returns jsonb
 language sql stable set search_path = '' as $$
     with results as materialized (
-        select r.package_value, r.received, r.paid, r.received - r.paid as net from private.results(p_from, p_to) as r
+        select r.package_value, r.received, r.paid, r.received - r.paid as net from private.income_by_member(p_from, p_to) as r
     ), everybody as (
         select
             count(*) as members,
@@ -66,8 +66,8 @@ language sql stable set search_path = '' as $$
     )
     select pg_catalog.jsonb_build_object(
         'from', p_from, 'to', p_to, 'members', e.members, 'too_few', e.members < 10,
-        'received_nothing', pg_catalog.jsonb_build_object('members', e.nothing, 'percent', private.disclosed(e.members, e.nothing)),
-        'below_paid', pg_catalog.jsonb_build_object('members', e.below, 'percent', private.disclosed(e.members, e.below)),
+        'received_nothing', pg_catalog.jsonb_build_object('members', e.nothing, 'percent', private.disclosure_percent(e.members, e.nothing)),
+        'below_paid', pg_catalog.jsonb_build_object('members', e.below, 'percent', private.disclosure_percent(e.members, e.below)),
         'net', case when e.members >= 10 then pg_catalog.jsonb_build_object(
             'p25', private.money(e.net[1]), 'median', private.money(e.net[2]), 'p75', private.money(e.net[3]),
             'p90', private.money(e.net[4]), 'p99', private.money(e.net[5])
@@ -76,8 +76,8 @@ language sql stable set search_path = '' as $$
             select pg_catalog.jsonb_agg(
                 case when k.members >= 10 then pg_catalog.jsonb_build_object(
                     'value', private.money(k.value), 'label', k.label, 'members', k.members, 'too_few', false,
-                    'received_nothing_percent', private.disclosed(k.members, k.nothing),
-                    'below_paid_percent', private.disclosed(k.members, k.below), 'median_net', private.money(k.median)
+                    'received_nothing_percent', private.disclosure_percent(k.members, k.nothing),
+                    'below_paid_percent', private.disclosure_percent(k.members, k.below), 'median_net', private.money(k.median)
                 ) else pg_catalog.jsonb_build_object('value', private.money(k.value), 'label', k.label, 'too_few', true) end
                 order by k.value
             ) from packages as k

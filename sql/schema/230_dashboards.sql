@@ -1,14 +1,14 @@
 -- What the member's and the administrators' first screens open with, one request each. Everything of a member comes from
--- rows that are kept per member, or from one index range of the member's own children (positions_place_key), so a random
+-- rows that are kept per member, or from one index range of the member's own children (positions_referrer_child_key), so a random
 -- member's dashboard costs the same whatever the size of the network.
 
-create function private.roi(p_earnings numeric, p_package numeric) returns numeric
+create function private.return_on_investment(p_earnings numeric, p_package numeric) returns numeric
 language plpgsql immutable set search_path = '' as $$
 begin
     return case when p_package > 0 then (p_earnings - p_package) / p_package * 100 else 0 end;
 end
 $$;
-comment on function private.roi(numeric, numeric) is '(earnings - package) / package in percent; 0 without a package.';
+comment on function private.return_on_investment(numeric, numeric) is '(earnings - package) / package in percent; 0 without a package.';
 
 create function private.bonus_figures(p_amount numeric, p_count integer) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -37,7 +37,7 @@ begin
             'display_name', p.display_name,
             'email', p.email,
             'trc20_wallet_address', p.trc20_wallet_address,
-            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.wallet_ok(p.trc20_wallet_address) end,
+            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.is_trc20_address(p.trc20_wallet_address) end,
             'account_status', p.account_status,
             'account_verified', p.account_verified,
             'package_value', private.money(p.package_value),
@@ -58,19 +58,19 @@ begin
             'total', private.money(t.bonus_amount),
             'reentry', private.money(t.reentry_amount)
         ),
-        'roi', private.percent(private.roi(t.bonus_amount, p.package_value)),
+        'roi', private.percent(private.return_on_investment(t.bonus_amount, p.package_value)),
         'net_profit', private.money(t.bonus_amount - p.package_value),
         'team', pg_catalog.jsonb_build_object(
             'direct_referrals', o.children,
             'funded_referrals', c.funded,
             'active_pairs', o.children / 2,
-            'paying_pairs', private.paying_pairs(o.no, t.pairing_count),
+            'paying_pairs', private.paying_pair_count(o.no, t.pairing_count),
             'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
             'total_team_volume', private.money(c.package_cents / 100.0)
         ),
         'latest', (
             select coalesce(pg_catalog.jsonb_agg(h.item order by h.created_at desc, h.id desc), '[]')
-            from private.history(
+            from private.transaction_history(
                 p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
@@ -85,10 +85,10 @@ begin
     left join private.positions as o on p.user_id = o.user_id
     left join private.packages as k on p.package_value = k.value
     left join private.profiles as s on p.referrer_id = s.id
-    cross join lateral private.direct_team(o) as c
+    cross join lateral private.direct_referral_totals(o) as c
     where p.user_id = auth.uid();
     if v_screen is null then
-        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+        perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
     end if;
     return v_screen;
 end
@@ -100,7 +100,7 @@ grant execute on function public.get_member_dashboard() to authenticated;
 create function public.get_earnings(p_range text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_no integer;
     v_range record;
     v_points jsonb;
@@ -113,7 +113,7 @@ begin
         from private.earning_days as d where d.no = v_no and d.day >= v_range.first_day
         union all
         select c.day, c.referral, c.pairing, c.override
-        from private.network_changes as c where c.no = v_no and c.day >= v_range.first_day
+        from private.network_deltas as c where c.no = v_no and c.day >= v_range.first_day
     ),
     earned as (
         select
@@ -189,7 +189,7 @@ begin
         max(c.value) filter (where c.name = 'deposits_approved'),
         max(c.value) filter (where c.name = 'withdrawals_approved'),
         max(c.value) filter (where c.name = 'bonuses')
-    from private.counted() as c;
+    from private.counter_values() as c;
 end
 $$;
 comment on function public.get_admin_dashboard_stats() is 'Administrators: one row of totals, from kept figures. Errors: forbidden, session_ended.';
@@ -202,7 +202,7 @@ declare
     v_deposit jsonb;
     v_withdrawal jsonb;
     v_recent jsonb;
-    v_books record;
+    v_ledger_check record;
 begin
     select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_deposit
     from (
@@ -235,7 +235,7 @@ begin
         limit 10
     ) as r
     inner join private.profiles as p on r.user_id = p.user_id;
-    select s.checked_at, s.violations into v_books from private.books_state as s;
+    select s.checked_at, s.violations into v_ledger_check from private.ledger_check_state as s;
     return pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'admin', pg_catalog.jsonb_build_object(
@@ -243,15 +243,15 @@ begin
         ),
         'oldest_pending', pg_catalog.jsonb_build_object('deposit', v_deposit, 'withdrawal', v_withdrawal),
         'pending', pg_catalog.jsonb_build_object(
-            'deposits', private.counter('pending_deposits')::bigint, 'withdrawals', private.counter('pending_withdrawals')::bigint
+            'deposits', private.counter_value('pending_deposits')::bigint, 'withdrawals', private.counter_value('pending_withdrawals')::bigint
         ),
-        'net_cash_flow', private.money(private.counter('deposits_approved') - private.counter('withdrawals_approved')),
+        'net_cash_flow', private.money(private.counter_value('deposits_approved') - private.counter_value('withdrawals_approved')),
         'recent', coalesce(v_recent, '[]'),
         'flows', private.daily_flows(90),
         'books', pg_catalog.jsonb_build_object(
-            'ok', case when v_books.checked_at is not null then v_books.violations = 0 end,
-            'violations', v_books.violations,
-            'checked_at', v_books.checked_at
+            'ok', case when v_ledger_check.checked_at is not null then v_ledger_check.violations = 0 end,
+            'violations', v_ledger_check.violations,
+            'checked_at', v_ledger_check.checked_at
         ),
         'coverage', private.coverage()
     );

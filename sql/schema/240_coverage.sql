@@ -8,18 +8,18 @@ create table private.coverage_days (
 );
 comment on table private.coverage_days is 'private.coverage() of each day, in UTC.';
 alter table private.coverage_days enable row level security;
-create trigger _100_keep before update on private.coverage_days for each row execute function private.refuse_change();
-create trigger _100_keep_rows before delete or truncate on private.coverage_days
-for each statement execute function private.refuse_change();
+create trigger _100_reject_change before update on private.coverage_days for each row execute function private.reject_change();
+create trigger _100_reject_delete before delete or truncate on private.coverage_days
+for each statement execute function private.reject_change();
 
 create function private.coverage() returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-    v_cash_in numeric := private.counter('deposits_approved');
-    v_withdrawn numeric := private.counter('withdrawals_approved');
-    v_pending numeric := private.counter('reserved');
+    v_cash_in numeric := private.counter_value('deposits_approved');
+    v_withdrawn numeric := private.counter_value('withdrawals_approved');
+    v_pending numeric := private.counter_value('reserved');
     -- Member by member: what one asked for beyond the own balance takes nothing from what others may withdraw.
-    v_claims numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
+    v_claims numeric := private.counter_value('bonuses') - v_withdrawn + private.counter_value('shortfall');
 begin
     return pg_catalog.jsonb_build_object(
         'approved_cash_in', private.money(v_cash_in),
@@ -71,12 +71,12 @@ language sql stable set search_path = '' as $$
                 and d.decided_at > p_at
                 and d.decided_at < ((p_at at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
         )
-        + (select coalesce(sum(f.decided_deposits), 0) from private.flows((p_at at time zone 'UTC')::date + 1) as f)
+        + (select coalesce(sum(f.decided_deposits), 0) from private.flows_since((p_at at time zone 'UTC')::date + 1) as f)
 $$;
 comment on function private.deposits_since(timestamptz) is
 'Deposits approved after a moment that count: the rest of its day row by row, later days as they were kept.';
 
-create function private.rests_on(p_days integer) returns jsonb
+create function private.coverage_without_recent_deposits(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
     -- What coverage would be had the deposits of these days not come: the same fraction without them.
     select pg_catalog.jsonb_build_object(
@@ -92,7 +92,7 @@ language sql stable set search_path = '' as $$
         select private.deposits_since(pg_catalog.now() - pg_catalog.make_interval(days => p_days)) as amount
     ) as recent
 $$;
-comment on function private.rests_on(integer) is 'How much of the coverage rests on the deposits of the last days.';
+comment on function private.coverage_without_recent_deposits(integer) is 'How much of the coverage rests on the deposits of the last days.';
 
 create function public.get_coverage() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -100,7 +100,7 @@ begin
     perform private.require_admin();
     return private.coverage() || pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.clock_timestamp(),
-        'rests_on', pg_catalog.jsonb_build_array(private.rests_on(30), private.rests_on(90))
+        'rests_on', pg_catalog.jsonb_build_array(private.coverage_without_recent_deposits(30), private.coverage_without_recent_deposits(90))
     );
 end
 $$;

@@ -7,24 +7,24 @@
 -- charts and networks are drawn from: among very many members they look at a part of them by chance each time, as they
 -- say; all others, and these in small networks, read everything.
 
-create table private.books_state (
+create table private.ledger_check_state (
     only_row boolean primary key default true check (only_row),
     checked_at timestamptz,
     violations integer not null default 0,
     rules jsonb not null default '{}',
-    took interval not null default '0',
-    copied_seq bigint,
-    copied_hash bytea
+    check_duration interval not null default '0',
+    anchored_seq bigint,
+    anchored_hash bytea
 );
-comment on table private.books_state is 'The last check: how many violations, by rule.';
-comment on column private.books_state.took is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
-comment on column private.books_state.copied_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
-comment on column private.books_state.copied_hash is 'The hash of that row.';
-alter table private.books_state enable row level security;
+comment on table private.ledger_check_state is 'The last check: how many violations, by rule.';
+comment on column private.ledger_check_state.check_duration is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
+comment on column private.ledger_check_state.anchored_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
+comment on column private.ledger_check_state.anchored_hash is 'The hash of that row.';
+alter table private.ledger_check_state enable row level security;
 
-insert into private.books_state default values;
+insert into private.ledger_check_state default values;
 
-create function private.books_slice(out first_no integer, out last_no integer)
+create function private.ledger_check_sample(out first_no integer, out last_no integer)
 language plpgsql volatile set search_path = '' as $$
 declare
     v_members bigint := (select count(*) from private.positions);
@@ -35,10 +35,10 @@ begin
     last_no := coalesce(last_no, 2147483647);
 end
 $$;
-comment on function private.books_slice() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
+comment on function private.ledger_check_sample() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
 
-create view private.wrong_earning_days as
-with slice as materialized (select s.first_no, s.last_no from private.books_slice() as s)
+create view private.earning_day_discrepancies as
+with slice as materialized (select s.first_no, s.last_no from private.ledger_check_sample() as s)
 
 select e.no, e.day
 from (
@@ -46,7 +46,7 @@ from (
     from slice as s inner join private.earning_days as d on d.no between s.first_no and s.last_no
     union all
     select c.no, c.day, c.referral, c.pairing, c.override
-    from slice as s inner join private.network_changes as c on c.no between s.first_no and s.last_no
+    from slice as s inner join private.network_deltas as c on c.no between s.first_no and s.last_no
     union all
     select
         o.no, (t.created_at at time zone 'UTC')::date, case b.bonus_type when 'referral' then -t.amount else 0 end,
@@ -57,18 +57,18 @@ from (
     inner join public.bonuses as b on t.reference_id = b.id
 ) as e
 group by e.no, e.day having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
-comment on view private.wrong_earning_days is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
+comment on view private.earning_day_discrepancies is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
 
-create view private.wrong_networks as
+create view private.network_discrepancies as
 with changed as materialized (
     select
         c.no, sum(c.members) as members, sum(c.package_cents) as package_cents, sum(c.funded) as funded,
         sum(c.referral) as referral, sum(c.pairing) as pairing, sum(c.override) as override
-    from private.network_changes as c group by c.no
+    from private.network_deltas as c group by c.no
 )
 
 select o.no
-from private.books_slice() as s
+from private.ledger_check_sample() as s
 inner join private.positions as o on o.no between s.first_no and s.last_no
 inner join private.totals as t on o.user_id = t.user_id
 left join private.networks as n on o.no = n.no
@@ -95,9 +95,9 @@ where (
     1 + b.members, o.package_cents + b.package_cents, t.referral_amount + b.referral, t.pairing_amount + b.pairing,
     t.override_amount + b.override, b.direct_cents, b.direct_funded
 );
-comment on view private.wrong_networks is 'Members of a slice whose kept network is not themselves and the networks of their children.';
+comment on view private.network_discrepancies is 'Members of a slice whose kept network is not themselves and the networks of their children.';
 
-create function private.wrong_team_days() returns table (no integer, day date)
+create function private.team_day_discrepancies() returns table (no integer, day date)
 language plpgsql volatile set search_path = ''
 -- A walk goes from member to member: nobody can tell the planner how few they are.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off'
@@ -109,11 +109,11 @@ begin
         select n.no from private.networks as n where n.has_days order by pg_catalog.random() limit 20
     ),
 
-    below as (
+    downline as (
         select t.no as top_no, t.no, false as has_days from teams as t
         union all
         select b.top_no, c.no, coalesce(n.has_days, false)
-        from below as b
+        from downline as b
         inner join private.positions as c on b.no = c.referrer_no
         left join private.networks as n on c.no = n.no
         -- A large team below has its own days, compared in its own turn.
@@ -122,19 +122,19 @@ begin
 
     found as (
         select b.top_no, (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
-        from below as b
+        from downline as b
         inner join private.positions as o on b.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
         where b.no <> b.top_no
         union all
         select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
-        from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+        from downline as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
         where b.no <> b.top_no
         union all
-        select b.top_no, d.day, d.members, d.funded from below as b inner join private.team_days as d on b.no = d.no where b.has_days
+        select b.top_no, d.day, d.members, d.funded from downline as b inner join private.team_days as d on b.no = d.no where b.has_days
         union all
         select b.top_no, c.day, -c.members, -c.funded
-        from below as b inner join private.network_changes as c on b.no = c.no where b.no <> b.top_no
+        from downline as b inner join private.network_deltas as c on b.no = c.no where b.no <> b.top_no
         union all
         select t.no, d.day, -d.members, -d.funded from teams as t inner join private.team_days as d on t.no = d.no
     )
@@ -142,10 +142,10 @@ begin
     from found as f group by f.top_no, f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
 end
 $$;
-comment on function private.wrong_team_days() is
+comment on function private.team_day_discrepancies() is
 'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
 
-create view private.book_violations as
+create view private.ledger_violations as
 with earned as materialized (
     select
         b.user_id,
@@ -332,7 +332,7 @@ union all
 select 'I08', s.user_id::text
 from private.totals as s
 where s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
-    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.line_of(c.user_id)))
+    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id)))
 union all
 -- I09 Cash-in is the approved deposits that count.
 select 'I09', m.user_id::text from members as m where m.wrong_cash_in
@@ -344,7 +344,7 @@ group by b.bonus_type, b.subject_no, b.pair_number having count(*) > 1
 union all
 -- I11 The bonuses are what tree and packages say, paid to whom they say.
 select 'I11', w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
-from unnest(private.all_wrong()) as w
+from unnest(private.all_bonus_discrepancies()) as w
 union all
 select 'I11', b.id::text from bonus_rows as b where b.wrong_owner
 union all
@@ -359,7 +359,7 @@ from (
     select c.user_id from private.corrections as c where c.confirmed_by is not null
 ) as m
 inner join private.profiles as p on m.user_id = p.user_id
-where p.package_value <> private.package_due(m.user_id)
+where p.package_value <> private.due_package(m.user_id)
 union all
 -- I14 Every member stands one below the sponsor, roots at 0: so there is no cycle.
 select 'I14', l.id::text from places as l where l.wrong_depth
@@ -431,7 +431,7 @@ select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
 union all
 -- I27 The kept figures are the figures.
 select 'I27', c.name
-from private.counted() as c
+from private.counter_values() as c
 inner join (
     select f.name, f.value
     from (
@@ -492,7 +492,7 @@ union all
 -- I27 So are the days of what came in and went out.
 select 'I27', 'flow of ' || f.day
 from (
-    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows('-infinity') as k
+    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows_since('-infinity') as k
     union all
     select v.day, -v.deposits, 0, -v.decided_deposits
     from public.deposits as d
@@ -507,52 +507,52 @@ from (
 group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
 union all
 -- I28 What a member earned by day is what the journal says (10,000 members by chance).
-select 'I28', d.no || ' ' || d.day from private.wrong_earning_days as d
+select 'I28', d.no || ' ' || d.day from private.earning_day_discrepancies as d
 union all
 -- I29 The sums of a network are those of the member and of the networks below (10,000 members by chance).
-select 'I29', n.no::text from private.wrong_networks as n
+select 'I29', n.no::text from private.network_discrepancies as n
 union all
 -- I30 A large team grew by day as its members joined and were funded (20 teams by chance).
-select 'I30', d.no || ' ' || d.day from private.wrong_team_days() as d;
-comment on view private.book_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
+select 'I30', d.no || ' ' || d.day from private.team_day_discrepancies() as d;
+comment on view private.ledger_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
 
-create function private.check_books() returns table (rule text, object text)
+create function private.check_ledger() returns table (rule text, object text)
 language sql stable set search_path = '' as $$
-    select v.rule, v.object from private.book_violations as v
+    select v.rule, v.object from private.ledger_violations as v
 $$;
-comment on function private.check_books() is 'Violations of the books, none when all is right.';
+comment on function private.check_ledger() is 'Violations of the books, none when all is right.';
 
 -- The check reads everything: a second among ten thousand members, half a minute and more among several hundred
 -- thousand, when the next one would begin as soon as the last has ended. It leaves nothing out and takes its turn: while
 -- it takes up to three seconds it runs whenever it is asked; above, it waits nine times as long as it took, so it
 -- never takes more than a tenth of the time. Until then the last answer stands, an alarm too, with the moment at which
 -- it was true.
-create function jobs.check_books() returns jsonb
+create function jobs.check_ledger() returns jsonb
 language plpgsql volatile security definer
 -- Sums over all members are hashed in memory.
 set work_mem = '64MB' set search_path = ''
 -- Whole tables are read as they lie: the same sum in the order of an index, a row a page, takes five times as long.
 set enable_indexscan = 'off' as $$
 declare
-    v_state private.books_state;
+    v_state private.ledger_check_state;
     v_started timestamptz := pg_catalog.clock_timestamp();
     v_rules jsonb;
 begin
-    select * into v_state from private.books_state;
-    if v_state.took > interval '3 seconds' and v_started < v_state.checked_at + v_state.took * 9 then
+    select * into v_state from private.ledger_check_state;
+    if v_state.check_duration > interval '3 seconds' and v_started < v_state.checked_at + v_state.check_duration * 9 then
         return v_state.rules;
     end if;
     select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
-    from (select c.rule, count(*) as rows from private.check_books() as c group by c.rule) as r;
-    update private.books_state as s set
+    from (select c.rule, count(*) as rows from private.check_ledger() as c group by c.rule) as r;
+    update private.ledger_check_state as s set
         -- What came in while it ran was not seen.
         checked_at = v_started,
-        took = pg_catalog.clock_timestamp() - v_started,
+        check_duration = pg_catalog.clock_timestamp() - v_started,
         rules = v_rules,
         violations = (select coalesce(sum(e.value::integer), 0) from pg_catalog.jsonb_each_text(v_rules) as e);
     return v_rules;
 end
 $$;
-comment on function jobs.check_books() is
+comment on function jobs.check_ledger() is
 'Checks the books and keeps the result, or answers the last one while a long check waits for its turn: the violations by rule, {} when all is right.';
-grant execute on function jobs.check_books() to worker;
+grant execute on function jobs.check_ledger() to worker;

@@ -1,7 +1,7 @@
 -- What has served its time goes: counters of past windows, old failures, mail that was sent long ago (it holds
 -- names and addresses). Rows of money, the journal and the audit log are not among it and never will be.
 
-create function jobs.forget() returns integer
+create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_now timestamptz := pg_catalog.clock_timestamp();
@@ -18,5 +18,5 @@ begin
     return v_all + v_rows;
 end
 $$;
-comment on function jobs.forget() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
-grant execute on function jobs.forget() to worker;
+comment on function jobs.purge() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
+grant execute on function jobs.purge() to worker;

@@ -156,11 +156,11 @@ begin
     update private.profiles set account_status = 'disabled', admin_notes = 'Second account of the same person.'
     where username = pg_temp.story_idle(2);
 
-    if private.reconcile() <> 0 or jobs.check_books() <> '{}' then
+    if private.reconcile() <> 0 or jobs.check_ledger() <> '{}' then
         raise exception 'The books of the sample data do not balance.';
     end if;
-    perform jobs.fold_counters();
-    perform jobs.fold_networks();
+    perform jobs.roll_up_counters();
+    perform jobs.roll_up_networks();
 end
 $$;
 

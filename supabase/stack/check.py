@@ -19,9 +19,9 @@ from terminal import TITLE_WIDTH, Stop
 from tools import SUPABASE, VENV
 
 AT_ONCE = 2
-PRODUCT_SCHEMAS = ("public", "private", "gate", "hooks", "edge", "jobs")
+PRODUCT_SCHEMAS = ("public", "private", "pre_request", "hooks", "edge", "jobs")
 # They put SQL together from fragments that stand in the schema files, never from input; values are passed.
-TRUSTED_TO_COMPOSE = ("counted_members", "found_page", "page_of", "request_page")
+TRUSTED_TO_COMPOSE = ("member_page", "search_page", "page_ids", "request_page")
 PLPGSQL_CHECK = """
 select format('%s: %s', p.oid::regprocedure, c.message)
 from pg_catalog.pg_proc as p

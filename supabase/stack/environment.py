@@ -167,7 +167,7 @@ def storage(settings: Settings, keys: Keys) -> dict[str, str]:
         "STORAGE_URL": settings.options.get("STORAGE_URL", (settings.state / "objects").as_uri()),
         "FILE_SIZE_LIMIT": str(RECEIPT_BYTES),
         "UPLOAD_SIGNED_URL_EXPIRATION_TIME": "7200",
-        "PRE_REQUEST_FUNCTION": "gate.check_request",
+        "PRE_REQUEST_FUNCTION": "pre_request.check_request",
         **{name: settings.options[name] for name in STORAGE_ACCESS if name in settings.options},
     }
 
@@ -221,7 +221,7 @@ def postgrest(settings: Settings, keys: Keys) -> dict[str, str]:
         "PGRST_DB_MAX_ROWS": "1000",
         "PGRST_DB_POOL": str(POOLS["postgrest"]),
         "PGRST_DB_POOL_ACQUISITION_TIMEOUT": "10",
-        "PGRST_DB_PRE_REQUEST": "gate.check_request",
+        "PGRST_DB_PRE_REQUEST": "pre_request.check_request",
         "PGRST_DB_USE_LEGACY_GUCS": "false",
         "PGRST_JWT_SECRET": f"@{keys.jwks}",
         "PGRST_JWT_AUD": "authenticated",

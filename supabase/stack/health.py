@@ -39,7 +39,7 @@ def answers(url: str, headers: dict[str, str]) -> bool:
 
 LAST_CHECK = """
 select violations, rules, coalesce(extract(epoch from clock_timestamp() - checked_at)::integer::text, '')
-from private.books_state
+from private.ledger_check_state
 """
 
 

@@ -147,7 +147,7 @@ class History:
         total = sum(self.plan.bonuses().values(), Decimal(0))
         assert total <= Decimal("0.56") * sum(p.funded_package for p in self.plan.people)
         assert self.company.value("select private.reconcile()") == 0
-        assert self.company.db.execute("select * from private.check_books()").fetchall() == []
+        assert self.company.db.execute("select * from private.check_ledger()").fetchall() == []
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ LOCKS = {
     },
 }
 ADD_BELOW = (
-    "select private.add_profile(gen_random_uuid(), 'x@locks.test', 'locks_test', 'x', %(member_profile)s)"
+    "select private.create_profile(gen_random_uuid(), 'x@locks.test', 'locks_test', 'x', %(member_profile)s)"
 )
 SUBSCRIBE = "select edge.subscribe_bot(%(member)s, gen_random_uuid(), 'Scout', 's', 'l', 1, 'k', 'secret')"
 RENAME = "update public.profiles set display_name = 'Other' where user_id = %(member)s"
@@ -213,7 +213,7 @@ def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> 
         pytest.param(
             "owner",
             "select pg_advisory_xact_lock(46)",
-            "select jobs.fold_networks()",
+            "select jobs.roll_up_networks()",
             id="networks-are-folded",
         ),
         pytest.param(
@@ -349,9 +349,9 @@ def test_the_disclosure_is_published_by_one(scene: Scene) -> None:
 
 def test_a_second_reconcile_leaves_it_to_the_first(scene: Scene) -> None:
     with held(scene, "select pg_advisory_xact_lock(44)"), impatient(scene) as connection:
-        connection.execute("select nextval('private.postings')")
+        connection.execute("select nextval('private.bonus_revision_seq')")
         connection.execute("update private.reconcile_state set ran_at = null")
-        connection.execute("select private.reconcile_once()")
+        connection.execute("select private.reconcile_if_stale()")
         row = connection.execute("select ran_at from private.reconcile_state").fetchone()
         assert row == {"ran_at": None}
 
@@ -365,7 +365,7 @@ def test_mail_that_another_worker_holds_is_skipped(scene: Scene, owner: Owner) -
     )
     with held(scene, f"select 1 from {mail} for update"), impatient(scene) as connection:
         time.sleep(0.35)
-        claimed = connection.execute("select recipient from jobs.claim_mail(1000)").fetchall()
+        claimed = connection.execute("select recipient from jobs.lease_mail(1000)").fetchall()
         assert {"recipient": "locks@example.com"} not in claimed
     owner.execute(f"delete from {mail}")
 
@@ -378,7 +378,7 @@ def test_a_visit_that_is_being_noted_is_not_waited_for(scene: Scene, owner: Owne
     )
     lock = "select 1 from private.admin_session_activity where session_token = %(session)s for update"
     with held(scene, lock), impatient(scene, "superior") as connection:
-        connection.execute("select gate.check_request()")
+        connection.execute("select pre_request.check_request()")
 
 
 def test_the_value_before_is_what_was_there_when_the_setting_changed(scene: Scene, owner: Owner) -> None:

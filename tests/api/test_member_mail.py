@@ -125,7 +125,7 @@ async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
 def leased(owner: Owner) -> dict[str, Any]:
     """A letter that somebody has claimed, so that the stack's own worker leaves it alone."""
     row = owner.execute(
-        "insert into private.outbox (template, recipient, data, claimed_until) values ('test_mail', %s,"
+        "insert into private.outbox (template, recipient, data, leased_until) values ('test_mail', %s,"
         ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 hour\') returning *',
         [f"once-{time.time_ns()}@example.com"],
     ).fetchone()
@@ -138,7 +138,7 @@ async def test_a_letter_that_another_worker_took_over_is_left_to_it(
 ) -> None:
     row = leased(owner)
     owner.execute(
-        "update private.outbox set claimed_until = claimed_until + interval '1 minute' where id = %s",
+        "update private.outbox set leased_until = leased_until + interval '1 minute' where id = %s",
         [row["id"]],
     )
     async with post_office(stack, server.server_address[1]) as post:

@@ -60,7 +60,7 @@ def earner(people: People, sponsor: Member, finance: Administrator) -> Member:
 def books(owner: Owner) -> Any:
     """Whatever was raced for, the books agree afterwards."""
     yield
-    assert owner.execute("select * from private.check_books()").fetchall() == []
+    assert owner.execute("select * from private.check_ledger()").fetchall() == []
 
 
 @pytest.mark.threat("T31")

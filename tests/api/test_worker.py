@@ -99,7 +99,7 @@ def test_killing_the_worker_again_and_again_loses_nothing(
         kill(stack)
     # What a dead worker had taken comes back when its lease ends: not waited for here.
     owner.execute(
-        "update private.outbox set claimed_until = now() where sent_at is null and failed_at is null"
+        "update private.outbox set leased_until = now() where sent_at is null and failed_at is null"
     )
     for member in members:
         mailbox.wait_for(member.email, "approved", seconds=90)
@@ -133,7 +133,7 @@ def test_a_letter_that_cannot_be_written_is_tried_again_later_and_then_given_up(
 def test_the_timetable_is_kept(owner: Owner) -> None:
     def checked_lately() -> Any:
         return owner.execute(
-            "select from private.books_state where checked_at > now() - interval '2 minutes'"
+            "select from private.ledger_check_state where checked_at > now() - interval '2 minutes'"
         ).fetchall()
 
     assert until(checked_lately, 90)
@@ -266,8 +266,8 @@ async def test_an_audit_row_that_was_written_down_and_is_gone_is_found(stack: St
     async with taken_back(stack) as connection:
 
         async def audit_rule() -> bool:
-            await connection.execute("update private.books_state set took = '0'")
-            row = await (await connection.execute("select jobs.check_books() ? 'I26' as broken")).fetchone()
+            await connection.execute("update private.ledger_check_state set check_duration = '0'")
+            row = await (await connection.execute("select jobs.check_ledger() ? 'I26' as broken")).fetchone()
             assert row
             return bool(row["broken"])
 

@@ -102,7 +102,7 @@ def upgrade_of_the_hub(url: str) -> tuple[int, int, float, float]:
             [ROOTS + 1],
         ).fetchone()
         assert found
-        assert owner.execute("select count(*) from private.wrong_bonuses").fetchone() == (0,)
+        assert owner.execute("select count(*) from private.bonus_discrepancies").fetchone() == (0,)
     return *found, took, busy
 
 

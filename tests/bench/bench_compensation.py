@@ -28,7 +28,7 @@ SQL = """
             sum(d.pairing_cents) as pairing,
             count(d.referrer_no) as overrides,
             sum(d.override_cents) filter (where d.referrer_no is not null) as override
-        from private.due_of_pairs as d
+        from private.due_pair_bonuses as d
     ) as p
     cross join lateral (
         values ('pairing', p.pairings, p.pairing), ('override', p.overrides, p.override)
@@ -36,7 +36,7 @@ SQL = """
     union all
     select 'referral', count(*), sum(d.cents)::bigint from private.due_referrals as d
 """
-# As in private.all_wrong().
+# As in private.all_bonus_discrepancies().
 MERGING = {
     "enable_nestloop": "off",
     "enable_hashjoin": "off",
@@ -129,7 +129,7 @@ def nothing_changed(connection: psycopg.Connection, text: str, whole_client: flo
     record("P2", f"reconcile, nothing changed, {text}", took, "ms")
     record("P2", f"against the client, {text}", ratio, "x", f"at least {limit}", ratio >= limit)
     before = _written(connection)
-    _, compared = explained(connection, "select * from private.wrong_bonuses")
+    _, compared = explained(connection, "select * from private.bonus_discrepancies")
     _, whole = explained(connection, "select jobs.reconcile()")
     record("P2", f"WAL of the comparison, {text}", str(compared), "bytes", "0", compared == 0)
     record("P2", f"WAL of the whole run, its record included, {text}", whole, "bytes")
@@ -182,7 +182,7 @@ def one_in_a_hundred(connection: psycopg.Connection, text: str, whole_client: fl
     rows = _written(connection) - before
     found = connection.execute(WAL, [position, end]).fetchone()
     assert found
-    assert connection.execute("select count(*) from private.wrong_bonuses").fetchone() == (0,)
+    assert connection.execute("select count(*) from private.bonus_discrepancies").fetchone() == (0,)
     ratio = whole_client / took
     record("P3", f"reconcile, 1% of the members changed, {text}", took, "ms")
     record("P3", f"bonuses repaired, {text}", repaired[0][0], "")

@@ -152,7 +152,7 @@ async def soak(mix: Mix, capacity: float, processes: dict[str, int], stack: Stac
 def books(stack: Stack) -> None:
     """The books after all of it."""
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
-        wrong = connection.execute("select c.rule, c.object from private.check_books() as c").fetchall()
+        wrong = connection.execute("select c.rule, c.object from private.check_ledger() as c").fetchall()
     for rule, thing in wrong[:5]:
         print(f"  {rule}: {thing}")
     record(GOAL, "violations of the books afterwards", len(wrong), "", "none", not wrong)

@@ -113,7 +113,9 @@ def main() -> int:
     for size in SIZES:
         with psycopg.connect(network.make(size), autocommit=True) as connection:
             # What the worker does every minute and every day: other benchmarks left half a day's queue here.
-            while connection.execute("select jobs.fold_networks() + jobs.fold_counters()").fetchone() != (0,):
+            while connection.execute(
+                "select jobs.roll_up_networks() + jobs.roll_up_counters()"
+            ).fetchone() != (0,):
                 pass
             connection.execute("select jobs.publish_disclosure(), jobs.snapshot_coverage()")
             connection.execute("vacuum (analyze)")
@@ -125,9 +127,9 @@ def main() -> int:
                     name: rls_ratio(connection, query, screens.facts(screens.hub), screens)
                     for name, query in RLS.items()
                 }
-                connection.execute("select jobs.check_books()")
+                connection.execute("select jobs.check_ledger()")
                 row = connection.execute(
-                    "select extract(epoch from took) from private.books_state"
+                    "select extract(epoch from check_duration) from private.ledger_check_state"
                 ).fetchone()
                 books = float(row[0]) if row else 0.0
     first, last = SIZES[0], SIZES[-1]

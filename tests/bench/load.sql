@@ -8,7 +8,7 @@ set timezone = 'UTC';
 truncate
     auth.users, storage.objects, private.profiles, private.audit_log, private.outbox, private.counter_deltas,
     private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures, private.flow_days,
-    private.flow_changes, private.network_changes, private.coverage_days, private.income_disclosures
+    private.flow_deltas, private.network_deltas, private.coverage_days, private.income_disclosures
 restart identity cascade;
 create temporary table members (
     no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,
@@ -197,10 +197,10 @@ order by p.no;
 
 -- then
 select setval(pg_get_serial_sequence('private.positions', 'no'), (select max(no) from people));
-select setval('private.paid_orders', (select max(no) from people));
-select setval('private.postings', 2);
-update private.reconcile_state set postings = -1, ran_at = null, repaired = 0;
-update private.books_state set checked_at = null, violations = 0, rules = '{}';
+select setval('private.positions_paid_order_seq', (select max(no) from people));
+select setval('private.bonus_revision_seq', 2);
+update private.reconcile_state set bonus_revision = -1, ran_at = null, repaired = 0;
+update private.ledger_check_state set checked_at = null, violations = 0, rules = '{}';
 insert into public.bot_subscriptions (user_id, bot_name, status, mt5_server, mt5_login, mt5_password_length, subscribed_at)
 select
     p.user_id, b.bot_name, b.status::public.subscription_status, 'MT5-' || p.no % 7, (700000 + p.no)::text,
@@ -267,14 +267,14 @@ from (
 ) as c
 where n.no = c.referrer_no;
 analyze private.networks, private.positions, private.profiles;
-select private.keep_team_days(array(select n.no from private.networks as n where n.members > 500), null);
+select private.backfill_team_days(array(select n.no from private.networks as n where n.members > 500), null);
 
 -- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit trail.
 insert into auth.sessions (id, user_id, created_at, updated_at, aal)
 select pg_temp.id('session', p.no), p.user_id, p.joined_at, p.joined_at, 'aal1' from people as p where p.no % 3 = 0;
 insert into private.bot_secrets (subscription_id, key_id, secret)
 select b.id, 'bench', 'sealed' from public.bot_subscriptions as b where b.status <> 'cancelled';
-insert into private.mail_refusals (user_id, topic)
+insert into private.mail_opt_outs (user_id, topic)
 select p.user_id, t.topic from people as p cross join private.mail_topics as t where p.no % 6 = 0;
 insert into auth.refresh_tokens (instance_id, user_id, token, session_id, created_at, updated_at, revoked)
 select '00000000-0000-0000-0000-000000000000', s.user_id, md5(s.id::text), s.id, s.created_at, s.created_at, false from auth.sessions as s;

@@ -17,7 +17,7 @@ select is((select array_agg(column_name::text order by ordinal_position) from in
 select is((touch_admin_session() ->> 'success')::boolean, true, 'the session can be kept alive');
 delete from admin_sessions;
 select is((select count(*) from admin_sessions), 0::bigint, 'signing out removes it');
-select refuses($$ select gate.check_request() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and nothing more is answered');
+select refuses($$ select pre_request.check_request() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and nothing more is answered');
 select act_as_owner();
 select is((select count(*) from public.admin_sessions where admin_id in (user_id('sam'), user_id('olga'))), 2::bigint, 'the others are still signed in');
 
@@ -146,7 +146,7 @@ create function actors.wants_two_step(p_sql text, p_description text) returns te
     select refuses(p_sql, 403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.', p_description)
 $$;
 create function actors.reveal(p_name text) returns text language sql as $$
-    select format('select edge.sealed_mt5_password(%L, %L)', user_id(p_name), '11111111-1111-4111-8111-111111111111')
+    select format('select edge.encrypted_mt5_password(%L, %L)', user_id(p_name), '11111111-1111-4111-8111-111111111111')
 $$;
 create function actors.creation(p_name text) returns text language sql as $$
     select format('select edge.create_administrator(%L, %L, %L, %L, %L)', user_id(p_name), p_name || '2@admins.test', 'Two', 'super_admin', '$argon2id$x')

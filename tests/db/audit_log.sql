@@ -10,7 +10,7 @@ savepoint start;
 -- The chain
 -- =====================================================================================================================
 select private.audit('system', 'test.' || n, 'thing', gen_random_uuid(), jsonb_build_object('n', n)) from unnest(array['one', 'two', 'three']) as n;
-select is_empty($$ select 1 from private.check_books() where rule = 'I26' $$, 'the chain is whole');
+select is_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'the chain is whole');
 select refuses($$ update private.audit_log set action = 'test.other' $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is changed');
 select refuses($$ delete from private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is deleted');
 select refuses($$ truncate private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'the table is not emptied');
@@ -20,13 +20,13 @@ select throws_ok($$ select private.audit('nobody', 'test.one', null, null) $$, '
 set local session_replication_role = replica;
 savepoint intact;
 update private.audit_log set payload = '{"n": "forged"}' where action = 'test.two';
-select isnt_empty($$ select 1 from private.check_books() where rule = 'I26' $$, 'an edited row breaks the chain');
+select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'an edited row breaks the chain');
 rollback to intact;
 delete from private.audit_log where action = 'test.two';
-select isnt_empty($$ select 1 from private.check_books() where rule = 'I26' $$, 'a missing row breaks the chain');
+select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'a missing row breaks the chain');
 rollback to intact;
 update private.audit_log set seq = seq + 1000000 where action = 'test.three';
-select isnt_empty($$ select 1 from private.check_books() where rule = 'I26' $$, 'a renumbered row breaks the chain');
+select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'a renumbered row breaks the chain');
 rollback to savepoint start;
 
 -- =====================================================================================================================
@@ -39,10 +39,10 @@ select is(
     'the head is the newest row'
 );
 create function pg_temp.compared() returns jsonb language sql as $$
-    select jobs.check_audit_copy((h.head ->> 'seq')::bigint, h.head ->> 'hash') from head as h
+    select jobs.check_audit_anchor((h.head ->> 'seq')::bigint, h.head ->> 'hash') from head as h
 $$;
 create function pg_temp.found() returns bigint[] language sql as $$ select array(select private.verify_audit_chain()) $$;
-select is(jobs.check_audit_copy(null, null), '{}', 'before the first copy nothing is compared');
+select is(jobs.check_audit_anchor(null, null), '{}', 'before the first copy nothing is compared');
 select is(pg_temp.compared(), '{}', 'the row that was written down is there');
 select private.audit('system', 'test.four', 'thing', gen_random_uuid());
 select is(pg_temp.compared(), '{}', 'and stays, whatever comes after it');
@@ -54,7 +54,7 @@ savepoint intact;
 delete from private.audit_log where action in ('test.three', 'test.four');
 select is(pg_temp.found(), array[(select (h.head ->> 'seq')::bigint from head as h)], 'a tail that was cut is found');
 select is(pg_temp.compared(), (select jsonb_build_object('audit_row', h.head -> 'seq') from head as h), 'and the worker is told');
-select ok(jobs.check_books() ? 'I26', 'and administrators, with the books');
+select ok(jobs.check_ledger() ? 'I26', 'and administrators, with the books');
 set local session_replication_role = origin;
 select private.audit('system', 'test.three', 'thing', gen_random_uuid());
 select is(pg_temp.found(), array[(select (h.head ->> 'seq')::bigint from head as h)], 'a new row in its place is another');
@@ -92,7 +92,7 @@ select set_config('request.headers', jsonb_build_object('x-request-id', repeat('
 select is(length(pg_temp.noted('system') ->> 'request_id'), 64, 'cut to what the services accept');
 select set_config('request.headers', '{}', true);
 select is(pg_temp.noted('system'), '{}', 'a request without one has none');
-select is_empty($$ select 1 from private.check_books() where rule = 'I26' $$, 'and the chain is whole');
+select is_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'and the chain is whole');
 rollback to savepoint start;
 select family();
 savepoint family;

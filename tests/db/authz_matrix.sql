@@ -11,7 +11,7 @@ create temporary view catalogue as
 with roles (role) as (
     values ('anon'), ('authenticated'), ('platform_admin'), ('service_role'), ('edge_functions'), ('worker'), ('supabase_auth_admin')
 ), schemas as (
-    select n.oid, n.nspname from pg_namespace as n where n.nspname in ('public', 'private', 'gate', 'hooks', 'edge', 'jobs')
+    select n.oid, n.nspname from pg_namespace as n where n.nspname in ('public', 'private', 'pre_request', 'hooks', 'edge', 'jobs')
 ), relations as (
     select c.oid, c.relkind, s.nspname || '.' || c.relname as name
     from pg_class as c inner join schemas as s on s.oid = c.relnamespace where c.relkind in ('r', 'p', 'v', 'm', 'f')

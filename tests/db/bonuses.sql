@@ -39,10 +39,10 @@ select refuses($$ delete from public.bonuses $$, 403, 'append_only', 'Rows of bo
 -- Whatever bonuses are computed from moves the posting number, so that no reconcile is left out
 create function actors.moves(p_sql text, p_description text) returns text language plpgsql as $$
 declare
-    v_before bigint := (select last_value from private.postings);
+    v_before bigint := (select last_value from private.bonus_revision_seq);
 begin
     execute p_sql;
-    return extensions.cmp_ok((select last_value from private.postings), '>', v_before, p_description);
+    return extensions.cmp_ok((select last_value from private.bonus_revision_seq), '>', v_before, p_description);
 end
 $$;
 select moves($$ update public.bonuses set volume = 200, amount = 10 where source_user_id = actors.user_id('ask') $$, 'a bonus that rises is a posting');
@@ -136,9 +136,9 @@ select is((select package_value::numeric from private.profiles where user_id = u
 select is((select amount from earned('hel')), 50.00, 'and the bonus is that of the larger package');
 
 -- No bonus for anybody else; never more than 56%
-select is_empty($$ select * from private.wrong_bonuses $$, 'a full computation agrees with what was posted');
+select is_empty($$ select * from private.bonus_discrepancies $$, 'a full computation agrees with what was posted');
 select cmp_ok((select sum(amount) from public.bonuses), '<=', (select 0.56 * sum(paid_cents) / 100 from private.positions), 'bonuses stay below 56% of funded packages');
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 
 -- A pair pays when both are funded, whichever of the two is not
 select join_as('tyr', 'loke'), join_as('hodr', 'tyr'), join_as('vidar', 'tyr');
@@ -159,7 +159,7 @@ select pays('child1', 250);
 select pays('child3', 100); select pays('child2', 100); select pays('child4', 50); select pays('child5', 50);
 create function actors.books_agree(p_description text) returns text language sql as $$
     select is_empty(
-        'select rule, object from private.check_books()', p_description
+        'select rule, object from private.check_ledger()', p_description
     )
 $$;
 
@@ -231,7 +231,7 @@ insert into private.counter_deltas (name, delta)
 select 'bonuses', -sum(amount) from lost
 union all
 select 'bonus_rows', -count(*) from lost;
-insert into private.network_changes (no, day, pairing, override)
+insert into private.network_deltas (no, day, pairing, override)
 select
     o.no, (x.created_at at time zone 'UTC')::date, -sum(case x.bonus_type when 'pairing' then x.amount else 0 end),
     -sum(case x.bonus_type when 'override' then x.amount else 0 end)
@@ -278,7 +278,7 @@ set local enable_seqscan = off;
 set local enable_hashjoin = off;
 set local enable_nestloop = off;
 select is_empty(
-    $$ select n from pg_temp.nodes('select * from private.wrong_bonuses') as n where n ~ '(Seq|Index) Scan.* on (positions|bonuses)' $$,
+    $$ select n from pg_temp.nodes('select * from private.bonus_discrepancies') as n where n ~ '(Seq|Index) Scan.* on (positions|bonuses)' $$,
     'a comparison reads members and bonuses in no table'
 );
 select isnt_empty(

@@ -59,20 +59,20 @@ select throws_ok(
 );
 select act_as('olga');
 select throws_ok(
-    $$ select edge.sealed_mt5_password(auth.uid(), '11111111-1111-4111-8111-111111111111') $$, '42501', null, 'nor can an administrator'
+    $$ select edge.encrypted_mt5_password(auth.uid(), '11111111-1111-4111-8111-111111111111') $$, '42501', null, 'nor can an administrator'
 );
 select act_as_owner();
 
 -- Who may have a password opened.
 select is(
-    (select s.key_id from edge.sealed_mt5_password(user_id('elin'), '11111111-1111-4111-8111-111111111111') as s), 'k1', 'finance may'
+    (select s.key_id from edge.encrypted_mt5_password(user_id('elin'), '11111111-1111-4111-8111-111111111111') as s), 'k1', 'finance may'
 );
 select is((select action from private.audit_log order by seq desc limit 1), 'bot.password_revealed', 'each look is audited');
 select refuses(
-    $$ select edge.sealed_mt5_password(user_id('sam'), '11111111-1111-4111-8111-111111111111') $$,
+    $$ select edge.encrypted_mt5_password(user_id('sam'), '11111111-1111-4111-8111-111111111111') $$,
     403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'support may not'
 );
-select refuses($$ select edge.sealed_mt5_password(user_id('elin'), gen_random_uuid()) $$, 404, 'not_found', 'This subscription keeps no password any more.', 'an unknown one is unknown');
+select refuses($$ select edge.encrypted_mt5_password(user_id('elin'), gen_random_uuid()) $$, 404, 'not_found', 'This subscription keeps no password any more.', 'an unknown one is unknown');
 
 -- Sam suspends and reactivates.
 select act_as('sam');
@@ -104,7 +104,7 @@ select lives_ok(
 select audited(a, 'what happens to a subscription') from unnest(array['bot.unsubscribed', 'bot.status_changed']) as a;
 select ok(exists (select 1 from private.admin_notices where kind = 'bot_unsubscribed' and title = 'Scout: subscription ended'), 'the administrators are told of the end');
 select refuses(
-    $$ select edge.sealed_mt5_password(gen_random_uuid(), '11111111-1111-4111-8111-111111111111') $$,
+    $$ select edge.encrypted_mt5_password(gen_random_uuid(), '11111111-1111-4111-8111-111111111111') $$,
     403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'nor may who is no administrator'
 );
 rollback to savepoint family;

@@ -16,10 +16,10 @@ select is(private.money(1234.5), '1234.50', 'JSON money has two decimals');
 select is(private.money(0), '0.00', 'JSON money of nothing');
 select is(private.dollars(1234.5), '$1,234.50', 'dollars in a sentence');
 select is(private.dollars(-0.5), '-$0.50', 'negative dollars in a sentence');
-select is(private.ago(now() - d, now()), t, 'ago: ' || t)
+select is(private.relative_time(now() - d, now()), t, 'ago: ' || t)
 from (values (interval '3 seconds', 'just now'), (interval '90 seconds', '1 minute ago'), (interval '5 minutes', '5 minutes ago'),
     (interval '1 hour', '1 hour ago'), (interval '5 hours', '5 hours ago'), (interval '30 hours', '1 day ago'), (interval '9 days', '9 days ago')) as v (d, t);
-select refuses($$ select private.refuse(418, 'short_and_stout', 'I''m "a" teapot.') $$, 418, 'short_and_stout', 'I''m "a" teapot.', 'a refusal carries status, code and text');
+select refuses($$ select private.raise_error(418, 'short_and_stout', 'I''m "a" teapot.') $$, 418, 'short_and_stout', 'I''m "a" teapot.', 'a refusal carries status, code and text');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -41,7 +41,7 @@ select unalike(pg_temp.plan_of('select private.percent(t.bonus_amount) from priv
 select is_empty($$ select p.oid::regprocedure from pg_proc as p inner join pg_language as l on p.prolang = l.oid
     where l.lanname = 'sql' and p.proconfig is not null
     and p.oid in (
-        'private.counted()'::regprocedure, 'private.counter(text)'::regprocedure, 'private.tree_path(private.profiles)'::regprocedure,
+        'private.counter_values()'::regprocedure, 'private.counter_value(text)'::regprocedure, 'private.tree_path(private.profiles)'::regprocedure,
         'private.oldest_pending(jsonb)'::regprocedure, 'private.member_item(private.profiles)'::regprocedure
     ) $$, 'what is called row by row keeps its plan');
 select * from finish();

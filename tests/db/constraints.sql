@@ -20,12 +20,12 @@ select mark_admin_notices_read();
 select act_as_owner();
 select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), b, 'server', 'login', 8, 'key', 'secret') from unnest(array['Scout', 'Ranger']) as b;
 select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
-select private.take('bucket', 'key', 1, '1 hour');
-insert into private.mail_refusals (user_id, topic) values (user_id('freya'), 'bots');
+select private.consume_rate_limit('bucket', 'key', 1, '1 hour');
+insert into private.mail_opt_outs (user_id, topic) values (user_id('freya'), 'bots');
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at) values ('2020-01-01', '{}', now());
 insert into private.networks (no) select no from private.positions where user_id = user_id('freya') on conflict do nothing;
-insert into private.network_changes (no, day) select no, '2020-01-01' from private.positions limit 1;
+insert into private.network_deltas (no, day) select no, '2020-01-01' from private.positions limit 1;
 insert into private.team_days (no, day) select no, '2020-01-01' from private.positions limit 1;
 insert into private.earning_days (no, day) select no, '2020-01-01' from private.positions limit 1;
 
@@ -43,30 +43,30 @@ insert into actors.broken (on_table, name, change) values
 ('private.admin_users', 'admin_users_full_name_check', 'full_name = '''''),
 ('private.admin_users', 'admin_users_password_hash_check', 'password_hash = ''plain'''),
 ('private.admin_users', 'totp_confirmed_has_secret', 'totp_confirmed_at = now()'),
-('private.admin_users', 'totp_secret_names_its_key', 'totp_secret = ''secret'''),
+('private.admin_users', 'totp_secret_has_key_id', 'totp_secret = ''secret'''),
 ('private.admin_users', 'admin_users_email_key', 'email = (select email from private.admin_users order by ctid desc limit 1)'),
 ('private.audit_log', 'audit_log_action_check', 'action = ''No action'''),
 ('private.audit_log', 'audit_log_actor_check', 'actor = ''nobody'''),
-('private.books_state', 'books_state_only_row_check', 'only_row = false'),
+('private.ledger_check_state', 'ledger_check_state_only_row_check', 'only_row = false'),
 ('private.bot_secrets', 'bot_secrets_subscription_id_fkey', 'subscription_id = gen_random_uuid()'),
 ('private.corrections', 'confirmed_or_discarded', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), discarded_by = actors.user_id(''elin''), discarded_at = now()'),
 ('private.corrections', 'corrections_discarded_by_fkey', 'discarded_by = gen_random_uuid(), discarded_at = now()'),
-('private.corrections', 'discarded_at_once', 'discarded_at = now()'),
-('private.corrections', 'confirmed_at_once', 'confirmed_at = now()'),
-('private.corrections', 'confirmed_at_once', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now()'),
+('private.corrections', 'discard_is_complete', 'discarded_at = now()'),
+('private.corrections', 'confirmation_is_complete', 'confirmed_at = now()'),
+('private.corrections', 'confirmation_is_complete', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now()'),
 ('private.corrections', 'corrections_kind_check', 'kind = ''undo'', value = null'),
 ('private.corrections', 'corrections_reason_check', 'reason = '''''),
 ('private.corrections', 'corrections_reason_check', 'reason = repeat(''x'', 1001)'),
 ('private.corrections', 'only_packages_have_a_value', 'value = null'),
 ('private.corrections', 'only_packages_have_a_value', 'kind = ''void_deposit'''),
-('private.corrections', 'two_people_correct', 'confirmed_by = proposed_by, confirmed_at = now(), confirmed_in = pg_current_xact_id()'),
+('private.corrections', 'confirmer_is_not_proposer', 'confirmed_by = proposed_by, confirmed_at = now(), confirmed_in = pg_current_xact_id()'),
 ('private.corrections', 'corrections_confirmed_by_fkey', 'confirmed_by = gen_random_uuid(), confirmed_at = now(), confirmed_in = pg_current_xact_id()'),
 ('private.corrections', 'corrections_proposed_by_fkey', 'proposed_by = gen_random_uuid()'),
 ('private.corrections', 'corrections_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.corrections', 'corrections_waiting_key', 'target_id = (select target_id from private.corrections order by ctid desc limit 1)'),
 ('private.coverage_days', 'coverage_days_figures_check', 'figures = ''[]'''),
-('private.mail_refusals', 'mail_refusals_topic_fkey', 'topic = ''none'''),
-('private.mail_refusals', 'mail_refusals_user_id_fkey', 'user_id = gen_random_uuid()'),
+('private.mail_opt_outs', 'mail_opt_outs_topic_fkey', 'topic = ''none'''),
+('private.mail_opt_outs', 'mail_opt_outs_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.mail_topics', 'mail_topics_label_check', 'label = '''''),
 ('private.mail_topics', 'mail_topics_topic_check', 'topic = ''No topic'''),
 ('private.networks', 'networks_no_fkey', 'no = 0'),
@@ -91,7 +91,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.positions', 'positions_profile_id_key', 'profile_id = (select profile_id from private.positions order by ctid desc limit 1)'),
 ('private.positions', 'positions_user_id_key', 'user_id = (select user_id from private.positions order by ctid desc limit 1)'),
 ('private.profiles', 'a_hold_has_a_reason', 'hold_until = now(), hold_reason = null'),
-('private.profiles', 'nobody_refers_themselves', 'referrer_id = id, depth = 1'),
+('private.profiles', 'no_self_referral', 'referrer_id = id, depth = 1'),
 ('private.profiles', 'profiles_admin_notes_check', 'admin_notes = repeat(''x'', 4001)'),
 ('private.profiles', 'profiles_cash_in_amount_check', 'cash_in_amount = -1'),
 ('private.profiles', 'profiles_depth_check', 'depth = -1, referrer_id = gen_random_uuid()'),
@@ -105,7 +105,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.profiles', 'profiles_trc20_wallet_address_check', 'trc20_wallet_address = '' T'''),
 ('private.profiles', 'profiles_trc20_wallet_address_check', 'trc20_wallet_address = repeat(''x'', 129)'),
 ('private.profiles', 'profiles_username_check', 'username = ''a b'''),
-('private.profiles', 'roots_have_no_depth', 'referrer_id = null, depth = 1'),
+('private.profiles', 'only_roots_have_depth_zero', 'referrer_id = null, depth = 1'),
 ('private.profiles', 'profiles_jump_fkey', 'jump = gen_random_uuid()'),
 ('private.profiles', 'profiles_package_size_fkey', 'package_value = 60'),
 ('private.profiles', 'profiles_referrer_id_fkey', 'referrer_id = gen_random_uuid(), depth = 1'),
@@ -125,7 +125,7 @@ insert into actors.broken (on_table, name, change) values
 ('public.bonuses', 'bonuses_amount_check', 'volume = 1000000000, rate = 50, amount = 500000000'),
 ('public.bonuses', 'bonuses_rate_check', 'volume = 1, rate = 500, amount = 5'),
 ('public.bonuses', 'bonuses_volume_check', 'volume = -100, rate = 0, amount = 0'),
-('public.bonuses', 'nobody_earns_from_themselves', 'source_user_id = user_id'),
+('public.bonuses', 'no_bonus_from_oneself', 'source_user_id = user_id'),
 ('public.bonuses', 'pairs_have_a_number', 'pair_number = 1, bonus_type = ''referral'''),
 ('public.bonuses', 'bonuses_source_user_id_fkey', 'source_user_id = gen_random_uuid()'),
 ('public.bonuses', 'bonuses_subject_no_fkey', 'subject_no = 0'),
@@ -140,7 +140,7 @@ insert into actors.broken (on_table, name, change) values
 ('public.deposits', 'deposits_admin_notes_check', 'admin_notes = repeat(''x'', 1001)'),
 ('public.deposits', 'deposits_amount_check', 'amount = 0.99'),
 ('public.deposits', 'deposits_amount_check', 'amount = 10000000.01'),
-('public.deposits', 'deposits_decider', 'decided_by = null'),
+('public.deposits', 'deposits_decided_by_matches_status', 'decided_by = null'),
 ('public.deposits', 'deposits_kind_check', 'kind = ''gift'''),
 ('public.deposits', 'deposits_receipt_url_check', 'receipt_url = '''''),
 ('public.deposits', 'deposits_reference_key_check', 'reference_key = '''''),
@@ -167,9 +167,9 @@ insert into actors.broken (on_table, name, change) values
 ('public.withdrawals', 'withdrawals_wallet_address_check', 'wallet_address = repeat(''x'', 129)'),
 ('public.withdrawals', 'withdrawals_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('public.withdrawals', 'a_rejection_has_a_reason', 'status = ''rejected'', decided_at = now(), admin_notes = '''''),
-('public.withdrawals', 'withdrawals_decider', 'decided_by = actors.user_id(''elin''), status = ''pending'', decided_at = null');
+('public.withdrawals', 'withdrawals_decided_by_matches_status', 'decided_by = actors.user_id(''elin''), status = ''pending'', decided_at = null');
 insert into actors.broken (on_table, name, change, row_where) values
-('private.positions', 'positions_place_key', 'referrer_no = (select referrer_no from private.positions where child_no = 2), child_no = 2', 'child_no = 1'),
+('private.positions', 'positions_referrer_child_key', 'referrer_no = (select referrer_no from private.positions where child_no = 2), child_no = 2', 'child_no = 1'),
 ('private.positions', 'positions_paid_order_key', 'paid_order = (select paid_order from private.positions where user_id = actors.user_id(''ask''))', 'user_id = actors.user_id(''embla'')'),
 ('public.bonuses', 'bonuses_pair_number_check', 'pair_number = 0', 'bonus_type = ''pairing'''),
 ('public.bonuses', 'bonuses_referral_key', 'subject_no = (select max(subject_no) from public.bonuses where bonus_type = ''referral'')', 'bonus_type = ''referral'' and subject_no <> (select max(subject_no) from public.bonuses where bonus_type = ''referral'')'),

@@ -44,8 +44,8 @@ select results_eq($$ select package_value::numeric, cash_in_amount::numeric from
 select is((select available_balance::numeric from private.totals where user_id = user_id('freya')), 25.00, 'so are the bonuses of others');
 select is((select sum(amount) from public.transactions where user_id = user_id('freya') and transaction_type = 'bonus')::numeric, 25.00, 'with a journal row each');
 select is((select amount from public.transactions where reference_id = (select id from proposed))::numeric, -1000.00, 'and one for the deposit');
-select is_empty($$ select * from private.wrong_bonuses $$, 'the computation agrees');
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.bonus_discrepancies $$, 'the computation agrees');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 select refuses($$ update private.profiles set package_value = 50 where user_id = user_id('freya') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'outside a correction a package never goes down');
 
 -- A package without cash-in: the only way to the insufficient cash-in warning
@@ -79,7 +79,7 @@ select act_as('elin');
 select is(confirm_correction(id) ->> 'success', 'true', 'an unpaid one is voided') from unpaid;
 select act_as_owner();
 select is((select available_balance - balance from private.totals, before where user_id = user_id('freya'))::numeric, 200.00, 'and counts as available again');
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 
 select audited(a, 'each step of a correction') from unnest(array['correction.proposed', 'correction.confirmed']) as a;
 select told('freya', 'correction', 'the member is told');
@@ -101,7 +101,7 @@ select act_as('orm');
 select is(confirm_correction(id) ->> 'success', 'true', 'a package is lowered') from lowered;
 select act_as_owner();
 select is((select amount::numeric from public.bonuses where bonus_type = 'referral' and source_user_id = user_id('ask')), 5.00, 'the referral bonus follows');
-select is_empty($$ select * from private.wrong_bonuses $$, 'with every other');
+select is_empty($$ select * from private.bonus_discrepancies $$, 'with every other');
 select refuses($$ update public.bonuses set amount = 0, volume = 0 where source_user_id = user_id('ask') and bonus_type = 'referral' $$, 403, 'append_only',
     'A bonus only rises. A correction can lower it.', 'after the correction a bonus only rises again');
 
@@ -181,8 +181,8 @@ select actors.corrects('void_deposit', upgrade) from things;
 select is(actors.package(), 100.0, 'voiding that one leaves what the correction set');
 select actors.corrects('void_deposit', package) from things;
 select is(actors.package(), 100.0, 'and so does voiding the deposit that the correction replaced');
-select is_empty($$ select * from private.wrong_bonuses $$, 'the computation agrees');
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.bonus_discrepancies $$, 'the computation agrees');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 rollback to savepoint family;
 
 -- =====================================================================================================================

@@ -9,21 +9,21 @@ savepoint start;
 -- =====================================================================================================================
 create temporary table watched (name) as values ('profiles'), ('active_profiles'), ('package_investment'), ('pending_deposits'), ('pending_withdrawals'), ('deposits_approved'),
     ('withdrawals_approved'), ('deposits_approved_count'), ('deposits_rejected_count'), ('withdrawals_approved_count'), ('withdrawals_rejected_count'), ('bonuses'), ('bonus_rows');
-create temporary table before as select * from private.counted();
+create temporary table before as select * from private.counter_values();
 select family();
 select pays('freya', 500);
 select pays('ask', 100);
 select pays('embla', 50);
 select claims_deposit('embla', 100);
 select results_eq(
-    $$ select a.name, (a.value - b.value)::numeric from private.counted() as a inner join before as b using (name) where a.value <> b.value and a.name in (select name from watched) order by a.name $$,
+    $$ select a.name, (a.value - b.value)::numeric from private.counter_values() as a inner join before as b using (name) where a.value <> b.value and a.name in (select name from watched) order by a.name $$,
     $$ values ('active_profiles', 3.0), ('bonus_rows', 5), ('bonuses', 94.00), ('deposits_approved', 650), ('deposits_approved_count', 3),
         ('package_investment', 650), ('pending_deposits', 1), ('profiles', 6) $$,
     'the kept figures follow what happens'
 );
-create temporary table told as select * from private.counted();
-select ok(jobs.fold_counters() > 0, 'deltas are folded');
-select results_eq($$ select * from private.counted() order by name $$, $$ select * from told order by name $$, 'and the figures stay');
+create temporary table told as select * from private.counter_values();
+select ok(jobs.roll_up_counters() > 0, 'deltas are folded');
+select results_eq($$ select * from private.counter_values() order by name $$, $$ select * from told order by name $$, 'and the figures stay');
 select is((select count(*) from private.counter_deltas), 0::bigint, 'no delta is left');
 rollback to savepoint start;
 select family();
@@ -62,15 +62,15 @@ select set_eq('select * from pg_temp.counted()', $$ values
     ('pending_deposits', 1::numeric), ('pending_deposits', -1), ('deposits_rejected_count', 1)
 $$, 'a refusal: no money');
 select is((select count(*)::integer from private.counter_deltas where delta = 0), 0, 'nothing is noted of what did not change');
-select is_empty($$ select * from private.check_books() where rule = 'I27' $$, 'the kept figures are the figures');
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures are the figures');
 rollback to savepoint family;
 
 -- =====================================================================================================================
 -- A figure with what is not folded yet
 -- =====================================================================================================================
 select pays('freya', 500);
-select is(private.counter('profiles'), (select count(*) from private.profiles)::numeric, 'a kept figure with what is not folded yet');
-select is((select c.value from private.counted() as c where c.name = 'profiles'), private.counter('profiles'), 'in the list too');
+select is(private.counter_value('profiles'), (select count(*) from private.profiles)::numeric, 'a kept figure with what is not folded yet');
+select is((select c.value from private.counter_values() as c where c.name = 'profiles'), private.counter_value('profiles'), 'in the list too');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -80,7 +80,7 @@ select administrator('orm', 'super_admin');
 
 create function pg_temp.kept() returns setof text language sql as $$
     select format('%s %s %s %s', f.day, f.deposits::numeric(14, 2), f.withdrawals::numeric(14, 2), f.decided_deposits::numeric(14, 2))
-    from private.flows('-infinity') as f where (f.deposits, f.withdrawals, f.decided_deposits) <> (0, 0, 0) order by 1
+    from private.flows_since('-infinity') as f where (f.deposits, f.withdrawals, f.decided_deposits) <> (0, 0, 0) order by 1
 $$;
 create function pg_temp.added_up() returns setof text language sql as $$
     select format('%s %s %s %s', a.day, sum(a.deposits)::numeric(14, 2), sum(a.withdrawals)::numeric(14, 2), sum(a.decided)::numeric(14, 2))
@@ -114,15 +114,15 @@ select act_as('freya');
 insert into withdrawals (user_id, amount, wallet_address)
 select auth.uid(), a.amount, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from (values (150), (120), (100)) as a (amount);
 select act_as_owner();
-select is(private.counter('reserved'), pg_temp.pending(), 'requests reserve their sum');
+select is(private.counter_value('reserved'), pg_temp.pending(), 'requests reserve their sum');
 select act_as('elin');
 select decide_withdrawal(id, 'approve') from withdrawals where amount = 150;
 select decide_withdrawal(id, 'reject', 'No.') from withdrawals where amount = 120;
 select act_as_owner();
-select is(private.counter('reserved'), pg_temp.pending(), 'until they are decided');
+select is(private.counter_value('reserved'), pg_temp.pending(), 'until they are decided');
 select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.added_up() $$, 'approved withdrawals count, rejected ones do not');
-select ok(jobs.fold_counters() > 0, 'a fold');
-select is((select count(*) from private.flow_changes), 0::bigint, 'takes all changes');
+select ok(jobs.roll_up_counters() > 0, 'a fold');
+select is((select count(*) from private.flow_deltas), 0::bigint, 'takes all changes');
 select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.added_up() $$, 'and changes nothing');
 
 -- What is voided no longer came.
@@ -139,6 +139,6 @@ select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.a
 select is((select count(*) from pg_temp.kept() as k where k like '2020-05-%'), 0::bigint, 'those of 2020 are empty again');
 
 select throws_ok(format($$ set local role %I; select * from private.%I $$, r, t), '42501', null, r || ' cannot read ' || t)
-from unnest(array['authenticated', 'platform_admin']) as r, unnest(array['flow_days', 'flow_changes']) as t;
+from unnest(array['authenticated', 'platform_admin']) as r, unnest(array['flow_days', 'flow_deltas']) as t;
 select * from finish();
 rollback;

@@ -70,6 +70,6 @@ select is((select t.requestable_amount::numeric from private.totals as t where t
 select is((select c.figures ->> 'withdrawable' from coverage as c), (select sum(t.requestable_amount)::text from private.totals as t), 'coverage counts it');
 select is((select c.figures ->> 'pending' from coverage as c), '200.00', 'beside what Freya asked for');
 select is((select c.figures ->> 'ratio' from coverage as c), '444.44', 'the fraction is of both: 1,000 against 225');
-select is((select string_agg(object, ' ') from private.book_violations where rule = 'I27'), null, 'the books agree');
+select is((select string_agg(object, ' ') from private.ledger_violations where rule = 'I27'), null, 'the books agree');
 select * from finish();
 rollback;

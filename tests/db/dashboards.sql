@@ -13,7 +13,7 @@ select throws_ok('select * from get_admin_dashboard_stats()', '42501', null, 'a 
 select act_as('sam');
 select is((select total_users - active_users from get_admin_dashboard_stats()), (select inactive_users from get_admin_dashboard_stats()), 'any administrator reads the totals');
 select act_as_owner();
-create temporary table before as select value + 250 as value from private.counted() where name = 'package_investment';
+create temporary table before as select value + 250 as value from private.counter_values() where name = 'package_investment';
 grant select on before to public;
 select pays('freya', 250);
 select act_as('sam');

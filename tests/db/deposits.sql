@@ -103,13 +103,13 @@ select refuses($$ update public.deposits set admin_notes = 'x' where status = 'a
 select refuses($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nothing is voided without a correction');
 select refuses($$ delete from public.deposits $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is deleted');
 select refuses($$ truncate public.deposits cascade $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is emptied');
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 
 -- A file of one's own in another member's folder is no receipt of one's own
 select act_as_owner();
-alter table storage.objects disable trigger harborline_receipts;
+alter table storage.objects disable trigger harborline_receipts_validate;
 insert into storage.objects (bucket_id, name, owner_id, metadata) values ('receipts', user_id('ask') || '/1999999999.png', user_id('loke')::text, '{"mimetype": "image/png"}');
-alter table storage.objects enable trigger harborline_receipts;
+alter table storage.objects enable trigger harborline_receipts_validate;
 select act_as('loke');
 select refuses(
     format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (auth.uid(), 50, %L, %L, %L)', 'folder',
@@ -119,7 +119,7 @@ select refuses(
 
 -- Behind the trigger stands a policy
 select act_as_owner();
-alter table public.deposits disable trigger _100_guard;
+alter table public.deposits disable trigger _100_validate;
 select act_as('loke');
 select throws_ok(
     format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('ask'), 'policy', 'x', 'pending'),
@@ -234,7 +234,7 @@ select act_as('elin');
 select is(decide_deposit(id_of(n), 'approve') ->> 'success', 'true', 'approved: ' || n) from unnest(array['large', 'small']) as n;
 select act_as_owner();
 select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('vali') $$, $$ values (250.0, 300.0) $$, 'a later smaller deposit keeps the package');
-select is_empty($$ select * from private.check_books() where rule = 'I27' $$, 'the kept figures followed');
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures followed');
 rollback to savepoint family;
 
 -- =====================================================================================================================

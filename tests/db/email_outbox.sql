@@ -9,17 +9,17 @@ savepoint family;
 -- =====================================================================================================================
 -- The worker claims and reports
 -- =====================================================================================================================
-select private.tell(user_id('ask'), 'greeting', 'Hello', 'Welcome.', 12.5, '/dashboard');
+select private.notify_member(user_id('ask'), 'greeting', 'Hello', 'Welcome.', 12.5, '/dashboard');
 update private.outbox set sent_at = now() where recipient not like 'ask@%';
 set local role worker;
-select is((select data ->> 'amount' from jobs.claim_mail(5) where template = 'greeting'), '12.50', 'mail is claimed with what it prints');
-select is_empty($$ select 1 from jobs.claim_mail(5) $$, 'a claimed row is not claimed again');
+select is((select data ->> 'amount' from jobs.lease_mail(5) where template = 'greeting'), '12.50', 'mail is claimed with what it prints');
+select is_empty($$ select 1 from jobs.lease_mail(5) $$, 'a claimed row is not claimed again');
 reset role;
-select lives_ok(format('set local role worker; select jobs.mail_failed(%s, %L)', id, 'no server'), 'a failure is noted') from private.outbox where template = 'greeting' and recipient like 'ask@%';
+select lives_ok(format('set local role worker; select jobs.mark_mail_failed(%s, %L)', id, 'no server'), 'a failure is noted') from private.outbox where template = 'greeting' and recipient like 'ask@%';
 reset role;
 select is((select next_attempt_at > now() and sent_at is null and failed_at is null from private.outbox where template = 'greeting' and recipient like 'ask@%'), true, 'and tried again later');
 update private.outbox set attempts = 12 where template = 'greeting' and recipient like 'ask@%';
-select lives_ok(format('select jobs.mail_failed(%s, %L)', id, 'no server'), 'the twelfth failure') from private.outbox where template = 'greeting' and recipient like 'ask@%';
+select lives_ok(format('select jobs.mark_mail_failed(%s, %L)', id, 'no server'), 'the twelfth failure') from private.outbox where template = 'greeting' and recipient like 'ask@%';
 select isnt((select failed_at from private.outbox where template = 'greeting' and recipient like 'ask@%'), null, 'is the last');
 set local role worker;
 select throws_ok($$ select * from private.outbox $$, '42501', null, 'the worker reads no table');
@@ -27,7 +27,7 @@ select throws_ok($$ select * from private.outbox $$, '42501', null, 'the worker 
 reset role;
 insert into private.outbox (template, recipient, sent_at) values ('sent_once', 'ask@people.test', now());
 insert into private.outbox (template, recipient, failed_at) values ('given_up', 'ask@people.test', now());
-select is_empty($$ select 1 from jobs.claim_mail(1000) where template in ('sent_once', 'given_up') $$, 'what was sent or given up is not claimed');
+select is_empty($$ select 1 from jobs.lease_mail(1000) where template in ('sent_once', 'given_up') $$, 'what was sent or given up is not claimed');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -35,19 +35,19 @@ rollback to savepoint family;
 -- =====================================================================================================================
 delete from private.outbox;
 insert into private.outbox (template, recipient) values ('test_mail', 'a@people.test');
-create temporary table first_claim as select * from jobs.claim_mail(10);
+create temporary table first_claim as select * from jobs.lease_mail(10);
 grant select on first_claim to public;
 select is((select count(*) from first_claim), 1::bigint, 'a worker claims a letter');
-select ok((select jobs.hand_over_mail(c.id, c.claimed_until) from first_claim as c), 'and may send it');
-select ok((select not jobs.hand_over_mail(c.id, c.claimed_until) from first_claim as c), 'once: the lease it had is spent');
+select ok((select jobs.renew_mail_lease(c.id, c.leased_until) from first_claim as c), 'and may send it');
+select ok((select not jobs.renew_mail_lease(c.id, c.leased_until) from first_claim as c), 'once: the lease it had is spent');
 
-update private.outbox set claimed_until = clock_timestamp() - interval '1 second';
-create temporary table second_claim as select * from jobs.claim_mail(10);
+update private.outbox set leased_until = clock_timestamp() - interval '1 second';
+create temporary table second_claim as select * from jobs.lease_mail(10);
 select is((select count(*) from second_claim), 1::bigint, 'when the lease ended another worker claims it');
-select ok((select not jobs.hand_over_mail(c.id, c.claimed_until) from first_claim as c), 'the first one must not send it any more');
-select ok((select jobs.hand_over_mail(c.id, c.claimed_until) from second_claim as c), 'the second one does');
+select ok((select not jobs.renew_mail_lease(c.id, c.leased_until) from first_claim as c), 'the first one must not send it any more');
+select ok((select jobs.renew_mail_lease(c.id, c.leased_until) from second_claim as c), 'the second one does');
 update private.outbox set sent_at = now();
-select ok((select not jobs.hand_over_mail(o.id, o.claimed_until) from private.outbox as o), 'what was sent is not sent again');
+select ok((select not jobs.renew_mail_lease(o.id, o.leased_until) from private.outbox as o), 'what was sent is not sent again');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -122,10 +122,10 @@ select is((get_mail_choices() #>> '{0,wanted}')::boolean, true, 'for herself alo
 select act_as_owner();
 delete from private.outbox;
 delete from public.notifications;
-select private.tell(user_id('freya'), 'bot_suspended', 'Scout is suspended', 'x', null, '/bots');
+select private.notify_member(user_id('freya'), 'bot_suspended', 'Scout is suspended', 'x', null, '/bots');
 select is_empty('select 1 from private.outbox', 'no mail about bots leaves');
 select isnt_empty('select 1 from public.notifications', 'the notice in the app is there');
-select private.tell(user_id('freya'), 'withdrawal_approved', 'Approved', 'x', 100, '/transactions');
+select private.notify_member(user_id('freya'), 'withdrawal_approved', 'Approved', 'x', 100, '/transactions');
 select results_eq(
     'select template, data ->> ''topic'' from private.outbox', $$ values ('withdrawal_approved', null::text) $$, 'mail about money does, without a switch'
 );
@@ -133,8 +133,8 @@ select act_as('freya');
 select is((set_mail_choice('bots', true) #>> '{0,wanted}')::boolean, true, 'she switches bots on again');
 select act_as_owner();
 delete from private.outbox;
-select private.tell(user_id('freya'), 'bot_active', 'Scout is active', 'x', null, '/bots');
+select private.notify_member(user_id('freya'), 'bot_active', 'Scout is active', 'x', null, '/bots');
 select results_eq('select template, data ->> ''topic'' from private.outbox', $$ values ('bot_active', 'bots') $$, 'and gets mail that says what switches it off');
-select is((select count(*) from private.mail_refusals), 0::bigint, 'nothing is kept of what is wanted');
+select is((select count(*) from private.mail_opt_outs), 0::bigint, 'nothing is kept of what is wanted');
 select * from finish();
 rollback;

@@ -160,7 +160,7 @@ rollback to savepoint family;
 -- Corrections in a member's history are found by their reference
 -- =====================================================================================================================
 select matches(
-    pg_get_functiondef('private.history'::regproc), 'private.corrections as c where c.user_id = p_user_id\)\)\s+offset 0',
+    pg_get_functiondef('private.transaction_history'::regproc), 'private.corrections as c where c.user_id = p_user_id\)\)\s+offset 0',
     'before they are put in order'
 );
 rollback to savepoint family;

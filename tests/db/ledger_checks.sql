@@ -11,22 +11,22 @@ savepoint family;
 -- =====================================================================================================================
 select pays('freya', 500);
 
-select is(jobs.check_books(), '{}', 'good books');
-create temporary table before as select checked_at, took from private.books_state;
-select is(jobs.check_books(), '{}', 'asked again');
-select isnt((select checked_at from private.books_state), (select checked_at from before), 'they are checked again at once');
-select ok((select took from private.books_state) > interval '0', 'and it is known how long that took');
+select is(jobs.check_ledger(), '{}', 'good books');
+create temporary table before as select checked_at, check_duration from private.ledger_check_state;
+select is(jobs.check_ledger(), '{}', 'asked again');
+select isnt((select checked_at from private.ledger_check_state), (select checked_at from before), 'they are checked again at once');
+select ok((select check_duration from private.ledger_check_state) > interval '0', 'and it is known how long that took');
 
 set local session_replication_role = replica;
 update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('freya');
 set local session_replication_role = origin;
-update private.books_state set took = '30 seconds', checked_at = clock_timestamp() - interval '4 minutes';
-select is(jobs.check_books(), '{}', 'before its turn the last answer stands');
-update private.books_state set checked_at = clock_timestamp() - interval '5 minutes';
-select ok(jobs.check_books() ? 'I09', 'when its turn has come the check finds what happened');
-update private.books_state set took = '30 seconds', checked_at = clock_timestamp();
-select ok(jobs.check_books() ? 'I09', 'and an alarm stands too');
-select is((select violations > 0 from private.books_state), true, 'for everybody who looks');
+update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp() - interval '4 minutes';
+select is(jobs.check_ledger(), '{}', 'before its turn the last answer stands');
+update private.ledger_check_state set checked_at = clock_timestamp() - interval '5 minutes';
+select ok(jobs.check_ledger() ? 'I09', 'when its turn has come the check finds what happened');
+update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp();
+select ok(jobs.check_ledger() ? 'I09', 'and an alarm stands too');
+select is((select violations > 0 from private.ledger_check_state), true, 'for everybody who looks');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -41,11 +41,11 @@ select act_as_owner();
 insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l');
 
 create function actors.broken() returns text language sql stable as $$
-    select string_agg(distinct c.rule, ' ' order by c.rule) from private.check_books() as c
+    select string_agg(distinct c.rule, ' ' order by c.rule) from private.check_ledger() as c
 $$;
 select is(broken(), null, 'good books have no violation');
-select is(jobs.check_books(), '{}', 'the job says so');
-select is((select violations from private.books_state), 0, 'and keeps it');
+select is(jobs.check_ledger(), '{}', 'the job says so');
+select is((select violations from private.ledger_check_state), 0, 'and keeps it');
 
 -- A corruption for each rule, planted behind the triggers and, where a constraint forbids it, without the constraint.
 create function actors.plant(p_rule text, p_corruption text, p_description text) returns text language plpgsql as $$
@@ -56,7 +56,7 @@ begin
         perform set_config('session_replication_role', 'replica', true);
         execute p_corruption;
         -- The rule alone: asked by its name, the other questions are not even planned.
-        execute format('select string_agg(distinct v.rule, '' '') from private.book_violations as v where v.rule = %L', p_rule) into v_found;
+        execute format('select string_agg(distinct v.rule, '' '') from private.ledger_violations as v where v.rule = %L', p_rule) into v_found;
         raise exception 'planted' using errcode = 'ZZ999';
     exception when sqlstate 'ZZ999' then
         perform set_config('session_replication_role', 'origin', true);
@@ -88,7 +88,7 @@ select plant('I10', without_index('public.bonuses_referral_key', $$ insert into 
     select user_id, source_user_id, bonus_type, amount, rate, volume, subject_no from public.bonuses where bonus_type = 'referral' and user_id = user_id('ymir') $$), 'a bonus posted twice');
 select plant('I11', $$ update public.bonuses set volume = volume * 2, amount = amount * 2 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus that the tree does not explain');
 select plant('I11', $$ update public.bonuses set user_id = user_id('loke') where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus paid to somebody else');
-select plant('I12', without_check('nobody_earns_from_themselves', 'public.bonuses', $$ update public.bonuses set source_user_id = user_id where user_id = user_id('ymir') $$), 'a bonus from oneself');
+select plant('I12', without_check('no_bonus_from_oneself', 'public.bonuses', $$ update public.bonuses set source_user_id = user_id where user_id = user_id('ymir') $$), 'a bonus from oneself');
 select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('ask') $$, 'a package that nobody paid');
 select plant('I14', $$ update private.profiles set referrer_id = profile_id('embla'), depth = 1 where user_id = user_id('ymir') $$, 'a cycle');
 select plant('I15', $$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'a sponsor younger than the child');
@@ -113,18 +113,18 @@ select plant('I27', $$ update private.counters set value = value + 1 where name 
 -- Every kept figure but those that nothing reads.
 select plant('I27', format($$ update private.counters set value = value + 1 where name = %L $$, name), 'the kept figure ' || name)
 from private.counters where name not in ('available_balance') order by name;
-select plant('I27', $$ update private.flow_changes set deposits = deposits + 1 $$, 'a day on which more came in');
-select plant('I27', $$ update private.flow_changes set decided_deposits = 0 $$, 'a day on which nothing was decided');
-select plant('I27', $$ update private.flow_changes set day = day - 1 where withdrawals > 0 $$, 'a payout on another day');
+select plant('I27', $$ update private.flow_deltas set deposits = deposits + 1 $$, 'a day on which more came in');
+select plant('I27', $$ update private.flow_deltas set decided_deposits = 0 $$, 'a day on which nothing was decided');
+select plant('I27', $$ update private.flow_deltas set day = day - 1 where withdrawals > 0 $$, 'a payout on another day');
 select plant('I27', $$ insert into private.flow_days (day, withdrawals) values ('2020-01-01', 5) $$, 'a day on which nothing went out');
 -- Kept days and sums, with changes that no fold has seen yet and a team large enough to have days of its own.
-select jobs.fold_networks();
-select private.keep_team_days(array[position_no('ymir'), position_no('freya')], 2);
+select jobs.roll_up_networks();
+select private.backfill_team_days(array[position_no('ymir'), position_no('freya')], 2);
 select pays('embla', 1000);
 select is(broken(), null, 'kept days and sums are good before a fold and after it');
 select plant('I28', $$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'earnings on a day that the journal does not have');
 select plant('I28', $$ update private.earning_days set day = day - 1 where no = position_no('freya') $$, 'earnings on another day');
-select plant('I28', $$ delete from private.network_changes where no = position_no('freya') $$, 'a change that is never folded');
+select plant('I28', $$ delete from private.network_deltas where no = position_no('freya') $$, 'a change that is never folded');
 select plant('I29', $$ update private.networks set members = members + 1 where no = position_no('freya') $$, 'a network with a member too many');
 select plant('I29', $$ update private.networks set override = override + 0.01 where no = position_no('ymir') $$, 'a network''s bonuses');
 select plant('I29', $$ update private.networks set direct_cents = 0 where no = position_no('freya') $$, 'packages of direct referrals that were lost');
@@ -147,7 +147,7 @@ select plant('I13', $$ update private.profiles set package_value = 1000 where us
 select plant('I13', $$ update private.profiles set package_value = 0 where user_id = user_id('buri') $$, 'a correction that was lost');
 
 -- Every rule that is asked has a corruption above
-select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(pg_get_viewdef('private.book_violations'), '''(I[0-9]{2})''', 'g') as m) as asked
+select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(pg_get_viewdef('private.ledger_violations'), '''(I[0-9]{2})''', 'g') as m) as asked
     where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30') $$, 'no rule without a test');
 select * from finish();
 rollback;

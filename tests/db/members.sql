@@ -94,7 +94,7 @@ do $$
 declare v_parent uuid := actors.profile_id('loke'); v_id uuid;
 begin
     for i in 1..200 loop
-        v_id := private.add_profile(gen_random_uuid(), 'chain' || i || '@people.test', 'chain_' || i, 'c', v_parent);
+        v_id := private.create_profile(gen_random_uuid(), 'chain' || i || '@people.test', 'chain_' || i, 'c', v_parent);
         if i % 7 > 0 then v_parent := v_id; end if;
     end loop;
 end
@@ -106,8 +106,8 @@ select is_empty(
     ), truth as (select id, above from up where above is not null)
     select 1 from private.profiles as p cross join private.profiles as a
     where p.username like 'chain\_%' and a.username like 'chain\_%' and mod(hashtext(p.username || a.username), 5) = 0
-        and private.is_below(p.referrer_id, p.jump, p.depth, a.id, a.depth) <> exists (select 1 from truth as t where t.id = p.id and t.above = a.id) $$,
-    'is_below agrees with a walk up the tree'
+        and private.is_in_downline(p.referrer_id, p.jump, p.depth, a.id, a.depth) <> exists (select 1 from truth as t where t.id = p.id and t.above = a.id) $$,
+    'is_in_downline agrees with a walk up the tree'
 );
 
 -- Wallets, as strict as the operator wants them
@@ -223,7 +223,7 @@ select is((select sum(amount) from public.bonuses where source_user_id = user_id
 update auth.users set deleted_at = now() where id = user_id('loke');
 select is((select account_status::text from private.profiles where user_id = user_id('loke')), 'disabled', 'a soft deletion closes too');
 select is((select count(*) from auth.sessions where user_id = user_id('loke')), 0::bigint, 'and ends the sign-ins');
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 
 select audited('member.closed', 'the closing of an account');
 rollback to savepoint family;
@@ -266,8 +266,8 @@ select is(pg_temp.can('vera'), 'false false false false', 'a pending account may
 update private.profiles set email = null where user_id = user_id('rita');
 select is(pg_temp.step('rita'), 'profile: Complete your profile with username and email', 'the profile comes first');
 
-select is(private.roi(434.50, 500), -13.1, 'a return below the package is negative');
-select is(private.roi(10, 0), 0::numeric, 'without a package there is no return');
+select is(private.return_on_investment(434.50, 500), -13.1, 'a return below the package is negative');
+select is(private.return_on_investment(10, 0), 0::numeric, 'without a package there is no return');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -275,24 +275,24 @@ rollback to savepoint family;
 -- =====================================================================================================================
 create temporary table updated as select
     pg_stat_get_xact_tuples_hot_updated('private.totals'::regclass) as in_place, pg_stat_get_xact_tuples_updated('private.totals'::regclass) as rows;
-select is((select value from private.counted() where name = 'shortfall'), 0::numeric, 'nobody has withdrawn more than was earned');
+select is((select value from private.counter_values() where name = 'shortfall'), 0::numeric, 'nobody has withdrawn more than was earned');
 select actors.join_as('ada');
 create temp table someone as select actors.user_id('ada') as user_id;
 update private.totals set withdrawn_amount = bonus_amount + 5 where user_id = (select user_id from someone);
-select is((select value from private.counted() where name = 'shortfall'), 5::numeric, 'what was withdrawn beyond the bonuses is counted');
+select is((select value from private.counter_values() where name = 'shortfall'), 5::numeric, 'what was withdrawn beyond the bonuses is counted');
 update private.totals set referral_amount = referral_amount + 3 where user_id = (select user_id from someone);
-select is((select value from private.counted() where name = 'shortfall'), 2::numeric, 'a bonus makes it less');
+select is((select value from private.counter_values() where name = 'shortfall'), 2::numeric, 'a bonus makes it less');
 update private.totals set referral_amount = referral_amount + 30 where user_id = (select user_id from someone);
-select is((select value from private.counted() where name = 'shortfall'), 0::numeric, 'and never less than nothing');
+select is((select value from private.counter_values() where name = 'shortfall'), 0::numeric, 'and never less than nothing');
 update private.totals set reserved_amount = 32 where user_id = (select user_id from someone);
-select is((select value from private.counted() where name = 'shortfall'), 4::numeric, 'what was asked for beyond them counts too');
+select is((select value from private.counter_values() where name = 'shortfall'), 4::numeric, 'what was asked for beyond them counts too');
 update private.totals set reserved_amount = 0, withdrawn_amount = withdrawn_amount + 32 where user_id = (select user_id from someone);
-select is((select value from private.counted() where name = 'shortfall'), 4::numeric, 'and its approval changes nothing');
+select is((select value from private.counter_values() where name = 'shortfall'), 4::numeric, 'and its approval changes nothing');
 update private.totals set withdrawn_amount = withdrawn_amount - 32 where user_id = (select user_id from someone);
 
-select is((select count(*) from private.book_violations where rule = 'I27'), 0::bigint, 'the books agree with what is counted');
+select is((select count(*) from private.ledger_violations where rule = 'I27'), 0::bigint, 'the books agree with what is counted');
 update private.counters set value = value + 1 where name = 'shortfall';
-select is((select string_agg(object, ' ') from private.book_violations where rule = 'I27'), 'shortfall', 'and tell when they do not');
+select is((select string_agg(object, ' ') from private.ledger_violations where rule = 'I27'), 'shortfall', 'and tell when they do not');
 
 select is(
     pg_stat_get_xact_tuples_hot_updated('private.totals'::regclass) - u.in_place,

@@ -14,7 +14,7 @@ select pays('deep3', 100); select pays('freya', 500); select pays('ask', 250); s
 create function pg_temp.walked() returns table (no integer, members bigint, package_cents bigint, earned numeric) language sql as $$
     select o.no, count(*), sum(b.package_cents)::bigint, sum(t.referral_amount + t.pairing_amount + t.override_amount)
     from private.positions as o
-    cross join lateral private.network(o.no) as n
+    cross join lateral private.network_positions(o.no) as n
     inner join private.positions as b on n.no = b.no
     inner join private.totals as t on b.user_id = t.user_id
     where o.no in (select actors.position_no(p.name) from actors.people as p)
@@ -25,15 +25,15 @@ create function pg_temp.folded() returns table (no integer, members bigint, pack
     from private.networks as n
     where n.no in (select actors.position_no(p.name) from actors.people as p)
 $$;
-create temporary table waiting as select count(*)::integer as rows from private.network_changes;
-select is(jobs.fold_networks(), (select rows from waiting), 'a fold takes all changes');
+create temporary table waiting as select count(*)::integer as rows from private.network_deltas;
+select is(jobs.roll_up_networks(), (select rows from waiting), 'a fold takes all changes');
 select set_eq('select * from pg_temp.folded()', 'select * from pg_temp.walked()', 'every member has the sums of all below');
-select is_empty('select 1 from private.network_carries', 'nothing is left on its way');
-select is(jobs.fold_networks(), 0, 'a fold without changes takes none');
+select is_empty('select 1 from private.network_rollup_staging', 'nothing is left on its way');
+select is(jobs.roll_up_networks(), 0, 'a fold without changes takes none');
 select pays('deep3', 1000); select pays('deep1', 50);
-select cmp_ok(jobs.fold_networks(), '>', 0, 'later changes are carried');
+select cmp_ok(jobs.roll_up_networks(), '>', 0, 'later changes are carried');
 select set_eq('select * from pg_temp.folded()', 'select * from pg_temp.walked()', 'up to the root and down to nobody');
-select throws_ok('set local role authenticated; select 1 from private.network_carries', '42501', null, 'nobody reads what is on its way');
+select throws_ok('set local role authenticated; select 1 from private.network_rollup_staging', '42501', null, 'nobody reads what is on its way');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -70,12 +70,12 @@ create function pg_temp.walked(p_name text) returns jsonb language sql as $$
         'no', actors.position_no(p_name), 'members', count(*), 'package_cents', sum(o.package_cents),
         'referral', sum(t.referral_amount), 'pairing', sum(t.pairing_amount), 'override', sum(t.override_amount)
     )
-    from private.network(actors.position_no(p_name)) as n
+    from private.network_positions(actors.position_no(p_name)) as n
     inner join private.positions as o on n.no = o.no
     inner join private.totals as t on o.user_id = t.user_id
 $$;
 select is(pg_temp.summary('root'), pg_temp.walked('root'), 'before a fold the changes are added up');
-select ok(jobs.fold_networks() > 0, 'a fold takes them');
+select ok(jobs.roll_up_networks() > 0, 'a fold takes them');
 select is(pg_temp.summary('root'), pg_temp.walked('root'), 'after it the sums are the same');
 select join_as('hugo', 'erik');
 select complete('hugo');
@@ -114,11 +114,11 @@ create function pg_temp.walked(p_name text) returns setof text language sql as $
     select format('%s %s %s', e.day, sum(e.members), sum(e.funded))
     from (
         select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
-        from private.network(position_no(p_name)) as n
+        from private.network_positions(position_no(p_name)) as n
         inner join private.positions as o on n.no = o.no inner join private.profiles as p on o.profile_id = p.id where n.level > 0
         union all
         select (b.created_at at time zone 'UTC')::date, 0, 1
-        from private.network(position_no(p_name)) as n
+        from private.network_positions(position_no(p_name)) as n
         inner join public.bonuses as b on b.bonus_type = 'referral' and n.no = b.subject_no and b.amount > 0 where n.level > 0
     ) as e
     group by e.day order by 1
@@ -128,7 +128,7 @@ create function pg_temp.earned() returns setof text language sql as $$
     from (
         select no, day, referral, pairing, override from private.earning_days
         union all
-        select no, day, referral, pairing, override from private.network_changes
+        select no, day, referral, pairing, override from private.network_deltas
     ) as e
     group by e.no, e.day having (sum(e.referral), sum(e.pairing), sum(e.override)) <> (0, 0, 0) order by 1
 $$;
@@ -147,24 +147,24 @@ create function pg_temp.journal() returns setof text language sql as $$
 $$;
 
 -- A day that is not today, so that days can differ; a team whose sums are kept, and changes that no fold has seen.
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 set local app.demo_clock = '2020-05-05 23:59:59+00';
 select join_as('sif', 'freya');
 select complete('sif');
 select pays('sif', 100);
 set local app.demo_clock = '';
 
-select is(private.keep_team_days(array[position_no('freya')], 1), 1, 'the days of a team begin');
-select is(private.keep_team_days(array[position_no('freya')], 1), 0, 'once');
+select is(private.backfill_team_days(array[position_no('freya')], 1), 1, 'the days of a team begin');
+select is(private.backfill_team_days(array[position_no('freya')], 1), 0, 'once');
 select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'before a fold they are what a walk finds');
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'and after it');
 
 -- A larger team above is made of the smaller one and of what is left.
 select join_as('vali', 'ymir');
-select is(private.keep_team_days(array[position_no('ymir')], 1), 1, 'Ymir''s team begins with a member on the way');
+select is(private.backfill_team_days(array[position_no('ymir')], 1), 1, 'Ymir''s team begins with a member on the way');
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'who is counted once');
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'also when folded');
 
 select pays('embla', 1000);
@@ -175,10 +175,10 @@ select pays('magni', 50);
 select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'sign-ups and packages are there at once');
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'for everybody above');
 select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'what was earned stands at its day, an upgrade''s increase at the upgrade''s');
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'folded, nothing changes');
 select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'of earnings neither');
-select is((select count(*) from private.network_changes), 0::bigint, 'and nothing is left to fold');
+select is((select count(*) from private.network_deltas), 0::bigint, 'and nothing is left to fold');
 
 -- A correction takes somebody's package away.
 select act_as('olga');
@@ -189,7 +189,7 @@ select is(confirm_correction(id) ->> 'success', 'true', 'a correction') from pro
 select act_as_owner();
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'who lost the package is not funded on any day');
 select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'and what was earned by it is taken back today');
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'the same when folded');
 
 -- The charts themselves.

@@ -8,7 +8,7 @@ savepoint family;
 -- =====================================================================================================================
 -- Who reads a notification
 -- =====================================================================================================================
-select private.tell(user_id('ask'), 'greeting', 'Hello', 'Welcome.', 12.5, '/dashboard');
+select private.notify_member(user_id('ask'), 'greeting', 'Hello', 'Welcome.', 12.5, '/dashboard');
 
 select act_as('ask');
 select is((select title from notifications where kind = 'greeting'), 'Hello', 'a member reads the own notifications');
@@ -25,9 +25,9 @@ rollback to savepoint family;
 select join_as('rita');
 select join_as('mia', 'rita');
 select join_as('tom', 'rita');
-select private.tell(user_id('mia'), 'deposit_approved', 'Deposit approved', 'Your deposit was approved.', 50, '/transactions')
+select private.notify_member(user_id('mia'), 'deposit_approved', 'Deposit approved', 'Your deposit was approved.', 50, '/transactions')
 from generate_series(1, 3);
-select private.tell(user_id('tom'), 'deposit_approved', 'Deposit approved', 'Your deposit was approved.', 50, '/transactions');
+select private.notify_member(user_id('tom'), 'deposit_approved', 'Deposit approved', 'Your deposit was approved.', 50, '/transactions');
 
 select act_as('mia');
 select is(public.get_notifications() -> 'unread', '3'::jsonb, 'Mia has three unread ones');
@@ -81,7 +81,7 @@ rollback to savepoint family;
 -- =====================================================================================================================
 -- Notices to administrators
 -- =====================================================================================================================
-select private.tell_administrators('bot_subscribed', 'Scout: new subscription', 'freya subscribed to Scout.', '/admin/bots');
+select private.notify_administrators('bot_subscribed', 'Scout: new subscription', 'freya subscribed to Scout.', '/admin/bots');
 
 select act_as('sam');
 select is(get_admin_notices() #>> '{items,0,title}', 'Scout: new subscription', 'every administrator reads the notices');

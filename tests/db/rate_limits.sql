@@ -4,10 +4,10 @@ begin;
 \ir ../support/actors.sql
 select * from no_plan();
 
-select is(private.take('t', 'k', 3, '1 minute'), expected, 'hit ' || n) from (values (1, true), (2, true), (3, true), (4, false), (5, false)) as v (n, expected);
-select is(private.take('t', 'other', 3, '1 minute'), true, 'another key has a share of its own');
+select is(private.consume_rate_limit('t', 'k', 3, '1 minute'), expected, 'hit ' || n) from (values (1, true), (2, true), (3, true), (4, false), (5, false)) as v (n, expected);
+select is(private.consume_rate_limit('t', 'other', 3, '1 minute'), true, 'another key has a share of its own');
 update private.rate_limits set window_start = window_start - interval '2 minutes' where bucket = 't';
-select is(private.take('t', 'k', 3, '1 minute'), true, 'the next window starts anew');
+select is(private.consume_rate_limit('t', 'k', 3, '1 minute'), true, 'the next window starts anew');
 select act_as('anonymous');
 select is((select count(*) from generate_series(1, 30) where is_username_available('freja')), 30::bigint, 'a visitor may look up thirty names');
 select refuses($$ select is_username_available('freja') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'the thirty-first is refused');

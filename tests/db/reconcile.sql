@@ -10,7 +10,7 @@ savepoint family;
 -- =====================================================================================================================
 select pays('freya', 500); select pays('ask', 1000); select pays('embla', 100);
 select is(
-    (select array_agg(s order by s) from pg_proc as p, unnest(p.proconfig) as s where p.oid = 'private.all_wrong()'::regprocedure),
+    (select array_agg(s order by s) from pg_proc as p, unnest(p.proconfig) as s where p.oid = 'private.all_bonus_discrepancies()'::regprocedure),
     array[
         'enable_hashjoin=off', 'enable_material=off', 'enable_nestloop=off', 'join_collapse_limit=1', 'search_path=""', 'work_mem=64MB'
     ],
@@ -20,12 +20,12 @@ select is(
     (select array_agg(s order by s) from pg_proc as p, unnest(p.proconfig) as s where p.oid = 'private.reconcile()'::regprocedure),
     array['plan_cache_mode=force_custom_plan', 'search_path=""'], 'the repair is planned for what there is to repair'
 );
-select is(cardinality(private.all_wrong()), 0, 'nothing is wrong');
+select is(cardinality(private.all_bonus_discrepancies()), 0, 'nothing is wrong');
 set local session_replication_role = replica;
 update private.positions set package_cents = 10000, paid_cents = 10000 where no = position_no('ask');
 set local session_replication_role = origin;
 select bag_eq(
-    $$ select w.bonus_type, w.subject_no, w.pair_number, w.cents, w.bonus_id from unnest(private.all_wrong()) as w $$,
+    $$ select w.bonus_type, w.subject_no, w.pair_number, w.cents, w.bonus_id from unnest(private.all_bonus_discrepancies()) as w $$,
     $$ values
         ('referral'::bonus_type, position_no('ask'), null::integer, 500::bigint, null::uuid),
         ('pairing', position_no('freya'), 1, 8000, null),
@@ -33,7 +33,7 @@ select bag_eq(
     'another package of a child is seen in its three bonuses'
 );
 select is(private.reconcile(), 3, 'the three are repaired');
-select is(cardinality(private.all_wrong()), 0, 'and nothing is wrong any more');
+select is(cardinality(private.all_bonus_discrepancies()), 0, 'and nothing is wrong any more');
 rollback to savepoint family;
 
 -- =====================================================================================================================
@@ -62,14 +62,14 @@ select is((select count(*) from private.audit_log), (select audited from before)
 
 -- One run at a time, none when nothing was posted
 update private.reconcile_state set ran_at = now() - interval '1 hour';
-select private.reconcile_once();
+select private.reconcile_if_stale();
 select ok((select ran_at < now() - interval '59 minutes' from private.reconcile_state), 'nothing posted since the last run: no run');
-select nextval('private.postings');
-select private.reconcile_once();
+select nextval('private.bonus_revision_seq');
+select private.reconcile_if_stale();
 select ok((select ran_at > now() - interval '1 minute' from private.reconcile_state), 'something posted: one run');
-select nextval('private.postings');
+select nextval('private.bonus_revision_seq');
 update private.reconcile_state set ran_at = clock_timestamp() - interval '5 seconds';
-select private.reconcile_once();
+select private.reconcile_if_stale();
 select ok((select ran_at < clock_timestamp() - interval '4 seconds' from private.reconcile_state), 'at most one in ten seconds');
 
 -- A planted corruption is found, repaired by the difference, and audited
@@ -79,9 +79,9 @@ update public.bonuses set amount = 1, volume = 2.50, rate = 40 where bonus_type 
 delete from public.transactions where reference_id in (select id from public.bonuses where bonus_type = 'referral' and source_user_id = user_id('embla'));
 delete from public.bonuses where bonus_type = 'referral' and source_user_id = user_id('embla');
 set local session_replication_role = origin;
-select is((select count(*) from private.wrong_bonuses), 2::bigint, 'a wrong and a missing row are found');
+select is((select count(*) from private.bonus_discrepancies), 2::bigint, 'a wrong and a missing row are found');
 select is(private.reconcile(), 2, 'and repaired');
-select is_empty($$ select * from private.wrong_bonuses $$, 'then all is right');
+select is_empty($$ select * from private.bonus_discrepancies $$, 'then all is right');
 select is((select amount::numeric from public.bonuses where bonus_type = 'pairing' and user_id = user_id('freya')), 600.00, 'the amount is what the tree says');
 select is((select count(*) from ids inner join public.bonuses using (id, created_at)), (select count(*) - 1 from ids), 'no other row was replaced');
 select is((select (payload ->> 'rows')::integer from private.audit_log where action = 'books.repaired' order by seq desc limit 1), 2, 'the repair is audited');
@@ -95,7 +95,7 @@ select is(private.reconcile(), 1, 'a bonus that is too high is repaired too');
 select refuses($$ update public.bonuses set amount = 0, volume = 0 where bonus_type = 'pairing' $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'after the repair a bonus only rises again');
 
 -- Asking for the sync makes the run
-select nextval('private.postings');
+select nextval('private.bonus_revision_seq');
 update private.reconcile_state set ran_at = now() - interval '1 hour';
 select act_as('freya');
 select ok((sync_bonuses() ->> 'success')::boolean, 'a member asks');

@@ -90,6 +90,6 @@ select results_eq(
     $$ values ('ask', 'rejected', 'Cancelled by the member'), ('buri', 'rejected', 'Account closed'), ('embla', 'pending', null), ('loke', 'pending', null) $$,
     'one is taken back, and counts as rejected'
 );
-select is_empty($$ select * from private.check_books() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 select * from finish();
 rollback;

@@ -33,9 +33,9 @@ select refuses($$ update private.settings set value = 'true' where key = 'demo' 
 select is(private.is_demo(), false, 'demo mode is read from the row');
 
 -- TRC20 addresses
-select is(private.wallet_ok(a), true, 'an address: ' || a)
+select is(private.is_trc20_address(a), true, 'an address: ' || a)
 from unnest(array['T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t']) as a;
-select is(private.wallet_ok(a), false, 'no address: ' || coalesce(a, 'null'))
+select is(private.is_trc20_address(a), false, 'no address: ' || coalesce(a, 'null'))
 from unnest(array[null, '', 'T', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u', 'tR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6',
     '0xdAC17F958D2ee523a2206206994597C13D831ec7', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj60', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t ']) as a;
 
@@ -48,9 +48,9 @@ rollback to savepoint start;
 -- The operator changes settings and leaves demo mode
 -- =====================================================================================================================
 -- As on a fresh installation, whatever this database has been through.
-alter table private.settings disable trigger _100_guard;
+alter table private.settings disable trigger _100_validate;
 update private.settings set value = 'false' where key in ('demo.seeded', 'mail.ready');
-alter table private.settings enable trigger _100_guard;
+alter table private.settings enable trigger _100_validate;
 update private.admin_users set is_active = false where email not like '%@admins.test';
 
 select act_as('sam');

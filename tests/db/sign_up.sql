@@ -72,13 +72,13 @@ select is((select count(*) from get_sponsor('frey')), 0::bigint, 'not by a part 
 select is((select count(*) from get_sponsor('%')), 0::bigint, 'nor by a pattern');
 select is((select is_username_available('freya')), false, 'a taken name');
 select is((select is_username_available('fresh_name')), true, 'a free name');
-select throws_ok($$ select private.sponsor_of('x') $$, '42501', null, 'helpers are closed');
+select throws_ok($$ select private.referrer_by_code('x') $$, '42501', null, 'helpers are closed');
 select act_as_owner();
 select is((select id from get_sponsor(profile_id('ask')::text)), profile_id('ask'), 'a sponsor is found by the code');
 
 -- Unconfirmed accounts
 update auth.users set created_at = now() - interval '8 days', email_confirmed_at = null where email = 'plain@people.test';
-select ok(jobs.remove_unconfirmed() >= 1, 'what nobody confirmed for a week is removed');
+select ok(jobs.delete_unconfirmed_users() >= 1, 'what nobody confirmed for a week is removed');
 select is_empty($$ select 1 from auth.users where email = 'plain@people.test' $$, 'it is gone');
 select isnt_empty($$ select 1 from auth.users where email = 'first@people.test' $$, 'and nobody else');
 
@@ -95,9 +95,9 @@ create trigger _000_fails before insert on private.profiles for each row execute
 create temporary table retried as select sign_up('retried@people.test', form('{"username": "retried"}'), now()) as id;
 select is_empty($$ select 1 from private.profiles where user_id = (select id from retried) $$, 'a profile that could not be made is missing');
 drop trigger _000_fails on private.profiles;
-select ok(jobs.make_missing_profiles() >= 1, 'the job makes what is missing');
+select ok(jobs.create_missing_profiles() >= 1, 'the job makes what is missing');
 select is((select username from private.profiles where user_id = (select id from retried)), 'retried', 'with the name of the sign-up');
-select is(private.make_profile((select id from retried), 'x@people.test', form()), null, 'once');
+select is(private.create_profile_from_sign_up((select id from retried), 'x@people.test', form()), null, 'once');
 
 -- Not too often
 select act_as('anonymous');
@@ -110,7 +110,7 @@ select refuses($$ select is_username_available('x') $$, 429, 'too_many_requests'
 select act_as_owner();
 select sign_up('confirmed@people.test', '{}', now()), sign_up('young@people.test', '{}');
 update auth.users set created_at = now() - interval '8 days' where email = 'confirmed@people.test';
-select jobs.remove_unconfirmed();
+select jobs.delete_unconfirmed_users();
 select is((select count(*) from auth.users where email in ('confirmed@people.test', 'young@people.test')), 2::bigint, 'neither a confirmed account nor a young one is removed');
 rollback to savepoint family;
 

@@ -11,7 +11,7 @@ savepoint family;
 -- =====================================================================================================================
 update private.profiles set display_name = 'Ask Borson' where user_id = user_id('ask');
 update private.profiles set display_name = '100% Buri' where user_id = user_id('buri');
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 
 create function actors.found(p_search text) returns text language sql stable as $$
     select string_agg(e.value ->> 'username', ' ' order by e.n) from jsonb_array_elements(public.search_team(p_search)) with ordinality as e (value, n)
@@ -198,7 +198,7 @@ select is(pg_temp.totals(public.get_team_tree(profile_id('erik'))), '1 members, 
 select is(pg_temp.totals(public.get_team_tree(profile_id('lena'))), '0 members, $0.00', 'and a member without a team none');
 
 select act_as_owner();
-select jobs.fold_networks();
+select jobs.roll_up_networks();
 select pays('marta', 50);
 select act_as('mara');
 select is(pg_temp.totals(public.get_team_tree()), '3 members, $300.00', 'after a fold, with what happened since');
@@ -210,8 +210,8 @@ select is(
 select act_as('sam');
 select is(pg_temp.totals(public.get_team_tree()), '6 members, $1800.00', 'an administrator sees everybody under the company');
 select act_as_owner();
-delete from private.network_changes;
-select jobs.fold_networks();
+delete from private.network_deltas;
+select jobs.roll_up_networks();
 select act_as('sam');
 select is(pg_temp.totals(public.get_team_tree()), '6 members, $1750.00', 'what was not folded came from the changes');
 select * from finish();

@@ -76,7 +76,7 @@ select refuses($$ update public.withdrawals set wallet_address = 'x' $$, 403, 'a
 select refuses($$ delete from public.withdrawals $$, 403, 'append_only', 'Rows of withdrawals are kept as they are.', 'nothing is deleted');
 
 -- Behind the trigger stands a policy
-alter table public.withdrawals disable trigger _100_guard;
+alter table public.withdrawals disable trigger _100_validate;
 select act_as('loke');
 select throws_ok(withdrawal_sql('ask', '100'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'the policy alone refuses a withdrawal of another');
 select throws_ok(replace(withdrawal_sql('loke', '100'), '''pending'')', '''approved'')'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'and one that is approved already');
@@ -120,7 +120,7 @@ select act_as('elin');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.', 'not while blocked');
 select act_as_owner();
 update private.profiles set account_status = 'active' where user_id = user_id('freya');
-select set_config('app.lowering', 'on', true);
+select set_config('app.allow_bonus_decrease', 'on', true);
 update public.bonuses set volume = 0, amount = 0 where user_id = user_id('freya') and bonus_type = 'pairing';
 select act_as('elin');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the balance is worked out again at approval');
@@ -131,7 +131,7 @@ select is((select reserved_amount::numeric from private.totals where user_id = u
 -- Nobody decides the own withdrawal either
 select act_as_owner();
 insert into requests values ('mine', gen_random_uuid());
-select set_config('app.lowering', '', true);
+select set_config('app.allow_bonus_decrease', '', true);
 update public.bonuses set volume = 2000, amount = 800 where user_id = user_id('freya') and bonus_type = 'pairing';
 select act_as('freya');
 insert into withdrawals (id, user_id, amount, wallet_address) values (id_of('mine'), auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
@@ -155,7 +155,7 @@ select act_as('olga');
 select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('mine'), 'approve', 'tx-11'), 409, 'voided', 'This withdrawal was voided.', 'and then not paid');
 select act_as_owner();
 select audited(a, 'every decision') from unnest(array['withdrawal.approved', 'withdrawal.rejected', 'withdrawal.paid']) as a;
-select is_empty($$ select * from private.check_books() where rule = 'I27' $$, 'the kept figures followed');
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures followed');
 select told('freya', k, 'the member is told: ' || k) from unnest(array['withdrawal_approved', 'withdrawal_rejected']) as k;
 select act_as('sam');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('mine'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no withdrawal');
@@ -174,9 +174,9 @@ insert into requests values ('one', gen_random_uuid()), ('two', gen_random_uuid(
 select act_as('vali');
 insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from requests where name in ('one', 'two');
 select act_as_owner();
-select set_config('app.lowering', 'on', true);
+select set_config('app.allow_bonus_decrease', 'on', true);
 update public.bonuses set volume = 375, amount = 150 where user_id = user_id('vali') and bonus_type = 'pairing';
-select set_config('app.lowering', '', true);
+select set_config('app.allow_bonus_decrease', '', true);
 select act_as('elin');
 select is(decide_withdrawal(id_of('one'), 'approve') ->> 'success', 'true', 'the first is covered');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('two'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the second is not any more');

@@ -112,7 +112,7 @@ def test_the_closest_trees_stay_below_56_percent(
 ) -> None:
     share = earned_of_funded(Company(database), tree, random.Random(1))
     assert Decimal(at_least) <= share <= BOUND
-    assert database.execute("select * from private.check_books() where rule = 'I21'").fetchall() == []
+    assert database.execute("select * from private.check_ledger() where rule = 'I21'").fetchall() == []
 
 
 members = st.builds(

@@ -23,7 +23,7 @@ PLANTED = {
     "no compare-and-set": (
         "public.decide_deposit",
         {"v_deposit.status <> 'pending'": "false", "and d.status = 'pending'": ""},
-        ["_100_frozen on public.deposits", "_100_frozen on public.transactions"],
+        ["_100_immutable on public.deposits", "_100_immutable on public.transactions"],
     ),
     "a smaller package lowers": (
         "private.credit_deposit",
@@ -31,7 +31,7 @@ PLANTED = {
             "greatest(p.package_value, coalesce(": "coalesce(",
             "(p_deposit).amount), 0))": "(p_deposit).amount), p.package_value)",
         },
-        ["_100_frozen on private.profiles", "_100_frozen on public.bonuses"],
+        ["_100_immutable on private.profiles", "_100_immutable on public.bonuses"],
     ),
     "no balance check": ("private.check_payable", {"(p_withdrawal).amount > v_available": "false"}, []),
     "no bonuses at approval": (

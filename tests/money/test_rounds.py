@@ -32,8 +32,8 @@ def test_the_books_agree_at_every_moment_of_a_race(stage: Stage) -> None:
     ):
         race = pool.submit(rounds.play, stage, sessions, 10)
         while not race.done():
-            seen += worker.execute("select rule, object from private.check_books()").fetchall()
-            worker.execute("select jobs.fold_counters()")
+            seen += worker.execute("select rule, object from private.check_ledger()").fetchall()
+            worker.execute("select jobs.roll_up_counters()")
             looks += 1
         assert race.result() == []
     assert seen == []

@@ -19,7 +19,7 @@ from tests.support.stack import Stack
 
 # The files that are about one kind of guard.
 USUAL = {
-    "book rule": "ledger_checks",
+    "ledger rule": "ledger_checks",
     "constraint": "constraints",
     "missing grant": "authz_matrix",
     "row security": "roles",

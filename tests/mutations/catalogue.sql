@@ -2,7 +2,7 @@
 -- asks the running stack, the one that puts it back.
 with product as (
     select n.oid, n.nspname from pg_catalog.pg_namespace as n
-    where n.nspname in ('public', 'private', 'gate', 'hooks', 'edge', 'jobs')
+    where n.nspname in ('public', 'private', 'pre_request', 'hooks', 'edge', 'jobs')
 ), relations as (
     select c.* from pg_catalog.pg_class as c inner join product as n on n.oid = c.relnamespace
 ), functions as (

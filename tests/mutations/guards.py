@@ -35,7 +35,7 @@ SENTENCE = re.compile(r"(?:%s|[A-Z][a-z]*) ")
 ROW_LOCK = re.compile(r" for (?:no key )?update(?: skip locked)?")
 MEMBER_LOCK = re.compile(r"private\.lock_member\(")
 ROLES = re.compile(r"array\[('[a-z_]+'(?:, )?)+\]::public\.admin_role\[\]")
-BOOKS, RULE = "private.book_violations", re.compile(r"'(I\d\d)'")
+LEDGER, RULE = "private.ledger_violations", re.compile(r"'(I\d\d)'")
 EVERY_ROLE = "array['super_admin', 'finance_admin', 'support_admin']::public.admin_role[]"
 
 
@@ -50,7 +50,12 @@ class Guard:
 
 def read(connection: psycopg.Connection[Any]) -> list[Guard]:
     """Every guard that the database has, in the order of their names."""
-    found = [*_objects(connection), *_in_functions(connection), *_book_rules(connection), *_edits(connection)]
+    found = [
+        *_objects(connection),
+        *_in_functions(connection),
+        *_ledger_rules(connection),
+        *_edits(connection),
+    ]
     return sorted(found, key=lambda guard: guard.name)
 
 
@@ -77,7 +82,7 @@ def sentences(connection: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
     """Each function that refuses, with each sentence that people read; what a value makes stands as %s."""
     for name, (_, source) in _definitions(connection).items():
         for found in STATEMENT.finditer(source):
-            if found["function"] == "private.refuse":
+            if found["function"] == "private.raise_error":
                 arguments, _ = _arguments(source, found.end())
                 for literal in LITERAL.findall(arguments[2]):
                     if SENTENCE.match(literal):
@@ -94,7 +99,7 @@ def _mutations(source: str) -> Iterator[tuple[str, str]]:
     """What can be taken out of one function: its kind and the source without it."""
     for found in STATEMENT.finditer(source):
         arguments, end = _arguments(source, found.end())
-        if found["function"] == "private.refuse":
+        if found["function"] == "private.raise_error":
             code = arguments[1].strip().strip("'")
             yield f"refusal {code}", f"{source[: found.start()]}null{source[end:]}"
             worded = [*arguments[:2], f"({arguments[2].strip()}) || '~'", *arguments[3:]]
@@ -132,9 +137,9 @@ def _arguments(text: str, start: int) -> tuple[list[str], int]:
     raise ValueError(f"a call without its end: {text[start : start + 40]}")
 
 
-def _book_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
-    """Each question of check_books, one left out at a time."""
-    definition, source = _definitions(connection)[BOOKS]
+def _ledger_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
+    """Each question of check_ledger, one left out at a time."""
+    definition, source = _definitions(connection)[LEDGER]
     seen: dict[str, int] = {}
     for part in _split(source.rstrip(";"), "UNION ALL"):
         # What questions share stands before the first one.
@@ -142,7 +147,7 @@ def _book_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
         rule = RULE.search(question)
         assert rule
         silenced = definition.replace(question, f" SELECT * FROM ({question}) AS q WHERE false ")
-        yield Guard(f"book rule: {rule[1]}{_number(seen, rule[1])}", silenced, definition)
+        yield Guard(f"ledger rule: {rule[1]}{_number(seen, rule[1])}", silenced, definition)
 
 
 def _split(text: str, word: str) -> list[str]:

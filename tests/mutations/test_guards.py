@@ -22,12 +22,12 @@ SAMPLE = (
 )
 # A lock that is not free needs a second connection: tests/api/test_locks.py.
 TOLD_WHEN_LOCKED = {
-    "private.audit_lock()",
+    "private.lock_audit_log()",
     "private.lock_member(uuid)",
     "private.lock_members(uuid[])",
-    "private.money_lock()",
-    "private.receipt_lock(text)",
-    "private.requests_lock()",
+    "private.lock_money()",
+    "private.lock_receipt(text)",
+    "private.lock_requests()",
 }
 
 
@@ -51,7 +51,7 @@ def test_a_sample_of_guards_is_missed(url: str) -> None:
 
 def test_a_guard_that_nothing_tests_survives(url: str) -> None:
     """The trial itself: a file that has nothing to do with a guard stays green without it."""
-    name = "trigger: public.withdrawals _100_frozen"
+    name = "trigger: public.withdrawals _100_immutable"
     known = {guard.name: guard for guard in run.guards_of(url)}
     row = Row(name, "tests/db/lessons.sql", "")
     assert [complaint for _, complaint in run.judged(known, [row], url)] == ["still green"]
@@ -59,7 +59,7 @@ def test_a_guard_that_nothing_tests_survives(url: str) -> None:
 
 def test_every_refusal_is_run() -> None:
     statements = coverage.measured()
-    refusals = [s for s in statements if s.source.startswith("perform private.refuse")]
+    refusals = [s for s in statements if s.source.startswith("perform private.raise_")]
     assert len(refusals) > 100
     assert [s for s in refusals if not s.ran and s.function not in TOLD_WHEN_LOCKED] == []
 

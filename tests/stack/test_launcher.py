@@ -107,11 +107,11 @@ def healthy(stack: Stack) -> bool:
 
 def test_status_says_whether_the_books_are_in_order(state: Path, stack: Stack) -> None:
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
-        owner.execute("select jobs.check_books()")
+        owner.execute("select jobs.check_ledger()")
         well = launch(state, "status")
-        owner.execute("update private.books_state set violations = 2, rules = '{\"I07\": 2}'")
+        owner.execute("update private.ledger_check_state set violations = 2, rules = '{\"I07\": 2}'")
         wrong = launch(state, "status")
-        owner.execute("select jobs.check_books()")
+        owner.execute("select jobs.check_ledger()")
     assert "in order, checked" in well.stdout
     assert well.returncode == 0
     assert '2 VIOLATIONS {"I07": 2}' in wrong.stdout

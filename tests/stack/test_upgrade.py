@@ -114,7 +114,7 @@ def nothing_lost(database: Database) -> Iterator[None]:
         assert later_sums == sums
         lost = {name: later_counts[name] - rows for name, rows in counts.items() if name not in GROWING}
         assert not any(lost.values())
-        assert connection.execute("select * from private.check_books()").fetchall() == []
+        assert connection.execute("select * from private.check_ledger()").fetchall() == []
         assert connection.execute("select private.reconcile() as wrong").fetchone() == {"wrong": 0}
 
 

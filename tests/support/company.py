@@ -80,7 +80,7 @@ class Company:
         user, username = str(uuid.uuid4()), f"o_{secrets.token_hex(8)}"
         sponsor = self.profiles[person.sponsor.name] if person.sponsor else None
         profile = self.value(
-            "select private.add_profile(%s, %s, %s, 'Oracle', %s)",
+            "select private.create_profile(%s, %s, %s, 'Oracle', %s)",
             user,
             f"{username}@oracle.test",
             username,

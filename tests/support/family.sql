@@ -205,11 +205,11 @@ create table stage.copies (number integer generated always as identity);
 create table stage.original as select null::jsonb as family, null::jsonb as counted with no data;
 do $$
 declare
-    v_before jsonb := (select jsonb_object_agg(c.name, c.value) from private.counted() as c);
+    v_before jsonb := (select jsonb_object_agg(c.name, c.value) from private.counter_values() as c);
     v_family jsonb := stage.family();
 begin
     insert into stage.original
-    select v_family, jsonb_object_agg(c.name, c.value - (v_before ->> c.name)::numeric) from private.counted() as c;
+    select v_family, jsonb_object_agg(c.name, c.value - (v_before ->> c.name)::numeric) from private.counter_values() as c;
 end
 $$;
 
@@ -252,7 +252,7 @@ begin
         o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children,
         o.paid_order - v_low_order + 1 + v_order + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from stage.members as m);
-    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.paid_orders', v_order + p_count * 16 + 1);
+    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.positions_paid_order_seq', v_order + p_count * 16 + 1);
     insert into private.totals (
         user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count,
         reentry_amount, withdrawn_amount, reserved_amount
@@ -283,10 +283,10 @@ begin
     select stage.copied(c.id, n), c.kind, stage.copied(c.target_id, n), stage.copied(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at
     from generate_series(v_first, v_last) as n, private.corrections as c where c.user_id in (select m.user_id from stage.members as m);
     -- Nobody folds here: all that charts and networks count is still noted.
-    insert into private.network_changes (no, day, members, package_cents, referral, pairing, override, funded)
+    insert into private.network_deltas (no, day, members, package_cents, referral, pairing, override, funded)
     select c.no - v_low + 1 + v_no + (n - v_first) * 16, c.day, c.members, c.package_cents, c.referral, c.pairing, c.override, c.funded
-    from generate_series(v_first, v_last) as n, private.network_changes as c where c.no in (select m.no from stage.members as m);
-    insert into private.flow_changes (day, deposits, withdrawals, decided_deposits)
+    from generate_series(v_first, v_last) as n, private.network_deltas as c where c.no in (select m.no from stage.members as m);
+    insert into private.flow_deltas (day, deposits, withdrawals, decided_deposits)
     select f.day, f.deposits * p_count, f.withdrawals * p_count, f.decided * p_count
     from (
         select (d.created_at at time zone 'UTC')::date as day, d.user_id, d.amount as deposits, 0 as withdrawals, 0 as decided

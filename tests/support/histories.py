@@ -356,4 +356,4 @@ class Histories(RuleBasedStateMachine):
             )
             for p in self.plan.people
         }
-        assert self.company.db.execute("select * from private.check_books()").fetchall() == []
+        assert self.company.db.execute("select * from private.check_ledger()").fetchall() == []

@@ -16,7 +16,7 @@ from tests.support.stack import stack_state
 ROOT = Path(__file__).parents[2]
 # The migrated database without the demo, as tests/support/pgtap.sql has prepared it.
 TEMPLATE = "bare"
-SCHEMAS = ("public", "private", "gate", "hooks", "edge", "jobs")
+SCHEMAS = ("public", "private", "pre_request", "hooks", "edge", "jobs")
 # A test that no longer ends is red too.
 OPTIONS = "-c client_min_messages=warning -c statement_timeout=60s -c synchronous_commit=off"
 PSQL = ("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1")

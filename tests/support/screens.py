@@ -94,7 +94,7 @@ CALLS: list[Call] = [
     Call(
         "function/admin-reveal-mt5-password",
         "administrator",
-        "select * from edge.sealed_mt5_password(%(admin_id)s, %(subscription)s)",
+        "select * from edge.encrypted_mt5_password(%(admin_id)s, %(subscription)s)",
         writes=True,
     ),
     Call(
@@ -368,7 +368,7 @@ class Screens:
                     (select d.receipt_url from public.deposits as d where d.user_id = p.user_id limit 1), ''
                 ),
                 (
-                    select private.cursor_of(t.created_at, t.id) from public.transactions as t
+                    select private.encode_cursor(t.created_at, t.id) from public.transactions as t
                     where t.user_id = p.user_id order by t.created_at desc offset 2 limit 1
                 )
             from private.positions as o

@@ -150,7 +150,7 @@ class Stage:
 
     def violations(self) -> list[tuple[str, str]]:
         """What is wrong with the books."""
-        return list(self.director.execute("select rule, object from private.check_books()").fetchall())
+        return list(self.director.execute("select rule, object from private.check_ledger()").fetchall())
 
     def claims(self, family: Family, actor: str) -> tuple[str, str]:
         """Claims and role with which an actor speaks; the system has none."""

@@ -10,7 +10,7 @@ import psycopg
 NAMES = ("functions.auth", "functions.storage", "functions.edge", "functions.worker", "postgrest", "caddy")
 SAMPLE_SECONDS = 1.0
 MEGABYTE = 1024 * 1024
-EMPTIED = ["counter_deltas", "flow_changes", "network_changes"]
+EMPTIED = ["counter_deltas", "flow_deltas", "network_deltas"]
 
 
 def services(state: Path) -> dict[str, int]:

@@ -1,7 +1,5 @@
--- Generated from sql/schema, all files in the order of their names; never edit it. It makes the whole schema in an empty
--- database that has what Supabase brings and what the auth and storage services made. What changes afterwards is edited
--- in sql/schema and ships as a migration of its own. Function bodies name objects that come later in this file, so they
--- are not looked into while it runs.
+-- Generated from sql/schema by `make baseline`; never edit it. A change edits the schema file of its noun,
+-- and `make migration` writes the next file of this folder.
 
 set check_function_bodies = off;
 
@@ -11,14 +9,14 @@ set check_function_bodies = off;
 --
 -- Advisory locks have numbers; a number with a second key, in brackets, is another lock than the number alone. All of
 -- them end with their transaction.
---   42            private.money_lock(): a decision, a correction, a reconcile, leaving demo mode
---   43            private.audit_lock(): the end of the audit chain; last of all locks
---   44            private.reconcile_once(): one comparison of all bonuses for everybody who asks
---   45 (owner)    private.receipt_guard(): how many receipts a member has
---   46            jobs.fold_networks(): the kept sums of teams
+--   42            private.lock_money(): a decision, a correction, a reconcile, leaving demo mode
+--   43            private.lock_audit_log(): the end of the audit chain; last of all locks
+--   44            private.reconcile_if_stale(): one comparison of all bonuses for everybody who asks
+--   45 (owner)    private.receipts_validate(): how many receipts a member has
+--   46            jobs.roll_up_networks(): the kept sums of teams
 --   46 (e-mail)   functions/edge: one judgement of an administrator account's sign-in at a time
 --   47            private.publish_disclosure(): the income disclosure
---   47 (name)     private.receipt_lock(): naming a receipt, or removing it
+--   47 (name)     private.lock_receipt(): naming a receipt, or removing it
 --   48 (address)  functions/edge: one judgement of a sign-in from this address at a time
 
 -- The global form: with "in schema public" PostgreSQL would revoke nothing.
@@ -43,7 +41,7 @@ begin
 end
 $$;
 
-comment on role platform_admin is 'A signed-in administrator, through PostgREST, functions or storage. gate.check_request() decides whether the session still counts.';
+comment on role platform_admin is 'A signed-in administrator, through PostgREST, functions or storage. pre_request.check_request() decides whether the session still counts.';
 comment on role edge_functions is 'Login of functions/edge. May become the caller and may call schema edge; owns nothing.';
 comment on role worker is 'Login of functions/worker. May call schema jobs; owns nothing.';
 
@@ -54,19 +52,19 @@ grant platform_admin to edge_functions;
 grant platform_admin to supabase_storage_admin;
 
 -- Schemas. private: tables and rules, no API role has USAGE, so nothing there can be named from outside.
--- gate: the check before each request. hooks: what the auth service calls. edge, jobs: doors of the two services.
+-- pre_request: the check before each request. hooks: what the auth service calls. edge, jobs: doors of the two services.
 create schema private;
-create schema gate;
+create schema pre_request;
 create schema hooks;
 create schema edge;
 create schema jobs;
 comment on schema private is 'Tables and rules. No API role has USAGE.';
-comment on schema gate is 'The check before each request of an API role.';
+comment on schema pre_request is 'The check before each request of an API role.';
 comment on schema hooks is 'Called by the auth service.';
 comment on schema edge is 'Callable by role edge_functions only.';
 comment on schema jobs is 'Callable by role worker only.';
 
-grant usage on schema gate to anon, authenticated, platform_admin, service_role;
+grant usage on schema pre_request to anon, authenticated, platform_admin, service_role;
 grant usage on schema hooks to supabase_auth_admin;
 grant usage on schema edge to edge_functions;
 grant usage on schema jobs to worker;
@@ -91,7 +89,7 @@ alter role worker set lock_timeout = '10s';
 alter role worker set idle_in_transaction_session_timeout = '30s';
 
 -- Words that every later file uses: the money type, the statuses, how a refusal is raised, the locks, how money and
--- time are written, how a list is paged. Do not raise anything but private.refuse() at people: SQLSTATE 40001 would be
+-- time are written, how a list is paged. Do not raise anything but private.raise_error() at people: SQLSTATE 40001 would be
 -- run again for ever by PostgREST, PTnnn would put text into a header, and a bare exception has no code to branch on.
 --
 -- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
@@ -114,7 +112,7 @@ create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_
 
 -- Refusals, and the lock of money.
 
-create function private.refuse(p_status integer, p_code text, p_message text, p_details text default null) returns void
+create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     raise sqlstate 'PGRST' using
@@ -122,27 +120,27 @@ begin
         detail = pg_catalog.json_build_object('status', p_status, 'headers', '{}'::pg_catalog.json)::text;
 end
 $$;
-comment on function private.refuse(integer, text, text, text) is
+comment on function private.raise_error(integer, text, text, text) is
 'Ends the transaction with an HTTP status, a stable code and the sentence a person reads. The codes are listed in sql/README.md.';
 
-create function private.refuse_change() returns trigger
+create function private.reject_change() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform private.refuse(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
+    perform private.raise_error(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
     return null;
 end
 $$;
-comment on function private.refuse_change() is 'Trigger for what may never be deleted, truncated or altered.';
+comment on function private.reject_change() is 'Trigger for what may never be deleted, truncated or altered.';
 
-create function private.money_lock() returns void
+create function private.lock_money() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(42);
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.money_lock() is
+comment on function private.lock_money() is
 'One decision, correction or reconcile at a time. Taken before any member row and never by a request, a cancel or a sign-up. Errors: try_again.';
 
 -- Who asks.
@@ -155,21 +153,21 @@ end
 $$;
 comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
 
-create function private.my_address() returns text
+create function private.client_address() returns text
 language sql stable set search_path = '' as $$
     select coalesce(nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'x-real-ip', 'unknown')
 $$;
-comment on function private.my_address() is 'Address of the visitor, from the header that the gateway overwrites.';
+comment on function private.client_address() is 'Address of the visitor, from the header that the gateway overwrites.';
 
 -- Time.
 
 create function private.clock() returns timestamptz
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_told timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '')::timestamptz;
+    v_demo_time timestamptz := nullif(pg_catalog.current_setting('app.demo_clock', true), '')::timestamptz;
 begin
-    if v_told is not null and private.is_demo() then
-        return v_told;
+    if v_demo_time is not null and private.is_demo() then
+        return v_demo_time;
     end if;
     return pg_catalog.clock_timestamp();
 end
@@ -177,7 +175,7 @@ $$;
 comment on function private.clock() is
 'The time that rows are dated with. In demo mode the sample story may set app.demo_clock, which no API caller can; otherwise the database clock.';
 
-create function private.ago(p_at timestamptz, p_now timestamptz) returns text
+create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
 language sql immutable set search_path = '' as $$
     select case
         when s < 60 then 'just now'
@@ -190,7 +188,7 @@ language sql immutable set search_path = '' as $$
     end
     from (select extract(epoch from p_now - p_at) as s) as span
 $$;
-comment on function private.ago(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
+comment on function private.relative_time(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
 
 create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
 language plpgsql stable set search_path = '' as $$
@@ -210,7 +208,7 @@ begin
             first_day := least((p_oldest at time zone 'UTC')::date, last_day);
             bucket := case when last_day - first_day < 60 then 'day' when last_day - first_day < 200 then 'week' else 'month' end;
         else
-            perform private.refuse(400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.');
+            perform private.raise_error(400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.');
     end case;
 end
 $$;
@@ -262,7 +260,7 @@ end
 $$;
 comment on function private.is_readable(text) is 'Whether every character of a text is seen, in the order in which it is stored.';
 
-create function private.wallet_ok(p_address text) returns boolean
+create function private.is_trc20_address(p_address text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 declare
     c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
@@ -297,7 +295,7 @@ begin
         = pg_catalog.substr(pg_catalog.sha256(pg_catalog.sha256(pg_catalog.substr(v_bytes, 1, 21))), 1, 4);
 end
 $$;
-comment on function private.wallet_ok(text) is 'Whether a text is a TRC20 address: 34 characters, base58check, version byte 0x41.';
+comment on function private.is_trc20_address(text) is 'Whether a text is a TRC20 address: 34 characters, base58check, version byte 0x41.';
 
 create function private.short_address(p_address text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -313,26 +311,26 @@ comment on function private.short_address(text) is 'First 6 and last 4 character
 
 -- Pages of a member's list: by key, newest first.
 
-create function private.page_limit(p_limit integer, p_default integer, p_most integer) returns integer
+create function private.page_limit(p_limit integer, p_default integer, p_max integer) returns integer
 language plpgsql immutable set search_path = '' as $$
 begin
-    if p_limit not between 1 and p_most then
-        perform private.refuse(400, 'invalid_limit', pg_catalog.format('A page holds 1 to %s rows.', p_most));
+    if p_limit not between 1 and p_max then
+        perform private.raise_error(400, 'invalid_limit', pg_catalog.format('A page holds 1 to %s rows.', p_max));
     end if;
     return coalesce(p_limit, p_default);
 end
 $$;
 comment on function private.page_limit(integer, integer, integer) is 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
 
-create function private.cursor_of(p_at timestamptz, p_id uuid) returns text
+create function private.encode_cursor(p_at timestamptz, p_id uuid) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
     return pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id;
 end
 $$;
-comment on function private.cursor_of(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
+comment on function private.encode_cursor(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
 
-create function private.read_cursor(p_cursor text, out at timestamptz, out id uuid)
+create function private.decode_cursor(p_cursor text, out at timestamptz, out id uuid)
 language plpgsql immutable set search_path = '' as $$
 begin
     if p_cursor is null then
@@ -342,13 +340,13 @@ begin
         at := pg_catalog.split_part(p_cursor, '_', 1)::timestamptz;
         id := pg_catalog.split_part(p_cursor, '_', 2)::uuid;
     else
-        perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
+        perform private.raise_error(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
     end if;
 exception when datetime_field_overflow or invalid_datetime_format then
-    perform private.refuse(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
+    perform private.raise_error(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
 end
 $$;
-comment on function private.read_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
+comment on function private.decode_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
 
 -- What the administrators' lists have in common: reading the filters, finding rows by text, and turning a page number
 -- into ids. A page near the end is read from the other end, so the last page costs what the first one does. A search is
@@ -368,7 +366,7 @@ create type private.list_request as (
     descending boolean
 );
 
-create function private.read_filters(p_filters jsonb, p_sortable text[]) returns private.list_request
+create function private.parse_filters(p_filters jsonb, p_sortable text[]) returns private.list_request
 language plpgsql immutable set search_path = '' as $$
 declare
     v_filters jsonb := coalesce(nullif(p_filters, 'null'), '{}');
@@ -376,16 +374,16 @@ declare
     v_sort text[];
 begin
     if pg_catalog.jsonb_typeof(v_filters) <> 'object' then
-        perform private.refuse(400, 'invalid_filter', 'Filters are an object.');
+        perform private.raise_error(400, 'invalid_filter', 'Filters are an object.');
     end if;
     v_request.everything := v_filters = '{}';
     if coalesce(v_filters ->> 'page', '1') !~ '\A[0-9]{1,7}\Z' or coalesce(v_filters ->> 'pageSize', '25') !~ '\A[0-9]{1,3}\Z' then
-        perform private.refuse(400, 'invalid_filter', 'Page and page size are whole numbers.');
+        perform private.raise_error(400, 'invalid_filter', 'Page and page size are whole numbers.');
     end if;
     v_request.page := greatest(coalesce((v_filters ->> 'page')::integer, 1), 1);
     v_request.page_size := least(greatest(coalesce((v_filters ->> 'pageSize')::integer, 25), 1), 500);
     if pg_catalog.length(v_filters ->> 'search') > 200 then
-        perform private.refuse(400, 'invalid_filter', 'A search has at most 200 characters.');
+        perform private.raise_error(400, 'invalid_filter', 'A search has at most 200 characters.');
     end if;
     v_request.pattern := '%' || pg_catalog.regexp_replace(
         pg_catalog.lower(nullif(pg_catalog.btrim(v_filters ->> 'search'), '')), '([\\%_])', '\\\1', 'g'
@@ -394,19 +392,19 @@ begin
     v_request.kind := nullif(nullif(v_filters ->> 'type', ''), 'all');
     v_sort := pg_catalog.string_to_array(coalesce(nullif(v_filters ->> 'sort', ''), p_sortable[1] || '.desc'), '.');
     if pg_catalog.cardinality(v_sort) <> 2 or v_sort[1] <> all(p_sortable) or v_sort[2] not in ('asc', 'desc') then
-        perform private.refuse(400, 'invalid_filter', 'This list cannot be sorted that way.');
+        perform private.raise_error(400, 'invalid_filter', 'This list cannot be sorted that way.');
     end if;
     v_request.sort_by := v_sort[1];
     v_request.descending := v_sort[2] = 'desc';
     return v_request;
 end
 $$;
-comment on function private.read_filters(jsonb, text[]) is
+comment on function private.parse_filters(jsonb, text[]) is
 'Filters of a list by the names of the wire: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; the first sortable column is the default, newest first). An empty object asks for everything. Errors: invalid_filter.';
 
 -- A search that finds more than it counts says 10,000 and more, and is read from its beginning, however far: from the
 -- other end its later pages would show rows of other pages, and matches so frequent are found soon.
-create function private.page_of(
+create function private.page_ids(
     p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean default false
 ) returns uuid[]
 language plpgsql stable set search_path = '' as $$
@@ -430,10 +428,10 @@ begin
     return array(select u.id from pg_catalog.unnest(v_ids) with ordinality as u (id, place) order by u.place desc);
 end
 $$;
-comment on function private.page_of(text, text, text, private.list_request, bigint, boolean) is
+comment on function private.page_ids(text, text, text, private.list_request, bigint, boolean) is
 'Ids of one page, in order; from the nearer end unless there are more rows than the total. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
 
-create function private.found_page(
+create function private.search_page(
     p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
 )
@@ -447,7 +445,7 @@ begin
     if total > 10000 then
         more := true;
         total := 10000::bigint;
-        ids := private.page_of(p_walk, p_order, p_reversed, p_request, total, more);
+        ids := private.page_ids(p_walk, p_order, p_reversed, p_request, total, more);
         return;
     end if;
     execute pg_catalog.format(
@@ -455,7 +453,7 @@ begin
     ) into ids using v_found, ((p_request).page - 1)::bigint * (p_request).page_size, (p_request).page_size;
 end
 $$;
-comment on function private.found_page(text, text, text, text, text, private.list_request) is
+comment on function private.search_page(text, text, text, text, text, private.list_request) is
 'One page of what a search finds, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests row by row in the order of the list; both are written in these migrations (never input).';
 
 -- What an operator may set, and the five packages. Rows instead of constants, so that the screens, the rules and the
@@ -548,7 +546,7 @@ declare
 begin
     select * into v_row from private.settings as s where s.key = p_key;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such setting.');
+        perform private.raise_error(404, 'not_found', 'There is no such setting.');
     end if;
     v_ok := p_value is not null and case v_row.kind
         when 'text' then pg_catalog.jsonb_typeof(p_value) in ('string', 'null')
@@ -558,7 +556,7 @@ begin
         when 'list' then pg_catalog.jsonb_typeof(p_value) = 'array'
     end;
     if not v_ok then
-        perform private.refuse(400, 'invalid_setting', pg_catalog.format('%s must be of type %s.', p_key, v_row.kind));
+        perform private.raise_error(400, 'invalid_setting', pg_catalog.format('%s must be of type %s.', p_key, v_row.kind));
     end if;
     v_size := case
         when pg_catalog.jsonb_typeof(p_value) = 'null' then null
@@ -567,40 +565,40 @@ begin
         when v_row.kind = 'list' then pg_catalog.jsonb_array_length(p_value)
     end;
     if v_size < v_row.minimum or v_size > v_row.maximum then
-        perform private.refuse(400, 'invalid_setting', pg_catalog.format('%s must be from %s to %s.', p_key, v_row.minimum, v_row.maximum));
+        perform private.raise_error(400, 'invalid_setting', pg_catalog.format('%s must be from %s to %s.', p_key, v_row.minimum, v_row.maximum));
     end if;
-    if p_key = 'deposit.address' and not private.wallet_ok(p_value #>> '{}') then
-        perform private.refuse(400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.');
+    if p_key = 'deposit.address' and not private.is_trc20_address(p_value #>> '{}') then
+        perform private.raise_error(400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.');
     end if;
 end
 $$;
 comment on function private.check_setting(text, jsonb) is 'Type and limits of a setting. Errors: not_found, invalid_setting.';
 
-create function private.settings_guard() returns trigger
+create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.key, new.kind, new.minimum, new.maximum) is distinct from (old.key, old.kind, old.minimum, old.maximum) then
-        perform private.refuse(403, 'forbidden', 'Only the value of a setting can change.');
+        perform private.raise_error(403, 'forbidden', 'Only the value of a setting can change.');
     end if;
     if new.key = 'demo' and new.value = 'true' and old.value = 'false' then
-        perform private.refuse(409, 'demo_is_over', 'Demo mode cannot be switched back on.');
+        perform private.raise_error(409, 'demo_is_over', 'Demo mode cannot be switched back on.');
     end if;
     if new.key = 'demo.seeded' and new.value = 'false' and old.value = 'true' then
-        perform private.refuse(409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.');
+        perform private.raise_error(409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.');
     end if;
     perform private.check_setting(new.key, new.value);
     return new;
 end
 $$;
-comment on function private.settings_guard() is 'Keeps type and limits; demo mode ends once.';
+comment on function private.settings_validate() is 'Keeps type and limits; demo mode ends once.';
 
-create trigger _100_guard before update on private.settings for each row execute function private.settings_guard();
+create trigger _100_validate before update on private.settings for each row execute function private.settings_validate();
 
 -- Who changes the deposit address has every deposit from then on. A super admin alone may change it, with a row of the
 -- trail and a notice (public.change_setting). Here every administrator is told by mail too, also when the row was
 -- changed past that function, and the worker asks each minute whether the address shown is the last one on the record
 -- and the one that the operator wrote down where this database cannot reach.
-create function private.deposit_address_changed() returns trigger
+create function private.settings_mail_deposit_address() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform private.mail_administrators(
@@ -613,9 +611,9 @@ begin
     return null;
 end
 $$;
-comment on function private.deposit_address_changed() is 'Mails every administrator, whatever changed the address.';
-create trigger _500_deposit_address after update of value on private.settings for each row
-when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.deposit_address_changed();
+comment on function private.settings_mail_deposit_address() is 'Mails every administrator, whatever changed the address.';
+create trigger _500_mail_deposit_address after update of value on private.settings for each row
+when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.settings_mail_deposit_address();
 
 create function jobs.check_deposit_address(p_expected text default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -628,22 +626,22 @@ declare
         ),
         'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
     );
-    v_wrong jsonb := '{}'::jsonb;
+    v_discrepancies jsonb := '{}'::jsonb;
 begin
     if v_shown is distinct from v_recorded then
-        v_wrong := v_wrong || pg_catalog.jsonb_build_object('recorded', v_recorded);
+        v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('recorded', v_recorded);
     end if;
     if v_shown is distinct from coalesce(p_expected, v_shown) then
-        v_wrong := v_wrong || pg_catalog.jsonb_build_object('expected', p_expected);
+        v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('expected', p_expected);
     end if;
-    if v_wrong = '{}' then
-        return v_wrong;
+    if v_discrepancies = '{}' then
+        return v_discrepancies;
     end if;
     if not exists (
         select 1 from private.admin_notices as n
         where n.kind = 'deposit_address_unexpected' and n.created_at > pg_catalog.clock_timestamp() - interval '1 hour'
     ) then
-        perform private.tell_administrators(
+        perform private.notify_administrators(
             'deposit_address_unexpected', 'The deposit address is not the expected one',
             pg_catalog.format('Members are shown %s. Expected is %s.', v_shown, coalesce(p_expected, v_recorded)), '/admin/readiness'
         );
@@ -654,7 +652,7 @@ begin
             ), '/admin/readiness'
         );
     end if;
-    return v_wrong || pg_catalog.jsonb_build_object('shown', v_shown);
+    return v_discrepancies || pg_catalog.jsonb_build_object('shown', v_shown);
 end
 $$;
 comment on function jobs.check_deposit_address(text) is
@@ -688,14 +686,14 @@ declare
     v_setting private.settings;
 begin
     if p_key in ('demo', 'demo.seeded', 'mail.ready') then
-        perform private.refuse(403, 'forbidden', 'This changes through readiness only.');
+        perform private.raise_error(403, 'forbidden', 'This changes through readiness only.');
     end if;
     perform private.check_setting(p_key, p_value);
     select s.value into v_before from private.settings as s where s.key = p_key for no key update;
     update private.settings as s set value = p_value, updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id
     where s.key = p_key returning s.* into v_setting;
     if p_key = 'deposit.address' and v_before is distinct from p_value then
-        perform private.tell_administrators(
+        perform private.notify_administrators(
             'deposit_address_changed', 'The deposit address was changed',
             pg_catalog.format('%s set it to %s. If this was not agreed, sign in and change it back at once.', coalesce(v_admin.full_name, v_admin.email), p_value #>> '{}'),
             '/admin/readiness'
@@ -714,7 +712,7 @@ grant execute on function public.change_setting(text, jsonb) to platform_admin;
 
 -- What anybody may know of the installation.
 
-create function private.document(p_name text) returns jsonb
+create function private.legal_document(p_name text) returns jsonb
 language sql stable set search_path = '' as $$
     select case when private.setting_text(p_name || '.text') is not null then
         pg_catalog.jsonb_build_object(
@@ -724,7 +722,7 @@ language sql stable set search_path = '' as $$
         )
     end
 $$;
-comment on function private.document(text) is 'Terms or risk notice as JSON; null while unset.';
+comment on function private.legal_document(text) is 'Terms or risk notice as JSON; null while unset.';
 
 create function public.get_platform() returns jsonb
 language sql stable security definer set search_path = '' as $$
@@ -752,8 +750,8 @@ language sql stable security definer set search_path = '' as $$
             'receipt_max_bytes', (select b.file_size_limit from storage.buckets as b where b.id = 'receipts')
         ),
         'review_due_hours', private.setting('review.due_hours'),
-        'terms', private.document('terms'),
-        'risk', private.document('risk')
+        'terms', private.legal_document('terms'),
+        'risk', private.legal_document('risk')
     )
 $$;
 comment on function public.get_platform() is 'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to everybody.';
@@ -770,7 +768,7 @@ language sql stable set search_path = '' as $$
     select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.'
     union all
     select 'deposit_address',
-        private.wallet_ok(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        private.is_trc20_address(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
         'Set your own deposit address; the present one is a sample.'
     union all
     select 'terms', private.setting_text('terms.text') is not null and private.setting_text('terms.version') is not null, 'Publish terms of use.'
@@ -817,8 +815,8 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
 begin
-    if not private.take('test_mail', v_admin.id::text, 5, interval '1 hour') then
-        perform private.refuse(429, 'too_many_requests', 'Five test mails an hour. Wait a while.');
+    if not private.consume_rate_limit('test_mail', v_admin.id::text, 5, interval '1 hour') then
+        perform private.raise_error(429, 'too_many_requests', 'Five test mails an hour. Wait a while.');
     end if;
     insert into private.outbox (template, recipient, data) values (
         'test_mail', v_admin.email, pg_catalog.jsonb_build_object(
@@ -839,7 +837,7 @@ declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
 begin
     if not exists (select 1 from private.outbox as o where o.template = 'test_mail' and o.recipient = v_admin.email and o.sent_at is not null) then
-        perform private.refuse(409, 'not_sent', 'No test mail to you has left yet.');
+        perform private.raise_error(409, 'not_sent', 'No test mail to you has left yet.');
     end if;
     update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
     perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');
@@ -851,15 +849,15 @@ grant execute on function public.confirm_test_mail() to platform_admin;
 
 -- Whether demo mode left money behind is asked once nobody can add any: requests under way are waited for and new ones
 -- wait. They never take the money lock, so none waits for this in turn.
-create function private.requests_lock() returns void
+create function private.lock_requests() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     lock table public.deposits, public.withdrawals in share mode;
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.requests_lock() is
+comment on function private.lock_requests() is
 'Nobody requests, decides or takes back a deposit or a withdrawal until the end of the transaction. After the money lock. Errors: try_again.';
 
 create function public.leave_demo() returns jsonb
@@ -868,14 +866,14 @@ declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
     v_missing text;
 begin
-    perform private.money_lock();
+    perform private.lock_money();
     if not private.is_demo() then
-        perform private.refuse(409, 'demo_is_over', 'Demo mode has ended already.');
+        perform private.raise_error(409, 'demo_is_over', 'Demo mode has ended already.');
     end if;
-    perform private.requests_lock();
+    perform private.lock_requests();
     select pg_catalog.string_agg(r.missing, ' ') into v_missing from private.readiness() as r where not r.ok;
     if v_missing is not null then
-        perform private.refuse(409, 'not_ready', v_missing);
+        perform private.raise_error(409, 'not_ready', v_missing);
     end if;
     update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'demo';
     perform private.audit('admin:' || v_admin.id, 'demo.left', null, null);
@@ -910,7 +908,7 @@ comment on table private.sign_in_failures is 'Failed sign-ins per account and pe
 alter table private.sign_in_failures enable row level security;
 create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
 
-create function private.take(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
+create function private.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile set search_path = '' as $$
     insert into private.rate_limits as r (bucket, key, window_start, hits)
     values (p_bucket, pg_catalog.left(p_key, 255), pg_catalog.clock_timestamp(), 1)
@@ -919,15 +917,15 @@ language sql volatile set search_path = '' as $$
         hits = case when r.window_start <= excluded.window_start - p_window then 1 else least(r.hits + 1, p_max + 1) end
     returning r.hits <= p_max
 $$;
-comment on function private.take(text, text, integer, interval) is
+comment on function private.consume_rate_limit(text, text, integer, interval) is
 'Counts one hit; false when the key has had its share of this window. In a transaction that is refused the hit is not counted.';
 
-create function edge.take(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
+create function edge.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile security definer set search_path = '' as $$
-    select private.take(p_bucket, p_key, p_max, p_window)
+    select private.consume_rate_limit(p_bucket, p_key, p_max, p_window)
 $$;
-comment on function edge.take(text, text, integer, interval) is 'private.take() for functions/edge.';
-grant execute on function edge.take(text, text, integer, interval) to edge_functions;
+comment on function edge.consume_rate_limit(text, text, integer, interval) is 'private.consume_rate_limit() for functions/edge.';
+grant execute on function edge.consume_rate_limit(text, text, integer, interval) to edge_functions;
 
 -- Administrators have accounts of their own, apart from members. A session row's token is a public name and
 -- grants nothing by itself: the signed access token counts only while the row stands. public.admin_sessions
@@ -948,7 +946,7 @@ create table private.admin_users (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     constraint admin_users_email_key unique (email),
-    constraint totp_secret_names_its_key check ((totp_secret is null) = (totp_key_id is null)),
+    constraint totp_secret_has_key_id check ((totp_secret is null) = (totp_key_id is null)),
     constraint totp_confirmed_has_secret check (totp_confirmed_at is null or totp_secret is not null)
 );
 comment on table private.admin_users is 'Administrators. totp_secret is encrypted before it reaches SQL.';
@@ -984,15 +982,15 @@ alter table private.admin_session_activity enable row level security;
 -- and by itself wherever functions/edge names the caller by id or every role may act: who knows such an administrator's
 -- password alone opens no MT5 password, makes no account and disables no member. Signing in, reading and setting the
 -- second step up stay open without it.
-create function private.require_two_step(p_admin private.admin_users) returns void
+create function private.require_totp(p_admin private.admin_users) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if (p_admin).role <> 'support_admin' and (p_admin).totp_confirmed_at is null and not private.is_demo() then
-        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
+        perform private.raise_error(403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.');
     end if;
 end
 $$;
-comment on function private.require_two_step(private.admin_users) is
+comment on function private.require_totp(private.admin_users) is
 'With real money, finance and super administrators need the second step. Errors: two_step_required.';
 
 create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
@@ -1001,17 +999,17 @@ declare
     v_admin private.admin_users;
 begin
     if private.my_role() is distinct from 'platform_admin' then
-        perform private.refuse(403, 'forbidden', 'Only administrators can do this.');
+        perform private.raise_error(403, 'forbidden', 'Only administrators can do this.');
     end if;
     select * into v_admin from private.admin_users as a where a.id = auth.uid() and a.is_active;
     if not found then
-        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+        perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     if p_roles is not null and v_admin.role <> all(p_roles) then
-        perform private.refuse(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
+        perform private.raise_error(403, 'forbidden', pg_catalog.format('A %s cannot do this.', pg_catalog.replace(v_admin.role::text, '_', ' ')));
     end if;
     if p_roles is not null then
-        perform private.require_two_step(v_admin);
+        perform private.require_totp(v_admin);
     end if;
     return v_admin;
 end
@@ -1019,20 +1017,20 @@ $$;
 comment on function private.require_admin(public.admin_role[]) is
 'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended, two_step_required.';
 
-create function private.require_super(p_admin_id uuid) returns private.admin_users
+create function private.require_super_admin(p_admin_id uuid) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
 declare
     v_admin private.admin_users;
 begin
     select * into v_admin from private.admin_users as a where a.id = p_admin_id and a.is_active;
     if v_admin.role is distinct from 'super_admin' then
-        perform private.refuse(403, 'forbidden', 'Only a super admin can do this.');
+        perform private.raise_error(403, 'forbidden', 'Only a super admin can do this.');
     end if;
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     return v_admin;
 end
 $$;
-comment on function private.require_super(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
+comment on function private.require_super_admin(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
 
 create function public.touch_admin_session() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -1130,7 +1128,7 @@ declare
     v_session public.admin_sessions;
 begin
     if not exists (select 1 from private.admin_users as a where a.id = p_admin_id and a.is_active) then
-        perform private.refuse(401, 'invalid_credentials', 'Authentication failed');
+        perform private.raise_error(401, 'invalid_credentials', 'Authentication failed');
     end if;
     insert into public.admin_sessions (admin_id, expires_at)
     values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
@@ -1177,7 +1175,7 @@ create function edge.remove_totp(p_admin_id uuid) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if not private.is_demo() and (select a.role from private.admin_users as a where a.id = p_admin_id) <> 'support_admin' then
-        perform private.refuse(403, 'two_step_required', 'Your role needs two-step sign-in.');
+        perform private.raise_error(403, 'two_step_required', 'Your role needs two-step sign-in.');
     end if;
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
@@ -1202,7 +1200,7 @@ grant execute on function edge.use_totp_step(uuid, bigint) to edge_functions;
 -- super admin always remains. Password hashes come from functions/edge, so what takes one lies in schema edge; the
 -- caller is an id that the function verified.
 
-create function private.account_card(p_admin private.admin_users) returns jsonb
+create function private.administrator_item(p_admin private.admin_users) returns jsonb
 language sql stable set search_path = '' as $$
     select pg_catalog.jsonb_build_object(
         'id', (p_admin).id, 'email', (p_admin).email, 'full_name', (p_admin).full_name, 'role', (p_admin).role,
@@ -1211,14 +1209,14 @@ language sql stable set search_path = '' as $$
         'sessions', (select count(*) from public.admin_sessions as s where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now())
     )
 $$;
-comment on function private.account_card(private.admin_users) is 'An account without hash and secret.';
+comment on function private.administrator_item(private.admin_users) is 'An account without hash and secret.';
 
 create function public.list_administrators() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
     perform private.require_admin(array['super_admin']::public.admin_role[]);
     return pg_catalog.jsonb_build_object(
-        'administrators', (select pg_catalog.jsonb_agg(private.account_card(a) order by a.created_at) from private.admin_users as a)
+        'administrators', (select pg_catalog.jsonb_agg(private.administrator_item(a) order by a.created_at) from private.admin_users as a)
     );
 end
 $$;
@@ -1239,13 +1237,13 @@ begin
     v_caller := private.require_admin(array['super_admin']::public.admin_role[]);
     select * into v_before from private.admin_users as a where a.id = p_admin_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     if p_role is not null and p_role not in ('super_admin', 'finance_admin', 'support_admin') then
-        perform private.refuse(400, 'invalid_input', 'There is no such role.');
+        perform private.raise_error(400, 'invalid_input', 'There is no such role.');
     end if;
     if p_admin_id = v_caller.id and (coalesce(p_role, 'super_admin') <> 'super_admin' or p_is_active is false) then
-        perform private.refuse(403, 'forbidden', 'You cannot change your own role or switch your own account off.');
+        perform private.raise_error(403, 'forbidden', 'You cannot change your own role or switch your own account off.');
     end if;
     update private.admin_users as a set
         full_name = coalesce(nullif(pg_catalog.btrim(p_full_name), ''), a.full_name),
@@ -1261,7 +1259,7 @@ begin
         'admin:' || v_caller.id, 'admin.updated', 'admin_user', p_admin_id,
         pg_catalog.jsonb_build_object('role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active)
     );
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_after));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_after));
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
@@ -1275,15 +1273,15 @@ declare
     v_reason text := nullif(pg_catalog.btrim(p_reason), '');
 begin
     if v_reason is null then
-        perform private.refuse(400, 'reason_required', 'Give a reason.');
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
     if p_admin_id = v_caller.id then
-        perform private.refuse(403, 'forbidden', 'Turn your own two-step sign-in off with a code.');
+        perform private.raise_error(403, 'forbidden', 'Turn your own two-step sign-in off with a code.');
     end if;
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('reason', v_reason));
@@ -1305,7 +1303,7 @@ comment on function private.create_administrator(text, text, public.admin_role, 
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_caller private.admin_users := private.require_super(p_caller);
+    v_caller private.admin_users := private.require_super_admin(p_caller);
     v_admin private.admin_users;
 begin
     insert into private.admin_users (email, full_name, role, password_hash)
@@ -1313,10 +1311,10 @@ begin
     on conflict (email) do nothing
     returning * into v_admin;
     if v_admin.id is null then
-        perform private.refuse(409, 'email_taken', 'There is an administrator with this e-mail.');
+        perform private.raise_error(409, 'email_taken', 'There is an administrator with this e-mail.');
     end if;
     perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role));
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_admin));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
 end
 $$;
 comment on function edge.create_administrator(uuid, text, text, text, text) is
@@ -1326,20 +1324,20 @@ grant execute on function edge.create_administrator(uuid, text, text, text, text
 create function edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_caller private.admin_users := private.require_super(p_caller);
+    v_caller private.admin_users := private.require_super_admin(p_caller);
     v_admin private.admin_users;
 begin
     if p_admin_id = v_caller.id then
-        perform private.refuse(403, 'forbidden', 'Change your own password with the current one.');
+        perform private.raise_error(403, 'forbidden', 'Change your own password with the current one.');
     end if;
     update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp()
     where a.id = p_admin_id returning a.* into v_admin;
     if v_admin.id is null then
-        perform private.refuse(404, 'not_found', 'There is no such administrator.');
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.password_reset', 'admin_user', p_admin_id);
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.account_card(v_admin));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
 end
 $$;
 comment on function edge.reset_admin_password(uuid, uuid, text) is
@@ -1371,15 +1369,15 @@ create index audit_log_action_idx on private.audit_log (action collate "C", seq 
 create index audit_log_settings_idx on private.audit_log (seq) where action = 'setting.changed';
 comment on index private.audit_log_settings_idx is 'Few rows of many: the last change of a setting, asked for each minute.';
 
-create function private.audit_lock() returns void
+create function private.lock_audit_log() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(43);
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.audit_lock() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
+comment on function private.lock_audit_log() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
 
 create function private.audit_hash(p_prev bytea, p_row private.audit_log) returns bytea
 language plpgsql stable set search_path = '' as $$
@@ -1398,13 +1396,13 @@ end
 $$;
 comment on function private.audit_hash(bytea, private.audit_log) is 'The link of a row: a hash over the link before it and everything the row says.';
 
-create function private.audit_seal() returns trigger
+create function private.audit_log_set_hash() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
     v_prev bytea;
     v_seq bigint;
 begin
-    perform private.audit_lock();
+    perform private.lock_audit_log();
     select a.hash, a.seq into v_prev, v_seq from private.audit_log as a order by a.seq desc limit 1;
     new.seq := coalesce(v_seq, 0) + 1;
     new.prev := v_prev;
@@ -1412,12 +1410,12 @@ begin
     return new;
 end
 $$;
-comment on function private.audit_seal() is 'Number and link of a new row, taken under the audit lock.';
+comment on function private.audit_log_set_hash() is 'Number and link of a new row, taken under the audit lock.';
 
-create trigger _100_seal before insert on private.audit_log for each row execute function private.audit_seal();
-create trigger _100_keep before update on private.audit_log for each row execute function private.refuse_change();
-create trigger _100_keep_rows before delete or truncate on private.audit_log
-for each statement execute function private.refuse_change();
+create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
+create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
+create trigger _100_reject_delete before delete or truncate on private.audit_log
+for each statement execute function private.reject_change();
 
 -- Who acted may hold another role tomorrow, and what was logged of a request is found by its number. Each row keeps both
 -- in its payload, which the chain covers: `actor_role`, an administrator's role at the time, and `request_id`, the
@@ -1464,10 +1462,10 @@ begin
     ) as a
     where a.hash <> a.expected or a.prev is distinct from a.before or a.seq <> coalesce(a.seq_before, 0) + 1
     union all
-    select s.copied_seq
-    from private.books_state as s
-    left join private.audit_log as l on s.copied_seq = l.seq and s.copied_hash = l.hash
-    where s.copied_seq is not null and l.seq is null;
+    select s.anchored_seq
+    from private.ledger_check_state as s
+    left join private.audit_log as l on s.anchored_seq = l.seq and s.anchored_hash = l.hash
+    where s.anchored_seq is not null and l.seq is null;
 end
 $$;
 comment on function private.verify_audit_chain() is
@@ -1485,10 +1483,10 @@ $$;
 comment on function jobs.audit_head() is 'Number and hash of the newest audit row; null when there is none.';
 grant execute on function jobs.audit_head() to worker;
 
-create function jobs.check_audit_copy(p_seq bigint, p_hash text) returns jsonb
+create function jobs.check_audit_anchor(p_seq bigint, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    update private.books_state as s set copied_seq = p_seq, copied_hash = pg_catalog.decode(p_hash, 'hex');
+    update private.ledger_check_state as s set anchored_seq = p_seq, anchored_hash = pg_catalog.decode(p_hash, 'hex');
     if p_seq is null or exists (
         select 1 from private.audit_log as l where l.seq = p_seq and l.hash = pg_catalog.decode(p_hash, 'hex')
     ) then
@@ -1497,9 +1495,9 @@ begin
     return pg_catalog.jsonb_build_object('audit_row', p_seq);
 end
 $$;
-comment on function jobs.check_audit_copy(bigint, text) is
+comment on function jobs.check_audit_anchor(bigint, text) is
 'What the worker wrote down last, null for nothing: kept for the check of the books. Answers {}, or the number of the row when it is missing or another.';
-grant execute on function jobs.check_audit_copy(bigint, text) to worker;
+grant execute on function jobs.check_audit_anchor(bigint, text) to worker;
 
 -- Reading the trail. Finance and super administrators read everything, support what it did itself. Exports are noted in
 -- the trail before the first row leaves.
@@ -1580,9 +1578,9 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin();
 begin
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     if v_admin.role = 'support_admin' and p_list <> 'audit' then
-        perform private.refuse(403, 'forbidden', 'A support admin can export the own actions only.');
+        perform private.raise_error(403, 'forbidden', 'A support admin can export the own actions only.');
     end if;
     perform private.audit('admin:' || v_admin.id, 'list.exported', null, null, pg_catalog.jsonb_build_object('list', p_list, 'filters', p_filters));
     return '{"success": true}'::jsonb;
@@ -1605,11 +1603,11 @@ grant execute on function public.note_export(text, jsonb) to platform_admin;
 -- two hundred count. The trigram indexes hand over what they put aside in small portions: who approves a deposit pays
 -- for it, and who searches reads it.
 
-create function private.searchable(p_username text, p_display_name text, p_email text) returns text
+create function private.member_search_text(p_username text, p_display_name text, p_email text) returns text
 language sql immutable parallel safe as $$
     select lower(p_username || ' ' || p_display_name || ' ' || coalesce(p_email, ''))
 $$;
-comment on function private.searchable(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
+comment on function private.member_search_text(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
 
 create table private.profiles (
     id uuid primary key default gen_random_uuid(),
@@ -1637,8 +1635,8 @@ create table private.profiles (
     hold_reason text check (hold_reason in ('wallet', 'email', 'password', 'factor')),
     closed_at timestamptz,
     constraint profiles_user_id_key unique (user_id),
-    constraint nobody_refers_themselves check (referrer_id is distinct from id),
-    constraint roots_have_no_depth check ((referrer_id is null) = (depth = 0)),
+    constraint no_self_referral check (referrer_id is distinct from id),
+    constraint only_roots_have_depth_zero check ((referrer_id is null) = (depth = 0)),
     constraint a_hold_has_a_reason check ((hold_until is null) = (hold_reason is null))
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
@@ -1658,7 +1656,7 @@ create index profiles_wallet_idx on private.profiles (trc20_wallet_address) wher
 create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
 -- The text that searches look in. Here, as in every trigram index beside a decision, what is put aside is kept small.
 create index profiles_search_idx on private.profiles
-using gin (private.searchable(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
+using gin (private.member_search_text(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create index profiles_unverified_idx on private.profiles (created_at, id) where not account_verified;
 create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';
 create index profiles_package_value_idx on private.profiles (package_value, created_at, id);
@@ -1669,23 +1667,23 @@ create index profiles_by_username_idx on private.profiles (lower(username), id) 
 
 -- Policy helpers. Definer, because an invoker function would run into the policy it serves.
 
-create function private.my_id() returns uuid
+create function private.my_profile_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
     return (select p.id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_id() is 'Profile id of the caller, null without a profile.';
-grant execute on function private.my_id() to authenticated;
+comment on function private.my_profile_id() is 'Profile id of the caller, null without a profile.';
+grant execute on function private.my_profile_id() to authenticated;
 
-create function private.my_sponsor() returns uuid
+create function private.my_referrer_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
     return (select p.referrer_id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_sponsor() is 'Profile id of the caller''s sponsor.';
-grant execute on function private.my_sponsor() to authenticated;
+comment on function private.my_referrer_id() is 'Profile id of the caller''s sponsor.';
+grant execute on function private.my_referrer_id() to authenticated;
 
 create function private.my_depth() returns integer
 language plpgsql stable security definer set search_path = '' as $$
@@ -1696,7 +1694,7 @@ $$;
 comment on function private.my_depth() is 'Depth of the caller in the tree; a root has 0.';
 grant execute on function private.my_depth() to authenticated;
 
-create function private.is_below(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
+create function private.is_in_downline(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
 language plpgsql stable security definer cost 1000 set search_path = '' as $$
 declare
     v_next uuid;
@@ -1723,16 +1721,16 @@ begin
     return v_next is not distinct from p_ancestor;
 end
 $$;
-comment on function private.is_below(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
-grant execute on function private.is_below(uuid, uuid, integer, uuid, integer) to authenticated;
+comment on function private.is_in_downline(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
+grant execute on function private.is_in_downline(uuid, uuid, integer, uuid, integer) to authenticated;
 
 create policy select_own_line on private.profiles for select to authenticated using (
     user_id = (select auth.uid())
-    or referrer_id = (select private.my_id())
-    or id = (select private.my_sponsor())
+    or referrer_id = (select private.my_profile_id())
+    or id = (select private.my_referrer_id())
     or (
         depth > (select private.my_depth())
-        and private.is_below(referrer_id, jump, depth, (select private.my_id()), (select private.my_depth()))
+        and private.is_in_downline(referrer_id, jump, depth, (select private.my_profile_id()), (select private.my_depth()))
     )
 );
 create policy select_all on private.profiles for select to platform_admin using (true);
@@ -1754,7 +1752,7 @@ create table private.positions (
     children integer not null default 0 check (children >= 0),
     paid_order bigint unique,
     -- The packages ride along: a member's team figures are one range of this index.
-    constraint positions_place_key unique (referrer_no, child_no) include (package_cents, paid_cents),
+    constraint positions_referrer_child_key unique (referrer_no, child_no) include (package_cents, paid_cents),
     constraint roots_have_no_child_no check ((referrer_no is null) = (child_no is null))
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -1773,8 +1771,8 @@ create index positions_owner_idx on private.positions (no) include (referrer_no,
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
 create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
 
-create sequence private.paid_orders as bigint;
-comment on sequence private.paid_orders is 'Hands out positions.paid_order.';
+create sequence private.positions_paid_order_seq as bigint;
+comment on sequence private.positions_paid_order_seq is 'Hands out positions.paid_order.';
 
 -- Kept sums of a member's own money, so that a balance is one row. Written by triggers on the sources only.
 create table private.totals (
@@ -1850,7 +1848,7 @@ begin
     select * into v_member from private.profiles as p where p.user_id = p_user_id for no key update;
     return v_member;
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
     return null;
 end
 $$;
@@ -1862,15 +1860,15 @@ language plpgsql volatile set search_path = '' set plan_cache_mode = 'force_gene
 begin
     perform 1 from private.profiles as p where p.user_id = any(p_user_ids) order by p.id for no key update;
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function private.lock_members(uuid[]) is 'Locks members in the order of their ids, so that two decisions never wait for each other. Errors: try_again.';
 
-create function private.profiles_place() returns trigger
+create function private.profiles_set_ancestry() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_sponsor private.profiles;
+    v_referrer private.profiles;
     v_jump private.profiles;
     v_far_depth integer;
     v_youngest timestamptz;
@@ -1882,40 +1880,40 @@ begin
         return new;
     end if;
     -- The sponsor's row stays locked until the end: children are numbered one after the other.
-    select * into v_sponsor from private.profiles as p where p.id = new.referrer_id for no key update;
+    select * into v_referrer from private.profiles as p where p.id = new.referrer_id for no key update;
     if not found then
-        perform private.refuse(400, 'invalid_referral_code', 'Invalid referral code');
+        perform private.raise_error(400, 'invalid_referral_code', 'Invalid referral code');
     end if;
-    select max(p.created_at) into v_youngest from private.profiles as p where p.referrer_id = v_sponsor.id;
-    new.created_at := greatest(new.created_at, v_sponsor.created_at + interval '1 microsecond', v_youngest + interval '1 microsecond');
-    new.depth := v_sponsor.depth + 1;
-    select * into v_jump from private.profiles as p where p.id = v_sponsor.jump;
+    select max(p.created_at) into v_youngest from private.profiles as p where p.referrer_id = v_referrer.id;
+    new.created_at := greatest(new.created_at, v_referrer.created_at + interval '1 microsecond', v_youngest + interval '1 microsecond');
+    new.depth := v_referrer.depth + 1;
+    select * into v_jump from private.profiles as p where p.id = v_referrer.jump;
     select p.depth into v_far_depth from private.profiles as p where p.id = v_jump.jump;
     new.jump := case
-        when v_sponsor.depth - v_jump.depth = v_jump.depth - v_far_depth then v_jump.jump
-        else v_sponsor.id
+        when v_referrer.depth - v_jump.depth = v_jump.depth - v_far_depth then v_jump.jump
+        else v_referrer.id
     end;
     return new;
 end
 $$;
-comment on function private.profiles_place() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
+comment on function private.profiles_set_ancestry() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
 
-create function private.profiles_frozen() returns trigger
+create function private.profiles_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.referrer_id, new.created_at, new.depth, new.jump)
         is distinct from (old.id, old.user_id, old.referrer_id, old.created_at, old.depth, old.jump) then
-        perform private.refuse(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
+        perform private.raise_error(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
     end if;
-    if new.package_value < old.package_value and not private.correction_of(new.user_id) then
-        perform private.refuse(403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.');
+    if new.package_value < old.package_value and not private.is_being_corrected(new.user_id) then
+        perform private.raise_error(403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.');
     end if;
     return new;
 end
 $$;
-comment on function private.profiles_frozen() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
+comment on function private.profiles_immutable() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
 
-create function private.profiles_placed() returns trigger
+create function private.profiles_create_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
     v_referrer_no integer;
@@ -1929,15 +1927,15 @@ begin
     insert into private.positions (profile_id, user_id, referrer_no, child_no)
     values (new.id, new.user_id, v_referrer_no, v_child_no);
     insert into private.totals (user_id) values (new.user_id);
-    perform private.count_up('profiles', 1);
+    perform private.increment_counter('profiles', 1);
     return null;
 end
 $$;
-comment on function private.profiles_placed() is 'Takes the next child number under the sponsor and opens the member''s sums.';
+comment on function private.profiles_create_position() is 'Takes the next child number under the sponsor and opens the member''s sums.';
 
 -- An approval changes half a dozen kept figures. Those that change together are one statement, and a figure that does
 -- not change costs none; so it is in every trigger that keeps figures.
-create function private.profiles_funded() returns trigger
+create function private.profiles_sync_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
     v_package integer := (new.package_value * 100)::integer;
@@ -1946,7 +1944,7 @@ begin
     update private.positions as p set
         package_cents = v_package,
         paid_cents = v_paid,
-        paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.paid_orders')) else p.paid_order end
+        paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.positions_paid_order_seq')) else p.paid_order end
     where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
     if new.package_value <> old.package_value then
         insert into private.counter_deltas (name, delta)
@@ -1961,35 +1959,35 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_funded() is 'Carries package and cash-in into the member''s position.';
+comment on function private.profiles_sync_position() is 'Carries package and cash-in into the member''s position.';
 
-create function private.verified_counted() returns trigger
+create function private.profiles_update_verified_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.count_up('verified_profiles', case when new.account_verified then 1 else -1 end);
+    perform private.increment_counter('verified_profiles', case when new.account_verified then 1 else -1 end);
     return null;
 end
 $$;
-comment on function private.verified_counted() is 'Counts members whose account is complete.';
+comment on function private.profiles_update_verified_counter() is 'Counts members whose account is complete.';
 
-create trigger _100_place before insert on private.profiles for each row execute function private.profiles_place();
-create trigger _100_frozen before update on private.profiles for each row execute function private.profiles_frozen();
-create trigger _100_keep before delete or truncate on private.profiles for each statement execute function private.refuse_change();
-create trigger _500_placed after insert on private.profiles for each row execute function private.profiles_placed();
-create trigger _500_funded after update of package_value, cash_in_amount on private.profiles
+create trigger _100_set_ancestry before insert on private.profiles for each row execute function private.profiles_set_ancestry();
+create trigger _100_immutable before update on private.profiles for each row execute function private.profiles_immutable();
+create trigger _100_reject_change before delete or truncate on private.profiles for each statement execute function private.reject_change();
+create trigger _500_create_position after insert on private.profiles for each row execute function private.profiles_create_position();
+create trigger _500_sync_position after update of package_value, cash_in_amount on private.profiles
 for each row when ((old.package_value, old.cash_in_amount) is distinct from (new.package_value, new.cash_in_amount))
-execute function private.profiles_funded();
-create trigger _500_verified after update on private.profiles
-for each row when (old.account_verified is distinct from new.account_verified) execute function private.verified_counted();
+execute function private.profiles_sync_position();
+create trigger _500_update_verified_counter after update on private.profiles
+for each row when (old.account_verified is distinct from new.account_verified) execute function private.profiles_update_verified_counter();
 
-create trigger _100_keep before delete or truncate on private.positions for each statement execute function private.refuse_change();
+create trigger _100_reject_change before delete or truncate on private.positions for each statement execute function private.reject_change();
 
 -- The sums of a member change in place: no index holds what changes with every bonus. Those who withdrew and asked for
 -- more than they kept are a figure like the others, kept as it changes.
-create function private.shortfall_changed() returns trigger
+create function private.totals_update_shortfall_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.count_up(
+    perform private.increment_counter(
         'shortfall',
         greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
         - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
@@ -1997,59 +1995,59 @@ begin
     return null;
 end
 $$;
-comment on function private.shortfall_changed() is
+comment on function private.totals_update_shortfall_counter() is
 'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
-create trigger _500_shortfall after update on private.totals
+create trigger _500_update_shortfall_counter after update on private.totals
 for each row when (
     old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
 )
-execute function private.shortfall_changed();
+execute function private.totals_update_shortfall_counter();
 
 -- Who may act, and for whom.
 
-create function private.status_refusal(p_status public.account_status) returns void
+create function private.require_active_status(p_status public.account_status) returns void
 language plpgsql immutable set search_path = '' as $$
 begin
     case p_status
         when 'disabled' then
-            perform private.refuse(403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.');
+            perform private.raise_error(403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.');
         when 'suspended' then
-            perform private.refuse(403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.');
+            perform private.raise_error(403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.');
         when 'pending' then
-            perform private.refuse(403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.');
+            perform private.raise_error(403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.');
         else null;
     end case;
 end
 $$;
-comment on function private.status_refusal(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
+comment on function private.require_active_status(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
 
 create function private.require_owner(p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     -- Before anything is read or locked: BEFORE triggers run ahead of the policy's check.
     if auth.uid() is not null and p_user_id is distinct from auth.uid() then
-        perform private.refuse(403, 'not_yours', 'You can only make requests for yourself.');
+        perform private.raise_error(403, 'not_yours', 'You can only make requests for yourself.');
     end if;
 end
 $$;
 comment on function private.require_owner(uuid) is 'A signed-in caller acts for nobody else. Errors: not_yours.';
 
-create function private.reading_member() returns private.profiles
+create function private.require_member() returns private.profiles
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_profile private.profiles;
 begin
     select p.* into v_profile from private.profiles as p where p.user_id = auth.uid();
     if v_profile.id is null then
-        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+        perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
     end if;
     return v_profile;
 end
 $$;
-comment on function private.reading_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
+comment on function private.require_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
 
 -- Names. The reserved ones would let a member pass for the operator, or for a closed account.
-create function private.username_refusal(p_username text) returns text
+create function private.username_error(p_username text) returns text
 language sql immutable set search_path = '' as $$
     select case
         when p_username is null or p_username = '' then 'Please fill in all required fields'
@@ -2059,7 +2057,7 @@ language sql immutable set search_path = '' as $$
             then 'This username is reserved. Please choose a different username.'
     end
 $$;
-comment on function private.username_refusal(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
+comment on function private.username_error(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
 
 create function private.username_taken(p_username text, p_email text) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -2103,16 +2101,16 @@ begin
     v_stored := private.lock_member(old.user_id);
     v_new := v_stored;
     if new.username is distinct from old.username then
-        v_new.username := private.checked_username(new.username, v_stored);
+        v_new.username := private.validate_username(new.username, v_stored);
     end if;
     if new.display_name is distinct from old.display_name then
-        v_new.display_name := private.checked_display_name(new.display_name);
+        v_new.display_name := private.validate_display_name(new.display_name);
     end if;
     if new.email is distinct from old.email then
-        perform private.check_email_change(new.email, v_stored);
+        perform private.validate_email_change(new.email, v_stored);
     end if;
     if new.trc20_wallet_address is distinct from old.trc20_wallet_address then
-        v_new.trc20_wallet_address := private.checked_wallet(new.trc20_wallet_address, v_stored);
+        v_new.trc20_wallet_address := private.validate_wallet(new.trc20_wallet_address, v_stored);
     end if;
     begin
         update private.profiles as p set
@@ -2120,10 +2118,10 @@ begin
         where p.id = v_stored.id and (p.username, p.display_name, p.trc20_wallet_address)
             is distinct from (v_new.username, v_new.display_name, v_new.trc20_wallet_address);
     exception when unique_violation then
-        perform private.refuse(409, 'username_taken', 'Username already exists. Please choose a different username.');
+        perform private.raise_error(409, 'username_taken', 'Username already exists. Please choose a different username.');
     end;
     if v_stored.trc20_wallet_address is distinct from v_new.trc20_wallet_address then
-        perform private.wallet_changed(v_stored, v_new.trc20_wallet_address);
+        perform private.record_wallet_change(v_stored, v_new.trc20_wallet_address);
     end if;
     new.username := v_new.username;
     new.display_name := v_new.display_name;
@@ -2135,85 +2133,85 @@ $$;
 comment on function private.profiles_update() is
 'A member''s own change of name, display name and wallet; the e-mail follows the sign-in address. Rows of others stay untouched. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
 
-create function private.checked_username(p_username text, p_member private.profiles) returns text
+create function private.validate_username(p_username text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
 declare
-    v_refusal text := private.username_refusal(p_username);
+    v_error text := private.username_error(p_username);
 begin
-    if v_refusal is not null then
-        perform private.refuse(400, case when coalesce(p_username, '') = '' then 'fields_required' else 'invalid_username' end, v_refusal);
+    if v_error is not null then
+        perform private.raise_error(400, case when coalesce(p_username, '') = '' then 'fields_required' else 'invalid_username' end, v_error);
     end if;
     if pg_catalog.lower(p_username) <> pg_catalog.lower((p_member).username) and private.username_taken(p_username, (p_member).email) then
-        perform private.refuse(409, 'username_taken', 'Username already exists. Please choose a different username.');
+        perform private.raise_error(409, 'username_taken', 'Username already exists. Please choose a different username.');
     end if;
     return p_username;
 end
 $$;
-comment on function private.checked_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
+comment on function private.validate_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
 
-create function private.checked_display_name(p_display_name text) returns text
+create function private.validate_display_name(p_display_name text) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
     v_name text := pg_catalog.btrim(p_display_name);
 begin
     if coalesce(v_name, '') = '' then
-        perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
+        perform private.raise_error(400, 'fields_required', 'Please fill in all required fields');
     end if;
     if not private.is_display_name(v_name) then
-        perform private.refuse(400, 'invalid_display_name', 'A name has at most 80 characters, on one line.');
+        perform private.raise_error(400, 'invalid_display_name', 'A name has at most 80 characters, on one line.');
     end if;
     return v_name;
 end
 $$;
-comment on function private.checked_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
+comment on function private.validate_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
 
-create function private.check_email_change(p_email text, p_member private.profiles) returns void
+create function private.validate_email_change(p_email text, p_member private.profiles) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if coalesce(pg_catalog.btrim(p_email), '') = '' then
-        perform private.refuse(400, 'fields_required', 'Please fill in all required fields');
+        perform private.raise_error(400, 'fields_required', 'Please fill in all required fields');
     end if;
     if not exists (
         select 1 from auth.users as u
         where u.id = (p_member).user_id
             and pg_catalog.lower(pg_catalog.btrim(p_email)) in (pg_catalog.lower(u.email), pg_catalog.lower(nullif(u.email_change, '')))
     ) then
-        perform private.refuse(422, 'confirm_email_change', 'Change your e-mail address first, then confirm it from your mailbox.');
+        perform private.raise_error(422, 'confirm_email_change', 'Change your e-mail address first, then confirm it from your mailbox.');
     end if;
 end
 $$;
-comment on function private.check_email_change(text, private.profiles) is
+comment on function private.validate_email_change(text, private.profiles) is
 'The present address or the one waiting for confirmation pass; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
 
-create function private.checked_wallet(p_wallet text, p_member private.profiles) returns text
+create function private.validate_wallet(p_wallet text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
 declare
     v_wallet text := pg_catalog.btrim(p_wallet);
 begin
     if coalesce(v_wallet, '') = '' then
-        perform private.refuse(400, 'wallet_required', 'Wallet address required');
+        perform private.raise_error(400, 'wallet_required', 'Wallet address required');
     end if;
     if pg_catalog.length(v_wallet) > 128 or not private.is_readable(v_wallet) then
-        perform private.refuse(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
+        perform private.raise_error(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
     end if;
-    if private.setting('wallet.strict') = 'true' and not private.wallet_ok(v_wallet) then
-        perform private.refuse(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
+    if private.setting('wallet.strict') = 'true' and not private.is_trc20_address(v_wallet) then
+        perform private.raise_error(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
     end if;
-    if (p_member).trc20_wallet_address <> v_wallet and not private.signed_in_lately() then
-        perform private.refuse(403, 'reauthentication_needed', 'Sign in again to change your wallet address.');
+    if (p_member).trc20_wallet_address <> v_wallet and not private.signed_in_recently() then
+        perform private.raise_error(403, 'reauthentication_needed', 'Sign in again to change your wallet address.');
     end if;
     return v_wallet;
 end
 $$;
-comment on function private.checked_wallet(text, private.profiles) is
+comment on function private.validate_wallet(text, private.profiles) is
 'The new wallet of a member. Replacing one needs a fresh sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
 
-create function private.wallet_changed(p_before private.profiles, p_wallet text) returns void
+create function private.record_wallet_change(p_before private.profiles, p_wallet text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     if (p_before).trc20_wallet_address is not null then
-        perform private.hold((p_before).user_id, 'wallet');
-        perform private.tell(
+        perform private.place_withdrawal_hold((p_before).user_id, 'wallet');
+        perform private.notify_member(
             (p_before).user_id, 'wallet_changed', 'Your wallet address was changed',
             pg_catalog.format(
                 'Withdrawals now go to %s. They can be requested at once and are approved 24 hours from now at the earliest. If this was not you, change your password and contact support.',
@@ -2228,7 +2226,7 @@ begin
     );
 end
 $$;
-comment on function private.wallet_changed(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
+comment on function private.record_wallet_change(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
 
 create trigger _100_update instead of update on public.profiles for each row execute function private.profiles_update();
 
@@ -2295,11 +2293,11 @@ comment on function private.balance_figures(private.totals, private.profiles) is
 -- others rest on them. Rows of schema auth are locked before the member's row, here and when sign-ins are ended; the
 -- other order would deadlock with a deletion, whose cascade takes the sessions first.
 
-create function private.end_sign_ins(p_user_id uuid) returns void
+create function private.end_sessions(p_user_id uuid) returns void
 language sql volatile set search_path = '' as $$
     delete from auth.sessions as s where s.user_id = p_user_id
 $$;
-comment on function private.end_sign_ins(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
+comment on function private.end_sessions(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
 
 create function private.close_profile(p_user_id uuid) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -2320,7 +2318,7 @@ begin
     where s.user_id = p_user_id and s.status <> 'cancelled';
     update private.profiles as p set
         account_status = 'disabled',
-        username = private.closed_name(p.id),
+        username = private.closed_username(p.id),
         display_name = 'Closed account',
         email = null,
         trc20_wallet_address = null,
@@ -2334,7 +2332,7 @@ $$;
 comment on function private.close_profile(uuid) is
 'Closes a member: name, e-mail and wallet go, pending requests are rejected with ''Account closed'', MT5 secrets are erased. Place, money and bonuses stay.';
 
-create function private.closed_name(p_id uuid) returns text
+create function private.closed_username(p_id uuid) returns text
 language sql stable set search_path = '' as $$
     -- Eight digits of the id; more of them in the unlikely case that another closed account begins alike.
     select 'closed_' || pg_catalog.left(hex.digits, n.digits)
@@ -2347,23 +2345,23 @@ language sql stable set search_path = '' as $$
     order by n.digits
     limit 1
 $$;
-comment on function private.closed_name(uuid) is 'Username of a closed account.';
+comment on function private.closed_username(uuid) is 'Username of a closed account.';
 
-create function private.user_deleted() returns trigger
+create function private.users_close_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if tg_op = 'UPDATE' then
-        perform private.end_sign_ins(old.id);
+        perform private.end_sessions(old.id);
     end if;
     perform private.close_profile(old.id);
     return null;
 end
 $$;
-comment on function private.user_deleted() is 'A deleted account closes its member, in the same transaction.';
+comment on function private.users_close_profile() is 'A deleted account closes its member, in the same transaction.';
 
-create trigger harborline_deleted after delete on auth.users for each row execute function private.user_deleted();
+create trigger harborline_deleted after delete on auth.users for each row execute function private.users_close_profile();
 create trigger harborline_soft_deleted after update of deleted_at on auth.users
-for each row when (old.deleted_at is null and new.deleted_at is not null) execute function private.user_deleted();
+for each row when (old.deleted_at is null and new.deleted_at is not null) execute function private.users_close_profile();
 
 -- Members as administrators see them: the list with its four cards, and one member with the figures of the details
 -- sheet. Administrators of every role read; what may be changed is notes and account status. Money, package and place
@@ -2406,7 +2404,7 @@ declare
 begin
     if p_status not in ('active', 'pending', 'suspended', 'disabled') or v_package !~ '\A[0-9]{1,8}(\.[0-9]{1,2})?\Z'
         or v_verified not in ('true', 'false') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such filter.');
     end if;
     return pg_catalog.concat(
         ' where true',
@@ -2422,7 +2420,7 @@ comment on function private.member_conditions(jsonb, text) is
 create function public.list_members(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'username', 'package_value']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'username', 'package_value']);
     v_where text := private.member_conditions(p_filters, v_request.status);
     v_order text;
     v_reversed text;
@@ -2443,10 +2441,10 @@ begin
         select v_reversed, v_order into v_order, v_reversed;
     end if;
     if v_request.pattern is null then
-        v_page := private.counted_members(v_where, v_order, v_reversed, v_request);
+        v_page := private.member_page(v_where, v_order, v_reversed, v_request);
     else
-        v_matches := 'from private.profiles as r' || v_where || ' and private.searchable(r.username, r.display_name, r.email) like $1';
-        v_page := private.found_page('private.profiles', v_matches, v_matches, v_order, v_reversed, v_request);
+        v_matches := 'from private.profiles as r' || v_where || ' and private.member_search_text(r.username, r.display_name, r.email) like $1';
+        v_page := private.search_page('private.profiles', v_matches, v_matches, v_order, v_reversed, v_request);
     end if;
     select pg_catalog.jsonb_agg(private.member_item(p) order by u.place) into v_items
     from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
@@ -2455,10 +2453,10 @@ begin
         'items', coalesce(v_items, '[]'),
         'total', v_page.total,
         'cards', pg_catalog.jsonb_build_object(
-            'total_users', private.counter('profiles')::bigint,
-            'active_users', private.counter('active_profiles')::bigint,
-            'verified_users', private.counter('verified_profiles')::bigint,
-            'total_investment', private.money(private.counter('package_investment'))
+            'total_users', private.counter_value('profiles')::bigint,
+            'active_users', private.counter_value('active_profiles')::bigint,
+            'verified_users', private.counter_value('verified_profiles')::bigint,
+            'total_investment', private.money(private.counter_value('package_investment'))
         )
     ) || case when v_page.more then '{"more": true}' else '{}' end::jsonb;
 end
@@ -2469,7 +2467,7 @@ grant execute on function public.list_members(jsonb) to platform_admin;
 
 -- Two filters of the list hold for nearly everybody: active, and verified. Their totals are kept figures, or all members
 -- but the few whom a partial index holds.
-create function private.counted_members(
+create function private.member_page(
     p_where text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
 )
@@ -2477,22 +2475,22 @@ language plpgsql stable set search_path = '' as $$
 begin
     case p_where
         when ' where true' then
-            total := private.counter('profiles')::bigint;
+            total := private.counter_value('profiles')::bigint;
         when ' where true and r.account_verified' then
-            total := private.counter('verified_profiles')::bigint;
+            total := private.counter_value('verified_profiles')::bigint;
         when ' where true and not r.account_verified' then
-            total := (private.counter('profiles') - private.counter('verified_profiles'))::bigint;
+            total := (private.counter_value('profiles') - private.counter_value('verified_profiles'))::bigint;
         when ' where true and r.account_status = ''active''::public.account_status' then
-            total := private.counter('profiles')::bigint
+            total := private.counter_value('profiles')::bigint
                 - (select count(*) from private.profiles as p where p.account_status <> 'active');
         else
             execute 'select count(*) from private.profiles as r' || p_where into total;
     end case;
-    ids := private.page_of('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
+    ids := private.page_ids('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
     more := false;
 end
 $$;
-comment on function private.counted_members(text, text, text, private.list_request) is
+comment on function private.member_page(text, text, text, private.list_request) is
 'One page of members without a search, with the exact total. p_where comes from private.member_conditions().';
 
 create function public.get_member(p_profile_id uuid) returns jsonb
@@ -2501,22 +2499,22 @@ declare
     v_member private.profiles;
     v_totals private.totals;
     v_children integer;
-    v_sponsor jsonb;
+    v_referrer jsonb;
 begin
     perform private.require_admin();
     select p.* into v_member from private.profiles as p where p.id = p_profile_id;
     if v_member.id is null then
-        perform private.refuse(404, 'not_found', 'There is no such member.');
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
     select o.children into v_children from private.positions as o where o.profile_id = v_member.id;
     select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
-    into v_sponsor
+    into v_referrer
     from private.profiles as s where s.id = v_member.referrer_id;
     return private.member_item(v_member) || pg_catalog.jsonb_build_object(
-        'sponsor', v_sponsor,
+        'sponsor', v_referrer,
         'wallet_checksum_ok', case
-            when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+            when v_member.trc20_wallet_address is not null then private.is_trc20_address(v_member.trc20_wallet_address)
         end,
         'statistics', pg_catalog.jsonb_build_object(
             'total_bonuses', private.money(v_totals.bonus_amount),
@@ -2539,10 +2537,10 @@ begin
         return;
     end if;
     if 'disabled' in (p_from, p_to) then
-        perform private.refuse(403, 'forbidden', 'Only a super admin can disable an account or lift a disable.');
+        perform private.raise_error(403, 'forbidden', 'Only a super admin can disable an account or lift a disable.');
     end if;
     if p_to not in ('active', 'suspended') then
-        perform private.refuse(403, 'forbidden', 'Only a super admin can set this status.');
+        perform private.raise_error(403, 'forbidden', 'Only a super admin can set this status.');
     end if;
 end
 $$;
@@ -2558,24 +2556,24 @@ declare
     v_before private.profiles;
     v_after private.profiles;
 begin
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     if v_user is null then
-        perform private.refuse(404, 'not_found', 'There is no such member.');
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     if p_account_status is not null and p_account_status not in ('active', 'pending', 'suspended', 'disabled') then
-        perform private.refuse(400, 'invalid_input', 'There is no such account status.');
+        perform private.raise_error(400, 'invalid_input', 'There is no such account status.');
     end if;
     if p_account_status in ('suspended', 'disabled') then
-        perform private.end_sign_ins(v_user);
+        perform private.end_sessions(v_user);
     end if;
     v_before := private.lock_member(v_user);
     if v_before.closed_at is not null then
-        perform private.refuse(409, 'account_closed', 'This account is closed.');
+        perform private.raise_error(409, 'account_closed', 'This account is closed.');
     end if;
     if p_account_status is distinct from v_before.account_status::text and p_account_status is not null then
         perform private.require_status_change(v_admin.role, v_before.account_status, p_account_status::public.account_status);
         if v_reason is null then
-            perform private.refuse(400, 'reason_required', 'Give a reason.');
+            perform private.raise_error(400, 'reason_required', 'Give a reason.');
         end if;
     end if;
     update private.profiles as p set
@@ -2584,7 +2582,7 @@ begin
     where p.id = p_profile_id
     returning p.* into v_after;
     if v_after.account_status is distinct from v_before.account_status then
-        perform private.tell(
+        perform private.notify_member(
             v_user, 'account_' || v_after.account_status, pg_catalog.format('Your account is %s', v_after.account_status), v_reason, null, '/dashboard'
         );
     end if;
@@ -2614,19 +2612,19 @@ grant execute on function public.update_member(uuid, text, text, text) to platfo
 -- that an unconfirmed account takes neither a place in the tree nor, after a day, a name. That trigger must not
 -- fail: the person is just clicking a link in a mail.
 
-create function private.sponsor_of(p_referral_code text) returns private.profiles
+create function private.referrer_by_code(p_referral_code text) returns private.profiles
 language plpgsql stable set search_path = '' as $$
 declare
-    v_sponsor private.profiles;
+    v_referrer private.profiles;
 begin
     if p_referral_code !~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then
         return null;
     end if;
-    select * into v_sponsor from private.profiles as p where p.id = p_referral_code::uuid and p.account_status <> 'disabled';
-    return v_sponsor;
+    select * into v_referrer from private.profiles as p where p.id = p_referral_code::uuid and p.account_status <> 'disabled';
+    return v_referrer;
 end
 $$;
-comment on function private.sponsor_of(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
+comment on function private.referrer_by_code(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
 
 create function private.sign_up_error(p_status integer, p_message text) returns jsonb
 language sql immutable set search_path = '' as $$
@@ -2641,20 +2639,20 @@ declare
     v_email text := pg_catalog.lower(event #>> '{user,email}');
     v_username text := v_data ->> 'username';
     v_display_name text := pg_catalog.btrim(v_data ->> 'display_name');
-    v_refusal text;
+    v_error text;
 begin
     if coalesce(pg_catalog.btrim(v_data ->> 'referrer_id'), '') = '' then
         return private.sign_up_error(400, 'Referral code is required for registration');
     end if;
-    if (private.sponsor_of(pg_catalog.btrim(v_data ->> 'referrer_id'))).id is null then
+    if (private.referrer_by_code(pg_catalog.btrim(v_data ->> 'referrer_id'))).id is null then
         return private.sign_up_error(400, 'Invalid referral code');
     end if;
     if coalesce(v_email, '') = '' or coalesce(v_display_name, '') = '' then
         return private.sign_up_error(400, 'Please fill in all required fields');
     end if;
-    v_refusal := private.username_refusal(v_username);
-    if v_refusal is not null then
-        return private.sign_up_error(400, v_refusal);
+    v_error := private.username_error(v_username);
+    if v_error is not null then
+        return private.sign_up_error(400, v_error);
     end if;
     if not private.is_display_name(v_display_name) then
         return private.sign_up_error(400, 'A name has at most 80 characters, on one line.');
@@ -2678,7 +2676,7 @@ comment on function hooks.before_user_created(jsonb) is
 'Checks sponsor, name and username of a sign-up and reserves the username for 24 hours. Money, status and role in the metadata are not looked at.';
 grant execute on function hooks.before_user_created(jsonb) to supabase_auth_admin;
 
-create function private.add_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
+create function private.create_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
 language plpgsql volatile set search_path = '' as $$
 declare
     v_id uuid := pg_catalog.gen_random_uuid();
@@ -2689,33 +2687,33 @@ begin
     return v_id;
 end
 $$;
-comment on function private.add_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
+comment on function private.create_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
 
-create function private.make_profile(p_user_id uuid, p_email text, p_data jsonb) returns uuid
+create function private.create_profile_from_sign_up(p_user_id uuid, p_email text, p_data jsonb) returns uuid
 language plpgsql volatile set search_path = '' as $$
 declare
     v_username text := p_data ->> 'username';
     v_display_name text := pg_catalog.left(nullif(pg_catalog.btrim(p_data ->> 'display_name'), ''), 80);
-    v_sponsor private.profiles;
+    v_referrer private.profiles;
     v_id uuid;
 begin
     if exists (select 1 from private.profiles as p where p.user_id = p_user_id) then
         return null;
     end if;
-    if private.username_refusal(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
+    if private.username_error(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
         return null;
     end if;
     -- The code was good at sign-up; who was disabled since still holds the place above.
-    select * into v_sponsor from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
+    select * into v_referrer from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
     if not found then
         return null;
     end if;
     if private.username_taken(v_username, p_email) then
         v_username := pg_catalog.left(v_username, 24) || '_' || pg_catalog.substr(p_user_id::text, 1, 5);
     end if;
-    v_id := private.add_profile(p_user_id, p_email, v_username, coalesce(v_display_name, v_username), v_sponsor.id);
+    v_id := private.create_profile(p_user_id, p_email, v_username, coalesce(v_display_name, v_username), v_referrer.id);
     if v_username is distinct from p_data ->> 'username' then
-        perform private.tell(
+        perform private.notify_member(
             p_user_id, 'username_changed', 'Your username was taken meanwhile',
             pg_catalog.format('You confirmed after more than a day. You are %s now and can choose another name in your profile.', v_username),
             null, '/profile'
@@ -2724,32 +2722,32 @@ begin
     return v_id;
 end
 $$;
-comment on function private.make_profile(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
+comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
 
-create function private.user_confirmed() returns trigger
+create function private.users_create_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.make_profile(new.id, new.email, new.raw_user_meta_data);
+    perform private.create_profile_from_sign_up(new.id, new.email, new.raw_user_meta_data);
     return null;
 exception when others then
-    -- Never fail a confirmation: jobs.make_missing_profiles() tries again.
+    -- Never fail a confirmation: jobs.create_missing_profiles() tries again.
     raise log 'no profile for % yet: % %', new.id, sqlstate, sqlerrm;
     return null;
 end
 $$;
-comment on function private.user_confirmed() is 'Makes the profile when the e-mail is confirmed for the first time.';
+comment on function private.users_create_profile() is 'Makes the profile when the e-mail is confirmed for the first time.';
 
 create trigger harborline_confirmed_insert after insert on auth.users
-for each row when (new.email_confirmed_at is not null) execute function private.user_confirmed();
+for each row when (new.email_confirmed_at is not null) execute function private.users_create_profile();
 create trigger harborline_confirmed_update after update of email_confirmed_at on auth.users
-for each row when (old.email_confirmed_at is null and new.email_confirmed_at is not null) execute function private.user_confirmed();
+for each row when (old.email_confirmed_at is null and new.email_confirmed_at is not null) execute function private.users_create_profile();
 
 create function private.create_root_member(p_user_id uuid, p_username text, p_display_name text) returns uuid
 language plpgsql volatile set search_path = '' as $$
 begin
-    return private.add_profile(
+    return private.create_profile(
         p_user_id, (select u.email from auth.users as u where u.id = p_user_id),
-        p_username, private.checked_display_name(p_display_name), null
+        p_username, private.validate_display_name(p_display_name), null
     );
 end
 $$;
@@ -2758,14 +2756,14 @@ comment on function private.create_root_member(uuid, text, text) is 'Bootstrap o
 create function public.get_sponsor(p_referral_code text) returns table (id uuid, username text, display_name text)
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    if not private.take('sponsor', private.my_address(), 60, interval '5 minutes') then
-        perform private.refuse(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
+    if not private.consume_rate_limit('sponsor', private.client_address(), 60, interval '5 minutes') then
+        perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
     return query
     select p.id, p.username, p.display_name from private.profiles as p
     where p.account_status <> 'disabled'
         and p.id = coalesce(
-            (private.sponsor_of(pg_catalog.btrim(p_referral_code))).id,
+            (private.referrer_by_code(pg_catalog.btrim(p_referral_code))).id,
             (select q.id from private.profiles as q where pg_catalog.lower(q.username) = pg_catalog.lower(pg_catalog.btrim(p_referral_code)))
         );
 end
@@ -2776,17 +2774,17 @@ grant execute on function public.get_sponsor(text) to anon, authenticated, platf
 create function public.is_username_available(p_username text) returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    if not private.take('username', private.my_address(), 30, interval '5 minutes') then
-        perform private.refuse(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
+    if not private.consume_rate_limit('username', private.client_address(), 30, interval '5 minutes') then
+        perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
-    return private.username_refusal(p_username) is null
+    return private.username_error(p_username) is null
         and not private.username_taken(p_username, (select p.email from private.profiles as p where p.user_id = auth.uid()));
 end
 $$;
 comment on function public.is_username_available(text) is 'Whether a username may be chosen. Errors: too_many_requests.';
 grant execute on function public.is_username_available(text) to anon, authenticated, platform_admin;
 
-create function jobs.make_missing_profiles() returns integer
+create function jobs.create_missing_profiles() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_user record;
@@ -2800,17 +2798,17 @@ begin
         order by u.email_confirmed_at
         limit 100
     loop
-        if private.make_profile(v_user.id, v_user.email, v_user.data) is not null then
+        if private.create_profile_from_sign_up(v_user.id, v_user.email, v_user.data) is not null then
             v_made := v_made + 1;
         end if;
     end loop;
     return v_made;
 end
 $$;
-comment on function jobs.make_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
-grant execute on function jobs.make_missing_profiles() to worker;
+comment on function jobs.create_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
+grant execute on function jobs.create_missing_profiles() to worker;
 
-create function jobs.remove_unconfirmed() returns integer
+create function jobs.delete_unconfirmed_users() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_removed integer;
@@ -2824,23 +2822,23 @@ begin
     return v_removed;
 end
 $$;
-comment on function jobs.remove_unconfirmed() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
-grant execute on function jobs.remove_unconfirmed() to worker;
+comment on function jobs.delete_unconfirmed_users() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
+grant execute on function jobs.delete_unconfirmed_users() to worker;
 
 -- What follows a change of how a member signs in or where the member is paid: the member is told, and withdrawals may be
 -- requested but not approved for a day. The auth service makes the changes in its own tables; triggers on them make
 -- the rest happen in the same transaction.
 
-create function private.hold(p_user_id uuid, p_reason text) returns void
+create function private.place_withdrawal_hold(p_user_id uuid, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     update private.profiles as p set hold_until = pg_catalog.clock_timestamp() + interval '24 hours', hold_reason = p_reason
     where p.user_id = p_user_id and p.closed_at is null;
 end
 $$;
-comment on function private.hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
+comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
 
-create function private.signed_in_lately() returns boolean
+create function private.signed_in_recently() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -2855,20 +2853,20 @@ begin
     );
 end
 $$;
-comment on function private.signed_in_lately() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
+comment on function private.signed_in_recently() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
 
-create function private.tell_security(p_user_id uuid, p_kind text, p_title text, p_hold text) returns void
+create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     if not exists (select 1 from private.profiles as p where p.user_id = p_user_id and p.closed_at is null) then
         return;
     end if;
-    if p_hold is not null then
-        perform private.hold(p_user_id, p_hold);
+    if p_hold_reason is not null then
+        perform private.place_withdrawal_hold(p_user_id, p_hold_reason);
     end if;
-    perform private.tell(
+    perform private.notify_member(
         p_user_id, p_kind, p_title, pg_catalog.concat_ws(
-            ' ', case when p_hold is not null then 'Withdrawals can be requested at once and are approved 24 hours from now at the earliest.' end,
+            ' ', case when p_hold_reason is not null then 'Withdrawals can be requested at once and are approved 24 hours from now at the earliest.' end,
             'If this was not you, contact support.'
         ), null, '/settings'
     );
@@ -2877,9 +2875,9 @@ exception when others then
     raise log 'no notice for %: % %', p_user_id, sqlstate, sqlerrm;
 end
 $$;
-comment on function private.tell_security(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
+comment on function private.notify_security_change(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
 
-create function private.user_email_changed() returns trigger
+create function private.users_sync_email() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
@@ -2888,8 +2886,8 @@ begin
     where p.user_id = new.id and p.closed_at is null
     returning * into v_member;
     if v_member.id is not null then
-        perform private.hold(new.id, 'email');
-        perform private.tell(
+        perform private.place_withdrawal_hold(new.id, 'email');
+        perform private.notify_member(
             new.id, 'email_changed', 'Your e-mail address was changed',
             pg_catalog.format('You sign in with %s now. Withdrawals are approved 24 hours from now at the earliest. If this was not you, contact support.', new.email),
             null, '/profile'
@@ -2901,44 +2899,44 @@ exception when others then
     return null;
 end
 $$;
-comment on function private.user_email_changed() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
+comment on function private.users_sync_email() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
 
-create function private.user_password_changed() returns trigger
+create function private.users_notify_password_change() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.tell_security(new.id, 'password_changed', 'Your password was changed', 'password');
+    perform private.notify_security_change(new.id, 'password_changed', 'Your password was changed', 'password');
     return null;
 end
 $$;
-comment on function private.user_password_changed() is 'After a change of password.';
+comment on function private.users_notify_password_change() is 'After a change of password.';
 
-create function private.factor_added() returns trigger
+create function private.mfa_factors_notify_added() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.tell_security(new.user_id, 'factor_added', 'An authenticator was added to your account', null);
+    perform private.notify_security_change(new.user_id, 'factor_added', 'An authenticator was added to your account', null);
     return null;
 end
 $$;
-comment on function private.factor_added() is 'After a second factor was verified.';
+comment on function private.mfa_factors_notify_added() is 'After a second factor was verified.';
 
-create function private.factor_removed() returns trigger
+create function private.mfa_factors_notify_removed() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.tell_security(old.user_id, 'factor_removed', 'An authenticator was removed from your account', 'factor');
+    perform private.notify_security_change(old.user_id, 'factor_removed', 'An authenticator was removed from your account', 'factor');
     return null;
 end
 $$;
-comment on function private.factor_removed() is 'After a verified second factor was removed.';
+comment on function private.mfa_factors_notify_removed() is 'After a verified second factor was removed.';
 
 create trigger harborline_email after update of email on auth.users
-for each row when (old.email is distinct from new.email) execute function private.user_email_changed();
+for each row when (old.email is distinct from new.email) execute function private.users_sync_email();
 create trigger harborline_password after update of encrypted_password on auth.users
 for each row when (coalesce(old.encrypted_password, '') <> '' and old.encrypted_password is distinct from new.encrypted_password)
-execute function private.user_password_changed();
+execute function private.users_notify_password_change();
 create trigger harborline_factor_verified after update of status on auth.mfa_factors
-for each row when (old.status <> 'verified' and new.status = 'verified') execute function private.factor_added();
+for each row when (old.status <> 'verified' and new.status = 'verified') execute function private.mfa_factors_notify_added();
 create trigger harborline_factor_removed after delete on auth.mfa_factors
-for each row when (old.status = 'verified') execute function private.factor_removed();
+for each row when (old.status = 'verified') execute function private.mfa_factors_notify_removed();
 
 -- A change of the sign-in address waits for its links. Who mistyped the new address, or did not ask, takes it back: the
 -- links stop working at once, and the present address stays. The auth service has no request for this; the rows are
@@ -2946,13 +2944,13 @@ for each row when (old.status = 'verified') execute function private.factor_remo
 create function public.cancel_email_change() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     update auth.users as u set
         email_change = '', email_change_token_new = '', email_change_token_current = '', email_change_confirm_status = 0
     where u.id = v_user_id and u.email_change <> '';
     if not found then
-        perform private.refuse(404, 'not_found', 'No change of your e-mail address is waiting.');
+        perform private.raise_error(404, 'not_found', 'No change of your e-mail address is waiting.');
     end if;
     delete from auth.one_time_tokens as t
     where t.user_id = v_user_id and t.token_type in ('email_change_token_new', 'email_change_token_current');
@@ -2971,13 +2969,13 @@ declare
     v_reason text := nullif(pg_catalog.btrim(p_reason), '');
 begin
     if v_user is null then
-        perform private.refuse(404, 'not_found', 'There is no such member.');
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     if v_reason is null then
-        perform private.refuse(400, 'reason_required', 'Give a reason.');
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
-    perform private.end_sign_ins(v_user);
-    perform private.hold(v_user, 'factor');
+    perform private.end_sessions(v_user);
+    perform private.place_withdrawal_hold(v_user, 'factor');
     perform private.audit(
         'admin:' || v_admin.id, 'member.factors_removed', 'profile', p_profile_id, pg_catalog.jsonb_build_object('reason', v_reason)
     );
@@ -2992,7 +2990,7 @@ grant execute on function public.start_factor_removal(uuid, text) to platform_ad
 -- call it in their transactions. It lies in a schema of its own because the calling role needs USAGE there.
 -- One query, so that a sign-out, a block, a new second factor or a deactivation counts from the next request.
 
-create function gate.check_request() returns void
+create function pre_request.check_request() returns void
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_role text := pg_catalog.current_setting('role', true);
@@ -3004,30 +3002,30 @@ begin
     v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
     -- PostgREST lets a token without audience pass.
     if v_claims -> 'aud' is null or not (v_claims -> 'aud' ? 'authenticated') then
-        perform private.refuse(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
+        perform private.raise_error(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
     end if;
     if v_role = 'authenticated' then
-        perform private.check_member(v_claims);
+        perform private.check_member_session(v_claims);
     elsif v_role = 'platform_admin' then
-        perform private.check_administrator(v_claims);
+        perform private.check_administrator_session(v_claims);
     else
-        perform private.refuse(403, 'forbidden', 'You are not allowed to do this.');
+        perform private.raise_error(403, 'forbidden', 'You are not allowed to do this.');
     end if;
 end
 $$;
-comment on function gate.check_request() is
+comment on function pre_request.check_request() is
 'Refuses ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). Only rpc/get_my_account_status stays open to a blocked member.';
-grant execute on function gate.check_request() to anon, authenticated, platform_admin, service_role;
+grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
-create function private.claim_id(p_claims jsonb, p_name text) returns uuid
+create function private.uuid_claim(p_claims jsonb, p_name text) returns uuid
 language plpgsql immutable set search_path = '' as $$
 begin
     return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
 end
 $$;
-comment on function private.claim_id(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
+comment on function private.uuid_claim(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
 
-create function private.check_member(p_claims jsonb) returns void
+create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_found record;
@@ -3038,29 +3036,29 @@ begin
     into v_found
     from auth.sessions as s
     left join private.profiles as p on p.user_id = s.user_id
-    where s.id = private.claim_id(p_claims, 'session_id')
-        and s.user_id = private.claim_id(p_claims, 'sub')
+    where s.id = private.uuid_claim(p_claims, 'session_id')
+        and s.user_id = private.uuid_claim(p_claims, 'sub')
         and (s.not_after is null or s.not_after > pg_catalog.clock_timestamp());
     if not found then
-        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+        perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     if pg_catalog.current_setting('request.path', true) = '/rpc/get_my_account_status' then
         return;
     end if;
     if v_found.account_status in ('suspended', 'disabled') then
-        perform private.status_refusal(v_found.account_status);
+        perform private.require_active_status(v_found.account_status);
     end if;
     if v_found.has_factor and p_claims ->> 'aal' is distinct from 'aal2' then
-        perform private.refuse(403, 'aal2_required', 'Enter the code from your authenticator app to continue.');
+        perform private.raise_error(403, 'aal2_required', 'Enter the code from your authenticator app to continue.');
     end if;
 end
 $$;
-comment on function private.check_member(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
+comment on function private.check_member_session(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
 
-create function private.check_administrator(p_claims jsonb) returns void
+create function private.check_administrator_session(p_claims jsonb) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_session uuid := private.claim_id(p_claims, 'sid');
+    v_session uuid := private.uuid_claim(p_claims, 'sid');
     v_last_seen timestamptz;
     v_now timestamptz := pg_catalog.clock_timestamp();
 begin
@@ -3068,10 +3066,10 @@ begin
     from public.admin_sessions as s
     inner join private.admin_users as u on u.id = s.admin_id and u.is_active
     inner join private.admin_session_activity as a on a.session_token = s.session_token
-    where s.session_token = v_session and s.admin_id = private.claim_id(p_claims, 'sub') and s.expires_at > v_now
+    where s.session_token = v_session and s.admin_id = private.uuid_claim(p_claims, 'sub') and s.expires_at > v_now
         and a.started_at > v_now - interval '8 hours' and a.last_seen_at > v_now - interval '30 minutes';
     if not found then
-        perform private.refuse(401, 'session_ended', 'Your session has ended. Sign in again.');
+        perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     -- A read-only transaction cannot note the visit; two requests at once need not both note it.
     if v_last_seen < v_now - interval '1 minute' and pg_catalog.current_setting('transaction_read_only') = 'off' then
@@ -3083,9 +3081,9 @@ begin
     end if;
 end
 $$;
-comment on function private.check_administrator(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
+comment on function private.check_administrator_session(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
 
-do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'gate.check_request'$set$; end $$;
+do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'pre_request.check_request'$set$; end $$;
 notify pgrst, 'reload config';
 
 create function public.get_my_account_status() returns jsonb
@@ -3155,16 +3153,16 @@ create table private.admin_notice_reads (
 comment on table private.admin_notice_reads is 'Up to when an administrator has read the notices.';
 alter table private.admin_notice_reads enable row level security;
 
-create function private.tell(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
+create function private.notify_member(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_member private.profiles;
-    v_topic text := (select t.topic from private.mail_topics as t where p_kind ~ t.kinds);
+    v_topic text := (select t.topic from private.mail_topics as t where p_kind ~ t.kind_pattern);
 begin
     select * into v_member from private.profiles as p where p.user_id = p_user_id;
     insert into public.notifications (user_id, kind, title, body, amount, link, created_at)
     values (p_user_id, p_kind, p_title, p_body, p_amount, p_link, private.clock());
-    if exists (select 1 from private.mail_refusals as r where r.user_id = p_user_id and r.topic = v_topic) then
+    if exists (select 1 from private.mail_opt_outs as r where r.user_id = p_user_id and r.topic = v_topic) then
         return;
     end if;
     if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' then
@@ -3178,24 +3176,24 @@ begin
     end if;
 end
 $$;
-comment on function private.tell(uuid, text, text, text, numeric, text) is 'Tells a member in the app and by mail, if this transaction commits.';
+comment on function private.notify_member(uuid, text, text, text, numeric, text) is 'Tells a member in the app and by mail, if this transaction commits.';
 
-create function private.tell_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
+create function private.notify_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
     insert into private.admin_notices (kind, title, body, link, created_at) values (p_kind, p_title, p_body, p_link, private.clock())
 $$;
-comment on function private.tell_administrators(text, text, text, text) is 'A notice in the panel, if this transaction commits.';
+comment on function private.notify_administrators(text, text, text, text) is 'A notice in the panel, if this transaction commits.';
 
 create function public.get_notifications(p_before text default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
     v_limit integer := private.page_limit(p_limit, 20, 100);
     v_before record;
     v_items jsonb[];
     v_keys text[];
 begin
-    select * into v_before from private.read_cursor(p_before);
+    select * into v_before from private.decode_cursor(p_before);
     select
         pg_catalog.array_agg(
             pg_catalog.jsonb_build_object(
@@ -3209,7 +3207,7 @@ begin
                 'link', n.link
             ) order by n.created_at desc, n.id desc
         ),
-        pg_catalog.array_agg(private.cursor_of(n.created_at, n.id) order by n.created_at desc, n.id desc)
+        pg_catalog.array_agg(private.encode_cursor(n.created_at, n.id) order by n.created_at desc, n.id desc)
     into v_items, v_keys
     from (
         select m.*
@@ -3234,10 +3232,10 @@ grant execute on function public.get_notifications(text, integer) to authenticat
 create function public.mark_notifications_read(p_ids uuid[] default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     if pg_catalog.cardinality(p_ids) > 1000 then
-        perform private.refuse(400, 'too_many', 'Mark at most 1,000 notifications at once.');
+        perform private.raise_error(400, 'too_many', 'Mark at most 1,000 notifications at once.');
     end if;
     update public.notifications as n
     set read_at = pg_catalog.now()
@@ -3307,7 +3305,7 @@ create table private.outbox (
     created_at timestamptz not null default now(),
     attempts integer not null default 0,
     next_attempt_at timestamptz not null default now(),
-    claimed_until timestamptz,
+    leased_until timestamptz,
     sent_at timestamptz,
     failed_at timestamptz,
     last_error text
@@ -3321,35 +3319,35 @@ create index outbox_due_idx on private.outbox (next_attempt_at) where sent_at is
 create index outbox_failed_idx on private.outbox (failed_at desc) where failed_at is not null;
 create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not null;
 
-create function private.outbox_announce() returns trigger
+create function private.outbox_notify() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_notify('outbox', '');
     return null;
 end
 $$;
-comment on function private.outbox_announce() is 'Wakes the worker; delivered at commit.';
-create trigger _900_announce after insert on private.outbox for each statement execute function private.outbox_announce();
+comment on function private.outbox_notify() is 'Wakes the worker; delivered at commit.';
+create trigger _900_notify after insert on private.outbox for each statement execute function private.outbox_notify();
 
 create table private.mail_topics (
     topic text primary key check (topic ~ '\A[a-z][a-z_]{1,30}\Z'),
-    kinds text not null,
+    kind_pattern text not null,
     label text not null check (length(label) between 1 and 80)
 );
-comment on table private.mail_topics is 'What members may switch off; kinds is the pattern that the kinds of its notices match.';
+comment on table private.mail_topics is 'What members may switch off; kind_pattern is the pattern that the kinds of its notices match.';
 alter table private.mail_topics enable row level security;
 
-insert into private.mail_topics (topic, kinds, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
+insert into private.mail_topics (topic, kind_pattern, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
 
-create table private.mail_refusals (
+create table private.mail_opt_outs (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     topic text not null references private.mail_topics (topic) on delete cascade,
     at timestamptz not null default now(),
     primary key (user_id, topic)
 );
-comment on table private.mail_refusals is 'Topics that a member does not want by mail. Without a row it is sent.';
-alter table private.mail_refusals enable row level security;
-create index mail_refusals_topic_idx on private.mail_refusals (topic);
+comment on table private.mail_opt_outs is 'Topics that a member does not want by mail. Without a row it is sent.';
+alter table private.mail_opt_outs enable row level security;
+create index mail_opt_outs_topic_idx on private.mail_opt_outs (topic);
 
 create function private.mail_administrators(p_template text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
@@ -3362,13 +3360,13 @@ comment on function private.mail_administrators(text, text, text, text) is 'A ma
 create function public.get_mail_choices() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     return (
         select pg_catalog.jsonb_agg(
             pg_catalog.jsonb_build_object(
                 'topic', t.topic, 'label', t.label,
-                'wanted', not exists (select 1 from private.mail_refusals as r where r.user_id = v_user_id and r.topic = t.topic)
+                'wanted', not exists (select 1 from private.mail_opt_outs as r where r.user_id = v_user_id and r.topic = t.topic)
             ) order by t.topic
         )
         from private.mail_topics as t
@@ -3382,15 +3380,15 @@ grant execute on function public.get_mail_choices() to authenticated;
 create function public.set_mail_choice(p_topic text, p_wanted boolean) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
 begin
     if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
-        perform private.refuse(400, 'invalid_input', 'This mail cannot be switched off.');
+        perform private.raise_error(400, 'invalid_input', 'This mail cannot be switched off.');
     end if;
     if p_wanted then
-        delete from private.mail_refusals as r where r.user_id = v_user_id and r.topic = p_topic;
+        delete from private.mail_opt_outs as r where r.user_id = v_user_id and r.topic = p_topic;
     else
-        insert into private.mail_refusals (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
+        insert into private.mail_opt_outs (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
     end if;
     return public.get_mail_choices();
 end
@@ -3400,57 +3398,57 @@ grant execute on function public.set_mail_choice(text, boolean) to authenticated
 
 -- What the worker does with a letter. It is sent at least once; a second copy must stay the exception.
 
-create function jobs.claim_mail(p_max integer) returns setof private.outbox
+create function jobs.lease_mail(p_max integer) returns setof private.outbox
 language sql volatile security definer set search_path = '' as $$
-    update private.outbox as o set attempts = o.attempts + 1, claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+    update private.outbox as o set attempts = o.attempts + 1, leased_until = pg_catalog.clock_timestamp() + interval '2 minutes'
     where o.id in (
         select c.id from private.outbox as c
         where c.sent_at is null and c.failed_at is null and c.next_attempt_at <= pg_catalog.clock_timestamp()
-            and (c.claimed_until is null or c.claimed_until < pg_catalog.clock_timestamp())
+            and (c.leased_until is null or c.leased_until < pg_catalog.clock_timestamp())
         order by c.next_attempt_at
         limit p_max
         for update skip locked
     )
     returning o.*
 $$;
-comment on function jobs.claim_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
-grant execute on function jobs.claim_mail(integer) to worker;
+comment on function jobs.lease_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
+grant execute on function jobs.lease_mail(integer) to worker;
 
 -- Just before a letter is handed to the mail server its lease is renewed, and only by the worker that holds it: of a
 -- batch that took longer than the lease, what another worker has taken meanwhile is left to it. The one copy too many
 -- that remains is that of a worker which died, or lost the database for good, between the server's word and the note
 -- of it; it carries the same Message-ID.
-create function jobs.hand_over_mail(p_id bigint, p_claimed_until timestamptz) returns boolean
+create function jobs.renew_mail_lease(p_id bigint, p_leased_until timestamptz) returns boolean
 language sql volatile security definer set search_path = '' as $$
     with renewed as (
-        update private.outbox as o set claimed_until = pg_catalog.clock_timestamp() + interval '2 minutes'
-        where o.id = p_id and o.claimed_until = p_claimed_until and o.sent_at is null and o.failed_at is null
+        update private.outbox as o set leased_until = pg_catalog.clock_timestamp() + interval '2 minutes'
+        where o.id = p_id and o.leased_until = p_leased_until and o.sent_at is null and o.failed_at is null
         returning o.id
     )
     select exists (select 1 from renewed)
 $$;
-comment on function jobs.hand_over_mail(bigint, timestamptz) is
+comment on function jobs.renew_mail_lease(bigint, timestamptz) is
 'Renews the lease of a letter about to be sent; false when it is not the caller''s any more, and must not be sent.';
-grant execute on function jobs.hand_over_mail(bigint, timestamptz) to worker;
+grant execute on function jobs.renew_mail_lease(bigint, timestamptz) to worker;
 
-create function jobs.mail_sent(p_id bigint) returns void
+create function jobs.mark_mail_sent(p_id bigint) returns void
 language sql volatile security definer set search_path = '' as $$
-    update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), claimed_until = null, last_error = null where o.id = p_id
+    update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), leased_until = null, last_error = null where o.id = p_id
 $$;
-comment on function jobs.mail_sent(bigint) is 'The mail server took it.';
-grant execute on function jobs.mail_sent(bigint) to worker;
+comment on function jobs.mark_mail_sent(bigint) is 'The mail server took it.';
+grant execute on function jobs.mark_mail_sent(bigint) to worker;
 
-create function jobs.mail_failed(p_id bigint, p_error text) returns void
+create function jobs.mark_mail_failed(p_id bigint, p_error text) returns void
 language sql volatile security definer set search_path = '' as $$
     update private.outbox as o set
-        claimed_until = null,
+        leased_until = null,
         last_error = pg_catalog.left(p_error, 500),
         next_attempt_at = pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => least(3600, 15 * pg_catalog.power(2, o.attempts))),
         failed_at = case when o.attempts >= 12 then pg_catalog.clock_timestamp() end
     where o.id = p_id
 $$;
-comment on function jobs.mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
-grant execute on function jobs.mail_failed(bigint, text) to worker;
+comment on function jobs.mark_mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
+grant execute on function jobs.mark_mail_failed(bigint, text) to worker;
 
 create function jobs.count_mail() returns table (state text, depth bigint)
 language sql stable security definer set search_path = '' as $$
@@ -3517,7 +3515,7 @@ begin
         ),
         'failed_jobs', private.failed_jobs(),
         'books', (
-            select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.books_state as b
+            select pg_catalog.jsonb_build_object('checked_at', b.checked_at, 'violations', b.violations, 'rules', b.rules) from private.ledger_check_state as b
         ),
         'coverage_kept', (select max(c.day) from private.coverage_days as c)
     );
@@ -3534,7 +3532,7 @@ begin
     update private.outbox as o set attempts = 0, failed_at = null, next_attempt_at = pg_catalog.clock_timestamp()
     where o.id = p_id and o.failed_at is not null;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no failed mail like this.');
+        perform private.raise_error(404, 'not_found', 'There is no failed mail like this.');
     end if;
     perform pg_catalog.pg_notify('outbox', '');
     perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));
@@ -3587,26 +3585,26 @@ create table private.flow_days (
 comment on table private.flow_days is 'Approved requests that count, by day; folded. The truth is these plus the changes not folded yet.';
 alter table private.flow_days enable row level security;
 
-create table private.flow_changes (
+create table private.flow_deltas (
     id bigint generated always as identity primary key,
     day date not null,
     deposits numeric not null default 0,
     withdrawals numeric not null default 0,
     decided_deposits numeric not null default 0
 );
-comment on table private.flow_changes is 'Changes of private.flow_days since the last fold.';
-alter table private.flow_changes enable row level security;
+comment on table private.flow_deltas is 'Changes of private.flow_days since the last fold.';
+alter table private.flow_deltas enable row level security;
 
-create function private.count_up(p_name text, p_delta numeric) returns void
+create function private.increment_counter(p_name text, p_delta numeric) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     insert into private.counter_deltas (name, delta)
     select p_name, p_delta where p_delta <> 0;
 end
 $$;
-comment on function private.count_up(text, numeric) is 'Adds to a kept figure.';
+comment on function private.increment_counter(text, numeric) is 'Adds to a kept figure.';
 
-create function private.counted() returns table (name text, value numeric)
+create function private.counter_values() returns table (name text, value numeric)
 language plpgsql stable set search_path = '' as $$
 begin
     return query
@@ -3614,9 +3612,9 @@ begin
     from private.counters as c;
 end
 $$;
-comment on function private.counted() is 'The kept figures as they are now.';
+comment on function private.counter_values() is 'The kept figures as they are now.';
 
-create function private.counter(p_name text) returns numeric
+create function private.counter_value(p_name text) returns numeric
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -3625,19 +3623,19 @@ begin
     );
 end
 $$;
-comment on function private.counter(text) is 'One kept figure as it is now.';
+comment on function private.counter_value(text) is 'One kept figure as it is now.';
 
-create function private.flows(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
+create function private.flows_since(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
 language sql stable set search_path = '' as $$
     select a.day, sum(a.deposits), sum(a.withdrawals), sum(a.decided_deposits)
     from (
         select f.day, f.deposits, f.withdrawals, f.decided_deposits from private.flow_days as f where f.day >= p_from
         union all
-        select c.day, c.deposits, c.withdrawals, c.decided_deposits from private.flow_changes as c where c.day >= p_from
+        select c.day, c.deposits, c.withdrawals, c.decided_deposits from private.flow_deltas as c where c.day >= p_from
     ) as a
     group by a.day
 $$;
-comment on function private.flows(date) is 'What came in and went out on each day from this one on, as it is now.';
+comment on function private.flows_since(date) is 'What came in and went out on each day from this one on, as it is now.';
 
 create function private.daily_flows(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
@@ -3649,11 +3647,11 @@ language sql stable set search_path = '' as $$
     from pg_catalog.generate_series(
         (pg_catalog.now() at time zone 'UTC')::date - (p_days - 1), (pg_catalog.now() at time zone 'UTC')::date, interval '1 day'
     ) as s (day)
-    left join private.flows((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
+    left join private.flows_since((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
 $$;
 comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
 
-create function jobs.fold_counters() returns integer
+create function jobs.roll_up_counters() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_rows integer;
@@ -3663,13 +3661,13 @@ begin
         delete from private.counter_deltas returning name, delta
     ), sums as (
         select m.name, sum(m.delta) as delta, count(*) as rows from moved as m group by m.name
-    ), folded as (
+    ), rolled_up as (
         update private.counters as c set value = c.value + s.delta from sums as s where c.name = s.name
     )
     select coalesce(sum(s.rows), 0)::integer into v_rows from sums as s;
     with moved as (
-        delete from private.flow_changes returning day, deposits, withdrawals, decided_deposits
-    ), folded as (
+        delete from private.flow_deltas returning day, deposits, withdrawals, decided_deposits
+    ), rolled_up as (
         insert into private.flow_days as f (day, deposits, withdrawals, decided_deposits)
         select m.day, sum(m.deposits), sum(m.withdrawals), sum(m.decided_deposits)
         from moved as m group by m.day order by m.day
@@ -3682,8 +3680,8 @@ begin
     return v_rows + v_flows;
 end
 $$;
-comment on function jobs.fold_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
-grant execute on function jobs.fold_counters() to worker;
+comment on function jobs.roll_up_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
+grant execute on function jobs.roll_up_counters() to worker;
 
 -- Receipts are files in a private bucket of the storage service. Its own limits are size and type; what is the
 -- product's lies here: a member's file lies in the member's folder under a name made of digits, is never
@@ -3695,15 +3693,15 @@ values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg',
 on conflict (id) do update set
     public = excluded.public, file_size_limit = excluded.file_size_limit, allowed_mime_types = excluded.allowed_mime_types;
 
-create function private.refuse_storage(p_message text) returns void
+create function private.raise_storage_error(p_message text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     raise insufficient_privilege using message = p_message;
 end
 $$;
-comment on function private.refuse_storage(text) is 'A refusal that the storage service reports as access denied.';
+comment on function private.raise_storage_error(text) is 'A refusal that the storage service reports as access denied.';
 
-create function private.receipt_guard() returns trigger
+create function private.receipts_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_files integer;
@@ -3711,7 +3709,7 @@ declare
     v_hour integer;
 begin
     if tg_op = 'UPDATE' and old.bucket_id = 'receipts' and (new.bucket_id, new.name, new.owner_id) is distinct from (old.bucket_id, old.name, old.owner_id) then
-        perform private.refuse_storage('Receipts are kept as they are.');
+        perform private.raise_storage_error('Receipts are kept as they are.');
     end if;
     if tg_op = 'UPDATE' or new.bucket_id is distinct from 'receipts' then
         return new;
@@ -3721,7 +3719,7 @@ begin
         return new;
     end if;
     if new.owner_id is null or new.name !~ ('\A' || new.owner_id || '/[0-9]{10,16}\.(png|jpg|jpeg|webp|pdf)\Z') then
-        perform private.refuse_storage('A receipt is named by your own id and the time.');
+        perform private.raise_storage_error('A receipt is named by your own id and the time.');
     end if;
     -- One upload of a member at a time counts; the lock ends with this short transaction.
     perform pg_catalog.pg_advisory_xact_lock(45, pg_catalog.hashtext(new.owner_id));
@@ -3732,16 +3730,16 @@ begin
     from storage.objects as o
     where o.bucket_id = 'receipts' and o.name >= new.owner_id || '/' and o.name < new.owner_id || '0';
     if v_files >= 20 or v_bytes >= 52428800 then
-        perform private.refuse_storage('You have stored 20 receipts or 50 MB. Contact support to add more.');
+        perform private.raise_storage_error('You have stored 20 receipts or 50 MB. Contact support to add more.');
     end if;
     if v_hour >= 10 then
-        perform private.refuse_storage('You have uploaded 10 receipts within an hour. Try again later.');
+        perform private.raise_storage_error('You have uploaded 10 receipts within an hour. Try again later.');
     end if;
     return new;
 end
 $$;
-comment on function private.receipt_guard() is 'Name, owner and amount of receipts; a stored one stays as it is.';
-create trigger harborline_receipts before insert or update on storage.objects for each row execute function private.receipt_guard();
+comment on function private.receipts_validate() is 'Name, owner and amount of receipts; a stored one stays as it is.';
+create trigger harborline_receipts_validate before insert or update on storage.objects for each row execute function private.receipts_validate();
 
 create policy receipts_select_own on storage.objects for select to authenticated
 using (bucket_id = 'receipts' and (storage.foldername(name))[1] = (select auth.uid())::text);
@@ -3765,30 +3763,30 @@ comment on function private.receipt_name(text) is 'Name of the object that a rec
 -- among the member's twenty files: after a day they go, row and bytes, by the storage service's own wire (the worker).
 -- A receipt that a deposit names is evidence and stays, whoever asks: removing and naming the same one wait for each
 -- other, and the later one is refused.
-create function private.receipt_lock(p_name text) returns void
+create function private.lock_receipt(p_name text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(47, pg_catalog.hashtext(p_name));
 exception when lock_not_available then
-    perform private.refuse(503, 'try_again', 'The server is busy. Try again in a moment.');
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.receipt_lock(text) is
+comment on function private.lock_receipt(text) is
 'One of naming a receipt and removing it at a time; the last lock of a request for a deposit. Errors: try_again.';
 
-create function private.receipt_is_kept() returns trigger
+create function private.receipts_reject_delete() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.receipt_lock(old.name);
+    perform private.lock_receipt(old.name);
     if exists (select 1 from public.deposits as d where d.receipt_name = old.name) then
-        perform private.refuse_storage('A receipt of a deposit is kept.');
+        perform private.raise_storage_error('A receipt of a deposit is kept.');
     end if;
     return old;
 end
 $$;
-comment on function private.receipt_is_kept() is 'Nobody removes a receipt that a deposit names.';
-create trigger harborline_receipts_kept before delete on storage.objects for each row
-when (old.bucket_id = 'receipts') execute function private.receipt_is_kept();
+comment on function private.receipts_reject_delete() is 'Nobody removes a receipt that a deposit names.';
+create trigger harborline_receipts_reject_delete before delete on storage.objects for each row
+when (old.bucket_id = 'receipts') execute function private.receipts_reject_delete();
 
 create function private.check_receipt(p_user_id uuid, p_name text, p_first boolean) returns text
 language plpgsql volatile set search_path = '' as $$
@@ -3796,18 +3794,18 @@ declare
     v_object record;
 begin
     if p_name is null or pg_catalog.split_part(p_name, '/', 1) <> p_user_id::text then
-        perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
+        perform private.raise_error(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
     end if;
-    perform private.receipt_lock(p_name);
+    perform private.lock_receipt(p_name);
     select o.owner_id, o.metadata into v_object from storage.objects as o where o.bucket_id = 'receipts' and o.name = p_name;
     if not found or v_object.owner_id is distinct from p_user_id::text then
-        perform private.refuse(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
+        perform private.raise_error(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
     end if;
     if exists (select 1 from public.deposits as d where d.receipt_name = p_name) then
-        perform private.refuse(409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.');
+        perform private.raise_error(409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.');
     end if;
     if p_first and (p_name like '%.pdf' or v_object.metadata ->> 'mimetype' = 'application/pdf') then
-        perform private.refuse(400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.');
+        perform private.raise_error(400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.');
     end if;
     return v_object.metadata ->> 'eTag';
 end
@@ -3834,7 +3832,7 @@ declare
 begin
     select * into v_deposit from public.deposits as d where d.receipt_name = private.receipt_name(p_receipt_url);
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no deposit with this receipt.');
+        perform private.raise_error(404, 'not_found', 'There is no deposit with this receipt.');
     end if;
     perform private.audit('admin:' || v_admin.id, 'deposit.receipt_opened', 'deposit', v_deposit.id);
     return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_deposit.receipt_name);
@@ -3848,42 +3846,42 @@ grant execute on function public.find_receipt(text) to platform_admin;
 -- A row is never updated by its member and never deleted by anyone.
 --
 -- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction; what stands further in is called by the
--- line above it, a trigger names its table. All of it is schema private unless said. Before it, gate.check_request().
---   require_admin               finance or super, read by the id in the token: my_role, auth.uid
---     require_two_step          with real money (is_demo, setting_text) not without the second step
---   checked_action              approve or reject; only a rejection asks checked_reason
---   check_not_own               nobody decides for a member with the same e-mail
---   money_lock                  one decision at a time
---   lock_members(line_of)       member, referrer and the referrer's referrer, by id
---                               the deposit itself, for no key update; decided already: the first answer, or refuse_decided
---   clock                       the moment of the decision
---   credit_deposit              cash-in and package; refused where the reference was approved before
---     profiles _100_frozen      profiles_frozen: place and identity stay, a package does not fall
---     profiles _500_funded      profiles_funded: package and payment go to the member's position, two figures to the counters
---       positions _500_network_update  position_changed: a new package is noted for the networks above
---     profiles _500_verified    verified_counted, count_up: where this completed the account
---     post_bonuses              moves the sequence private.postings, then asks what is wrong
---       wrong_of_child          referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
---                               and under these due_of_pairs and pairs, with referral_percent and override_percent
---       wrong_of_owner          the member's own pairings, where there is a second child
---         pair_source           of pairs without a row: which child completed it
---       write_bonuses           raises stored rows, inserts missing ones; reentry_percent fills a column of each
---         bonuses _100_frozen   bonuses_frozen: a bonus keeps its reason and only rises (of rows that rise)
---         bonuses _500_changed  bonuses_changed, clock: journal, sums, days and counts of rows that rose
---         bonuses _500_posted   bonuses_posted: the same of new rows
---           transactions _500_counted  transactions_counted: journal rows of bonuses are counted (from either of the two)
---           totals _500_shortfall      shortfall_changed, count_up: only of whom withdrew or asked for more than is there
---   update of the deposit       approved, by whom, when
---     deposits _100_frozen      deposit_frozen: decided once, and what was claimed never changes
---     deposits _500_decided     deposit_decided: settles the journal row, three figures to the counters
---       transactions _100_frozen  transactions_frozen: pending to completed, and nothing else
---       deposit_flows           the days of the request and of the decision
---   tell_decided, dollars       the sentence for the member
---     tell, clock, money        the notification, and the mail unless its topic is switched off
---       outbox _900_announce    outbox_announce: wakes the worker at commit
---   audit, clock, money         who decided what; last, because of its lock
---     audit_log _100_seal       audit_seal: audit_lock, then the row's number and audit_hash over the row before
---   money_json, money           the answer
+-- line above it, a trigger names its table. All of it is schema private unless said. Before it, pre_request.check_request().
+--   require_admin                                 finance or super, read by the id in the token: my_role, auth.uid
+--     require_totp                                with real money (is_demo, setting_text) not without the second step
+--   parse_action                                  approve or reject; only a rejection asks validate_reason
+--   require_not_own_account                       nobody decides for a member with the same e-mail
+--   lock_money                                    one decision at a time
+--   lock_members(upline_ids)                      member, referrer and the referrer's referrer, by id
+--                                                 the deposit itself, for no key update; decided already: the first answer, or raise_already_decided
+--   clock                                         the moment of the decision
+--   credit_deposit                                cash-in and package; refused where the reference was approved before
+--     profiles _100_immutable                     profiles_immutable: place and identity stay, a package does not fall
+--     profiles _500_sync_position                 profiles_sync_position: package and payment go to the member's position, two figures to the counters
+--       positions _500_network_update             positions_record_network_delta: a new package is noted for the networks above
+--     profiles _500_update_verified_counter       profiles_update_verified_counter, increment_counter: where this completed the account
+--     post_bonuses                                moves the sequence private.bonus_revision_seq, then asks what is wrong
+--       child_bonus_discrepancies                 referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
+--                                                 and under these due_pair_bonuses and pairs, with referral_percent and override_percent
+--       owner_bonus_discrepancies                 the member's own pairings, where there is a second child
+--         pair_source                             of pairs without a row: which child completed it
+--       write_bonuses                             raises stored rows, inserts missing ones; reentry_percent fills a column of each
+--         bonuses _100_immutable                  bonuses_immutable: a bonus keeps its reason and only rises (of rows that rise)
+--         bonuses _500_record_update              bonuses_record_update, clock: journal, sums, days and counts of rows that rose
+--         bonuses _500_record_insert              bonuses_record_insert: the same of new rows
+--           transactions _500_update_counters     transactions_update_counters: journal rows of bonuses are counted (from either of the two)
+--           totals _500_update_shortfall_counter  totals_update_shortfall_counter, increment_counter: only of whom withdrew or asked for more than is there
+--   update of the deposit                         approved, by whom, when
+--     deposits _100_immutable                     deposits_immutable: decided once, and what was claimed never changes
+--     deposits _500_record_decision               deposits_record_decision: settles the journal row, three figures to the counters
+--       transactions _100_immutable               transactions_immutable: pending to completed, and nothing else
+--       record_deposit_flow                       the days of the request and of the decision
+--   notify_decision, dollars                      the sentence for the member
+--     notify_member, clock, money                 the notification, and the mail unless its topic is switched off
+--       outbox _900_notify                        outbox_notify: wakes the worker at commit
+--   audit, clock, money                           who decided what; last, because of its lock
+--     audit_log _100_set_hash                     audit_log_set_hash: lock_audit_log, then the row's number and audit_hash over the row before
+--   request_json, money                           the answer
 
 create table public.deposits (
     id uuid primary key default gen_random_uuid(),
@@ -3903,7 +3901,7 @@ create table public.deposits (
     receipt_etag text,
     voided_at timestamptz,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
-    constraint deposits_decider check (
+    constraint deposits_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
@@ -3968,10 +3966,10 @@ declare
     v_is_size boolean := exists (select 1 from private.packages as k where k.value = p_amount);
 begin
     if p_amount not between 1 and 10000000 then
-        perform private.refuse(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
+        perform private.raise_error(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
     end if;
     if p_package = 0 and not v_is_size then
-        perform private.refuse(
+        perform private.raise_error(
             400, 'package_required', pg_catalog.format(
                 'Choose a package for your first deposit: %s.',
                 (select pg_catalog.string_agg('$' || k.value::text, ', ' order by k.value) from private.packages as k)
@@ -3979,7 +3977,7 @@ begin
         );
     end if;
     if p_package > 0 and v_is_size and p_amount <= p_package then
-        perform private.refuse(400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.');
+        perform private.raise_error(400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.');
     end if;
     return case when not v_is_size then 'cash_in' when p_package = 0 then 'first' else 'upgrade' end;
 end
@@ -3988,11 +3986,11 @@ comment on function private.deposit_kind(numeric, numeric) is
 'What an amount in USD means beside the present package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
 
 -- A repeated request is told by its trimmed reference, as stored.
-create function private.deposit_guard() returns trigger
+create function private.deposits_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
-    v_twin public.deposits;
+    v_existing public.deposits;
     v_pending integer;
     v_limit integer := private.setting_text('deposit.pending_limit')::integer;
 begin
@@ -4001,29 +3999,29 @@ begin
     -- What is copied brings a line's end along; a retry brings it again and is compared with what was stored.
     new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
     -- A retry is looked for first: triggers run before ON CONFLICT.
-    select * into v_twin from public.deposits as d where d.id = new.id;
+    select * into v_existing from public.deposits as d where d.id = new.id;
     if found then
-        if (v_twin.user_id, v_twin.amount, v_twin.reference_number, v_twin.receipt_url)
+        if (v_existing.user_id, v_existing.amount, v_existing.reference_number, v_existing.receipt_url)
             is not distinct from (new.user_id, new.amount, new.reference_number, new.receipt_url) then
             return null;
         end if;
-        perform private.refuse(409, 'duplicate_request', 'This request was already made with other values.');
+        perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
-    perform private.status_refusal(v_member.account_status);
+    perform private.require_active_status(v_member.account_status);
     if v_member.id is null or v_member.email is null or v_member.trc20_wallet_address is null then
-        perform private.refuse(403, 'profile_incomplete', 'Please complete your profile and settings first');
+        perform private.raise_error(403, 'profile_incomplete', 'Please complete your profile and settings first');
     end if;
     if new.status <> 'pending' then
-        perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
+        perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
     new.kind := private.deposit_kind(new.amount, v_member.package_value);
     new.reference_key := private.reference_key(new.reference_number);
     if coalesce(new.reference_key, '') = '' or pg_catalog.length(new.reference_number) > 200 or not private.is_readable(new.reference_number) then
-        perform private.refuse(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
+        perform private.raise_error(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
     end if;
     select count(*) into v_pending from public.deposits as d where d.user_id = new.user_id and d.status = 'pending';
     if v_pending >= v_limit then
-        perform private.refuse(
+        perform private.raise_error(
             409, 'too_many_pending', pg_catalog.format('You have %s deposits waiting for review. Wait for a decision or cancel one.', v_pending)
         );
     end if;
@@ -4037,10 +4035,10 @@ begin
     return new;
 end
 $$;
-comment on function private.deposit_guard() is
+comment on function private.deposits_validate() is
 'Every rule of a new deposit, under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
 
-create function private.deposit_frozen() returns trigger
+create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key, new.receipt_name)
@@ -4048,37 +4046,37 @@ begin
         or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by)
             is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
-        or (new.voided_at is distinct from old.voided_at and not private.correction_of(new.user_id)) then
-        perform private.refuse(403, 'append_only', 'A deposit is decided once and never changed.');
+        or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
+        perform private.raise_error(403, 'append_only', 'A deposit is decided once and never changed.');
     end if;
     return new;
 end
 $$;
-comment on function private.deposit_frozen() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
+comment on function private.deposits_immutable() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
 
-create function private.deposit_requested() returns trigger
+create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
-    perform private.count_up('pending_deposits', 1);
+    perform private.increment_counter('pending_deposits', 1);
     return null;
 end
 $$;
-comment on function private.deposit_requested() is 'Journal row and count of a new deposit.';
+comment on function private.deposits_record_request() is 'Journal row and count of a new deposit.';
 
-create function private.deposit_flows(p_deposit public.deposits, p_sign integer) returns void
+create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into private.flow_changes (day, deposits, decided_deposits)
+    insert into private.flow_deltas (day, deposits, decided_deposits)
     values
     (((p_deposit).created_at at time zone 'UTC')::date, p_sign * (p_deposit).amount, 0),
     (((p_deposit).decided_at at time zone 'UTC')::date, 0, p_sign * (p_deposit).amount);
 end
 $$;
-comment on function private.deposit_flows(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
+comment on function private.record_deposit_flow(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
 
-create function private.deposit_decided() returns trigger
+create function private.deposits_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
@@ -4086,7 +4084,7 @@ begin
     if new.status = 'approved' then
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_approved', new.amount), ('deposits_approved_count', 1);
-        perform private.deposit_flows(new, 1);
+        perform private.record_deposit_flow(new, 1);
     else
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_rejected_count', 1);
@@ -4094,29 +4092,29 @@ begin
     return null;
 end
 $$;
-comment on function private.deposit_decided() is 'Settles the journal row of a deposit when its status moves.';
+comment on function private.deposits_record_decision() is 'Settles the journal row of a deposit when its status moves.';
 
-create function private.deposit_voided() returns trigger
+create function private.deposits_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.deposit_flows(new, -1);
+    perform private.record_deposit_flow(new, -1);
     return null;
 end
 $$;
-comment on function private.deposit_voided() is 'A voided deposit is no flow.';
+comment on function private.deposits_record_void() is 'A voided deposit is no flow.';
 
-create trigger _100_guard before insert on public.deposits for each row execute function private.deposit_guard();
-create trigger _100_frozen before update on public.deposits for each row execute function private.deposit_frozen();
-create trigger _100_keep before delete or truncate on public.deposits for each statement execute function private.refuse_change();
-create trigger _500_requested after insert on public.deposits for each row execute function private.deposit_requested();
-create trigger _500_decided after update of status on public.deposits
-for each row when (old.status is distinct from new.status) execute function private.deposit_decided();
-create trigger _500_voided after update of voided_at on public.deposits
-for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposit_voided();
+create trigger _100_validate before insert on public.deposits for each row execute function private.deposits_validate();
+create trigger _100_immutable before update on public.deposits for each row execute function private.deposits_immutable();
+create trigger _100_reject_change before delete or truncate on public.deposits for each statement execute function private.reject_change();
+create trigger _500_record_request after insert on public.deposits for each row execute function private.deposits_record_request();
+create trigger _500_record_decision after update of status on public.deposits
+for each row when (old.status is distinct from new.status) execute function private.deposits_record_decision();
+create trigger _500_record_void after update of voided_at on public.deposits
+for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposits_record_void();
 
 -- The decision.
 
-create function private.line_of(p_user_id uuid) returns uuid[]
+create function private.upline_ids(p_user_id uuid) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -4128,7 +4126,7 @@ begin
     );
 end
 $$;
-comment on function private.line_of(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
+comment on function private.upline_ids(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
 
 create function private.credit_deposit(p_deposit public.deposits) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -4139,7 +4137,7 @@ begin
         select 1 from public.deposits as d
         where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status = 'approved' and d.voided_at is null
     ) then
-        perform private.refuse(409, 'reference_used', 'This reference was already approved with another deposit.');
+        perform private.raise_error(409, 'reference_used', 'This reference was already approved with another deposit.');
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount + (p_deposit).amount,
@@ -4157,23 +4155,23 @@ create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_status public.request_status := private.checked_action(p_action);
-    v_reason text := case when v_status = 'rejected' then private.checked_reason(p_reason) end;
+    v_status public.request_status := private.parse_action(p_action);
+    v_reason text := case when v_status = 'rejected' then private.validate_reason(p_reason) end;
     v_deposit public.deposits;
 begin
     select * into v_deposit from public.deposits as d where d.id = p_deposit_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such deposit.');
+        perform private.raise_error(404, 'not_found', 'There is no such deposit.');
     end if;
-    perform private.check_not_own(v_admin, v_deposit.user_id);
-    perform private.money_lock();
-    perform private.lock_members(private.line_of(v_deposit.user_id));
+    perform private.require_not_own_account(v_admin, v_deposit.user_id);
+    perform private.lock_money();
+    perform private.lock_members(private.upline_ids(v_deposit.user_id));
     select * into v_deposit from public.deposits as d where d.id = p_deposit_id for no key update;
     if v_deposit.status <> 'pending' then
         if v_deposit.status is distinct from v_status or v_deposit.decided_by is distinct from v_admin.id then
-            perform private.refuse_decided(pg_catalog.to_jsonb(v_deposit));
+            perform private.raise_already_decided(pg_catalog.to_jsonb(v_deposit));
         end if;
-        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.money_json(pg_catalog.to_jsonb(v_deposit)));
+        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
     end if;
     v_deposit.decided_at := private.clock();
     if v_status = 'approved' then
@@ -4182,12 +4180,12 @@ begin
     update public.deposits as d set status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id
     where d.id = p_deposit_id and d.status = 'pending'
     returning d.* into v_deposit;
-    perform private.tell_decided('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
+    perform private.notify_decision('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
     perform private.audit(
         'admin:' || v_admin.id, 'deposit.' || v_status, 'deposit', v_deposit.id,
         pg_catalog.jsonb_build_object('user_id', v_deposit.user_id, 'amount', private.money(v_deposit.amount), 'reason', v_reason)
     );
-    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.money_json(pg_catalog.to_jsonb(v_deposit)));
+    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
 end
 $$;
 comment on function public.decide_deposit(uuid, text, text) is
@@ -4199,7 +4197,7 @@ grant execute on function public.decide_deposit(uuid, text, text) to platform_ad
 create function public.get_deposit_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
 begin
     return pg_catalog.jsonb_build_object(
         'verification', private.verification_result(v_member),
@@ -4323,7 +4321,7 @@ comment on function private.deposit_items(uuid[]) is
 create function public.list_deposits(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
     v_counts jsonb := private.request_counts('deposits');
     v_page record;
 begin
@@ -4355,7 +4353,7 @@ create table public.withdrawals (
     payout_at timestamptz,
     voided_at timestamptz,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
-    constraint withdrawals_decider check (
+    constraint withdrawals_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
@@ -4385,7 +4383,7 @@ grant select on public.withdrawals to service_role;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to service_role;
 -- Not granted: update and delete, to anyone. A decision is a function.
 
-create function private.requestable(p_user_id uuid) returns numeric
+create function private.requestable_amount(p_user_id uuid) returns numeric
 language plpgsql volatile set search_path = '' as $$
 begin
     return (
@@ -4397,45 +4395,45 @@ begin
     );
 end
 $$;
-comment on function private.requestable(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
+comment on function private.requestable_amount(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
 
-create function private.withdrawal_guard() returns trigger
+create function private.withdrawals_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
-    v_twin public.withdrawals;
+    v_existing public.withdrawals;
     v_available numeric;
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
     -- A retry is looked for first: triggers run before ON CONFLICT.
-    select * into v_twin from public.withdrawals as w where w.id = new.id;
+    select * into v_existing from public.withdrawals as w where w.id = new.id;
     if found then
-        if (v_twin.user_id, v_twin.amount, v_twin.wallet_address)
+        if (v_existing.user_id, v_existing.amount, v_existing.wallet_address)
             is not distinct from (new.user_id, new.amount, new.wallet_address) then
             return null;
         end if;
-        perform private.refuse(409, 'duplicate_request', 'This request was already made with other values.');
+        perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
-    perform private.status_refusal(v_member.account_status);
+    perform private.require_active_status(v_member.account_status);
     if new.status <> 'pending' then
-        perform private.refuse(403, 'forbidden', 'A new request is pending until an administrator decides it.');
+        perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
     if new.amount is null or new.amount <= 0 or new.amount > 10000000 then
-        perform private.refuse(400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.');
+        perform private.raise_error(400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.');
     end if;
-    v_available := greatest(0, private.requestable(new.user_id));
+    v_available := greatest(0, private.requestable_amount(new.user_id));
     if v_available is null or new.amount > v_available then
-        perform private.refuse(400, 'insufficient_balance', 'Insufficient balance. Available: ' || private.dollars(coalesce(v_available, 0)));
+        perform private.raise_error(400, 'insufficient_balance', 'Insufficient balance. Available: ' || private.dollars(coalesce(v_available, 0)));
     end if;
     if new.amount < 100 then
-        perform private.refuse(400, 'below_minimum', 'Minimum withdrawal amount is $100');
+        perform private.raise_error(400, 'below_minimum', 'Minimum withdrawal amount is $100');
     end if;
     if not v_member.account_verified then
-        perform private.refuse(403, 'not_verified', 'Please complete your profile, settings, and account verification first');
+        perform private.raise_error(403, 'not_verified', 'Please complete your profile, settings, and account verification first');
     end if;
     if new.wallet_address is distinct from v_member.trc20_wallet_address then
-        perform private.refuse(409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.');
+        perform private.raise_error(409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.');
     end if;
     new.created_at := private.clock();
     new.admin_notes := null;
@@ -4447,10 +4445,10 @@ begin
     return new;
 end
 $$;
-comment on function private.withdrawal_guard() is
+comment on function private.withdrawals_validate() is
 'Every rule of a new withdrawal, under the member''s lock: valid amount, balance, minimum, verified, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
 
-create function private.withdrawal_frozen() returns trigger
+create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
@@ -4459,38 +4457,38 @@ begin
             is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
         or (old.payout_reference is not null and (new.payout_reference, new.payout_at) is distinct from (old.payout_reference, old.payout_at))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
-        or (new.voided_at is distinct from old.voided_at and not private.correction_of(new.user_id)) then
-        perform private.refuse(403, 'append_only', 'A withdrawal is decided once and never changed.');
+        or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
+        perform private.raise_error(403, 'append_only', 'A withdrawal is decided once and never changed.');
     end if;
     return new;
 end
 $$;
-comment on function private.withdrawal_frozen() is
+comment on function private.withdrawals_immutable() is
 'What was asked never changes; a decision is made once; a payout reference is added once; only a confirmed correction voids. Errors: append_only.';
 
-create function private.withdrawal_requested() returns trigger
+create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, -new.amount, 'withdrawal', 'pending', new.id, new.created_at);
     update private.totals as t set reserved_amount = t.reserved_amount + new.amount where t.user_id = new.user_id;
-    perform private.count_up('pending_withdrawals', 1);
-    perform private.count_up('reserved', new.amount);
+    perform private.increment_counter('pending_withdrawals', 1);
+    perform private.increment_counter('reserved', new.amount);
     return null;
 end
 $$;
-comment on function private.withdrawal_requested() is 'Journal row, reserved sum and count of a new withdrawal.';
+comment on function private.withdrawals_record_request() is 'Journal row, reserved sum and count of a new withdrawal.';
 
-create function private.withdrawal_flows(p_withdrawal public.withdrawals, p_sign integer) returns void
+create function private.record_withdrawal_flow(p_withdrawal public.withdrawals, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into private.flow_changes (day, withdrawals)
+    insert into private.flow_deltas (day, withdrawals)
     values (((p_withdrawal).created_at at time zone 'UTC')::date, p_sign * (p_withdrawal).amount);
 end
 $$;
-comment on function private.withdrawal_flows(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
+comment on function private.record_withdrawal_flow(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
 
-create function private.withdrawal_decided() returns trigger
+create function private.withdrawals_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
@@ -4499,37 +4497,37 @@ begin
         reserved_amount = t.reserved_amount - new.amount,
         withdrawn_amount = t.withdrawn_amount + case when new.status = 'approved' then new.amount else 0 end
     where t.user_id = new.user_id;
-    perform private.count_up('pending_withdrawals', -1);
-    perform private.count_up('reserved', -new.amount);
+    perform private.increment_counter('pending_withdrawals', -1);
+    perform private.increment_counter('reserved', -new.amount);
     if new.status = 'approved' then
-        perform private.count_up('withdrawals_approved', new.amount);
-        perform private.count_up('withdrawals_approved_count', 1);
-        perform private.withdrawal_flows(new, 1);
+        perform private.increment_counter('withdrawals_approved', new.amount);
+        perform private.increment_counter('withdrawals_approved_count', 1);
+        perform private.record_withdrawal_flow(new, 1);
     else
-        perform private.count_up('withdrawals_rejected_count', 1);
+        perform private.increment_counter('withdrawals_rejected_count', 1);
     end if;
     return null;
 end
 $$;
-comment on function private.withdrawal_decided() is 'Settles journal row and sums of a withdrawal when its status moves.';
+comment on function private.withdrawals_record_decision() is 'Settles journal row and sums of a withdrawal when its status moves.';
 
-create function private.withdrawal_voided() returns trigger
+create function private.withdrawals_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.withdrawal_flows(new, -1);
+    perform private.record_withdrawal_flow(new, -1);
     return null;
 end
 $$;
-comment on function private.withdrawal_voided() is 'A voided withdrawal is no flow.';
+comment on function private.withdrawals_record_void() is 'A voided withdrawal is no flow.';
 
-create trigger _100_guard before insert on public.withdrawals for each row execute function private.withdrawal_guard();
-create trigger _100_frozen before update on public.withdrawals for each row execute function private.withdrawal_frozen();
-create trigger _100_keep before delete or truncate on public.withdrawals for each statement execute function private.refuse_change();
-create trigger _500_requested after insert on public.withdrawals for each row execute function private.withdrawal_requested();
-create trigger _500_decided after update of status on public.withdrawals
-for each row when (old.status is distinct from new.status) execute function private.withdrawal_decided();
-create trigger _500_voided after update of voided_at on public.withdrawals
-for each row when (old.voided_at is null and new.voided_at is not null) execute function private.withdrawal_voided();
+create trigger _100_validate before insert on public.withdrawals for each row execute function private.withdrawals_validate();
+create trigger _100_immutable before update on public.withdrawals for each row execute function private.withdrawals_immutable();
+create trigger _100_reject_change before delete or truncate on public.withdrawals for each statement execute function private.reject_change();
+create trigger _500_record_request after insert on public.withdrawals for each row execute function private.withdrawals_record_request();
+create trigger _500_record_decision after update of status on public.withdrawals
+for each row when (old.status is distinct from new.status) execute function private.withdrawals_record_decision();
+create trigger _500_record_void after update of voided_at on public.withdrawals
+for each row when (old.voided_at is null and new.voided_at is not null) execute function private.withdrawals_record_void();
 
 -- The decision.
 
@@ -4539,10 +4537,10 @@ declare
     v_available numeric;
 begin
     if (p_member).account_status in ('suspended', 'disabled') then
-        perform private.refuse(409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.');
+        perform private.raise_error(409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.');
     end if;
     if (p_member).hold_until > pg_catalog.clock_timestamp() then
-        perform private.refuse(
+        perform private.raise_error(
             409, 'on_hold', pg_catalog.format(
                 'On hold until %s UTC, 24 hours after a change of %s.',
                 pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
@@ -4557,7 +4555,7 @@ begin
             where w.user_id = (p_withdrawal).user_id and w.status = 'approved' and w.voided_at is null
         ), 0) into v_available;
     if (p_withdrawal).amount > v_available then
-        perform private.refuse(409, 'insufficient_available_balance', 'Insufficient available balance');
+        perform private.raise_error(409, 'insufficient_available_balance', 'Insufficient available balance');
     end if;
 end
 $$;
@@ -4576,13 +4574,13 @@ begin
         return p_withdrawal;
     end if;
     if pg_catalog.length(v_reference) > 200 or not private.is_readable(v_reference) then
-        perform private.refuse(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
+        perform private.raise_error(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
     end if;
     if (p_withdrawal).payout_reference is not null then
-        perform private.refuse(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
+        perform private.raise_error(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
     end if;
     if (p_withdrawal).voided_at is not null then
-        perform private.refuse(409, 'voided', 'This withdrawal was voided.');
+        perform private.raise_error(409, 'voided', 'This withdrawal was voided.');
     end if;
     update public.withdrawals as w set payout_reference = v_reference, payout_at = private.clock()
     where w.id = (p_withdrawal).id
@@ -4602,28 +4600,28 @@ returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_status public.request_status := private.checked_action(p_action);
-    v_reason text := case when v_status = 'rejected' then private.checked_reason(p_reason) end;
+    v_status public.request_status := private.parse_action(p_action);
+    v_reason text := case when v_status = 'rejected' then private.validate_reason(p_reason) end;
     v_withdrawal public.withdrawals;
     v_member private.profiles;
     v_paid text;
 begin
     select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such withdrawal.');
+        perform private.raise_error(404, 'not_found', 'There is no such withdrawal.');
     end if;
-    perform private.check_not_own(v_admin, v_withdrawal.user_id);
-    perform private.money_lock();
+    perform private.require_not_own_account(v_admin, v_withdrawal.user_id);
+    perform private.lock_money();
     v_member := private.lock_member(v_withdrawal.user_id);
     select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id for no key update;
     v_paid := case when v_status = 'approved' then nullif(pg_catalog.btrim(p_payout_reference), '') end;
     if v_withdrawal.status <> 'pending' then
         -- How it was paid may be told later, by any administrator who may decide.
         if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
-            perform private.refuse_decided(pg_catalog.to_jsonb(v_withdrawal));
+            perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
         v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
-        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'withdrawal', private.money_json(pg_catalog.to_jsonb(v_withdrawal)));
+        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)));
     end if;
     if v_status = 'approved' then
         perform private.check_payable(v_withdrawal, v_member);
@@ -4631,13 +4629,13 @@ begin
     update public.withdrawals as w set status = v_status, admin_notes = v_reason, decided_at = private.clock(), decided_by = v_admin.id
     where w.id = p_withdrawal_id and w.status = 'pending'
     returning w.* into v_withdrawal;
-    perform private.tell_decided('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);
+    perform private.notify_decision('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);
     perform private.audit(
         'admin:' || v_admin.id, 'withdrawal.' || v_status, 'withdrawal', v_withdrawal.id,
         pg_catalog.jsonb_build_object('user_id', v_withdrawal.user_id, 'amount', private.money(v_withdrawal.amount), 'reason', v_reason)
     );
     v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
-    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.money_json(pg_catalog.to_jsonb(v_withdrawal)));
+    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)));
 end
 $$;
 comment on function public.decide_withdrawal(uuid, text, text, text) is
@@ -4648,7 +4646,7 @@ grant execute on function public.decide_withdrawal(uuid, text, text, text) to pl
 create function public.get_withdraw_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_totals private.totals;
 begin
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
@@ -4657,7 +4655,7 @@ begin
         'balance', private.balance_figures(v_totals, v_member),
         'wallet_address', v_member.trc20_wallet_address,
         'wallet_checksum_ok', case
-            when v_member.trc20_wallet_address is not null then private.wallet_ok(v_member.trc20_wallet_address)
+            when v_member.trc20_wallet_address is not null then private.is_trc20_address(v_member.trc20_wallet_address)
         end,
         'minimum', private.money(100),
         'hold_until', case when v_member.hold_until > pg_catalog.now() then v_member.hold_until end,
@@ -4690,7 +4688,7 @@ begin
         select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
         from (
             select 'checksum' as kind, 'This does not look like a TRC20 address' as text
-            where not private.wallet_ok((p_withdrawal).wallet_address)
+            where not private.is_trc20_address((p_withdrawal).wallet_address)
             union all
             (
                 select
@@ -4757,7 +4755,7 @@ language sql stable set search_path = '' as $$
     inner join private.profiles as p on w.user_id = p.user_id
     inner join private.totals as t on w.user_id = t.user_id
     left join private.admin_users as a on w.decided_by = a.id
-    cross join (select private.due_after() as due_after) as e
+    cross join (select private.review_interval() as due_after) as e
 $$;
 comment on function private.withdrawal_items(uuid[]) is
 'Withdrawals as the administrators'' list shows them. available_after is negative when the balance no longer covers it. Money as text.';
@@ -4765,7 +4763,7 @@ comment on function private.withdrawal_items(uuid[]) is
 create function public.list_withdrawals(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'amount', 'status', 'username']);
     v_counts jsonb := private.request_counts('withdrawals');
     v_page record;
 begin
@@ -4784,44 +4782,44 @@ grant execute on function public.list_withdrawals(jsonb) to platform_admin;
 -- administrator it answers the first result; anybody else, or another decision, is told who decided and when.
 -- Locks: money, then the members by id, then the audit row last.
 
-create function private.checked_action(p_action text) returns public.request_status
+create function private.parse_action(p_action text) returns public.request_status
 language plpgsql immutable set search_path = '' as $$
 begin
     if p_action is null or p_action not in ('approve', 'reject') then
-        perform private.refuse(400, 'invalid_action', 'The action must be approve or reject.');
+        perform private.raise_error(400, 'invalid_action', 'The action must be approve or reject.');
     end if;
     return case p_action when 'approve' then 'approved'::public.request_status else 'rejected'::public.request_status end;
 end
 $$;
-comment on function private.checked_action(text) is 'approve or reject. Errors: invalid_action.';
+comment on function private.parse_action(text) is 'approve or reject. Errors: invalid_action.';
 
-create function private.checked_reason(p_reason text) returns text
+create function private.validate_reason(p_reason text) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
     v_reason text := coalesce(nullif(pg_catalog.btrim(p_reason), ''), 'No reason provided');
 begin
     if pg_catalog.length(v_reason) > 1000 then
-        perform private.refuse(400, 'invalid_reason', 'A reason has at most 1,000 characters.');
+        perform private.raise_error(400, 'invalid_reason', 'A reason has at most 1,000 characters.');
     end if;
     return v_reason;
 end
 $$;
-comment on function private.checked_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
+comment on function private.validate_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
 
-create function private.check_not_own(p_admin private.admin_users, p_user_id uuid) returns void
+create function private.require_not_own_account(p_admin private.admin_users, p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if exists (
         select 1 from private.profiles as p
         where p.user_id = p_user_id and pg_catalog.lower(p.email) = pg_catalog.lower((p_admin).email)
     ) then
-        perform private.refuse(403, 'own_account', 'You cannot decide a request of your own member account.');
+        perform private.raise_error(403, 'own_account', 'You cannot decide a request of your own member account.');
     end if;
 end
 $$;
-comment on function private.check_not_own(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
+comment on function private.require_not_own_account(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
 
-create function private.refuse_decided(p_row jsonb) returns void
+create function private.raise_already_decided(p_row jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_status text := p_row ->> 'status';
@@ -4835,17 +4833,17 @@ begin
         when p_row ->> 'admin_notes' = 'Account closed' then 'rejected because the account was closed'
         else 'cancelled by the member'
     end;
-    perform private.refuse(
-        409, 'already_decided', pg_catalog.format('Already %s %s.', v_verb, private.ago(v_decided_at, private.clock())),
+    perform private.raise_error(
+        409, 'already_decided', pg_catalog.format('Already %s %s.', v_verb, private.relative_time(v_decided_at, private.clock())),
         pg_catalog.jsonb_build_object(
             'status', v_status, 'decided_by', v_decider, 'decided_at', v_decided_at, 'reason', p_row ->> 'admin_notes'
         )::text
     );
 end
 $$;
-comment on function private.refuse_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
+comment on function private.raise_already_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
 
-create function private.tell_decided(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
+create function private.notify_decision(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_body text := case
@@ -4854,20 +4852,20 @@ declare
         else pg_catalog.format('Your withdrawal of %s was approved and will be paid to the wallet you named.', private.dollars(p_amount))
     end;
 begin
-    perform private.tell(
+    perform private.notify_member(
         p_user_id, p_noun || '_' || p_status, pg_catalog.initcap(p_noun) || ' ' || p_status, v_body, p_amount, '/transactions'
     );
 end
 $$;
-comment on function private.tell_decided(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
+comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
 
-create function private.money_json(p_row jsonb) returns jsonb
+create function private.request_json(p_row jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
     return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
 end
 $$;
-comment on function private.money_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
+comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
 
 -- A member set to pending may neither deposit nor withdraw, and no more than that: who asked before may take it back.
 create function public.cancel_request(p_id uuid) returns jsonb
@@ -4877,7 +4875,7 @@ declare
     v_noun text;
 begin
     -- Pending closes what is new only.
-    perform private.status_refusal(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
+    perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
     where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
     if found then
@@ -4897,11 +4895,11 @@ begin
         select w.status, w.decided_at, w.decided_by, w.admin_notes from public.withdrawals as w where w.id = p_id and w.user_id = auth.uid()
     ) as r;
     if v_row is null then
-        perform private.refuse(404, 'not_found', 'There is no such request of yours.');
+        perform private.raise_error(404, 'not_found', 'There is no such request of yours.');
     end if;
     if v_row ->> 'admin_notes' is distinct from 'Cancelled by the member' then
-        perform private.refuse(
-            409, 'already_decided', pg_catalog.format('Already %s %s.', v_row ->> 'status', private.ago((v_row ->> 'decided_at')::timestamptz, private.clock()))
+        perform private.raise_error(
+            409, 'already_decided', pg_catalog.format('Already %s %s.', v_row ->> 'status', private.relative_time((v_row ->> 'decided_at')::timestamptz, private.clock()))
         );
     end if;
     return pg_catalog.jsonb_build_object('success', true, 'already', true);
@@ -4913,11 +4911,11 @@ grant execute on function public.cancel_request(uuid) to authenticated;
 
 -- One list for both, as administrators page it.
 
-create function private.due_after() returns interval
+create function private.review_interval() returns interval
 language sql stable set search_path = '' as $$
     select pg_catalog.make_interval(hours => private.setting_text('review.due_hours')::integer)
 $$;
-comment on function private.due_after() is 'How long a request may wait for its decision.';
+comment on function private.review_interval() is 'How long a request may wait for its decision.';
 
 create function private.oldest_pending(p_row jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -4928,7 +4926,7 @@ begin
             'amount', private.money((p_row ->> 'amount')::numeric),
             'username', p.username,
             'created_at', p_row -> 'created_at',
-            'due_at', (p_row ->> 'created_at')::timestamptz + private.due_after()
+            'due_at', (p_row ->> 'created_at')::timestamptz + private.review_interval()
         )
         from private.profiles as p where p.user_id = (p_row ->> 'user_id')::uuid
     );
@@ -4939,9 +4937,9 @@ comment on function private.oldest_pending(jsonb) is 'The request that waits lon
 create function private.request_counts(p_noun text) returns jsonb
 language sql stable set search_path = '' as $$
     select pg_catalog.jsonb_build_object(
-        'pending', private.counter('pending_' || p_noun)::bigint,
-        'approved', private.counter(p_noun || '_approved_count')::bigint,
-        'rejected', private.counter(p_noun || '_rejected_count')::bigint
+        'pending', private.counter_value('pending_' || p_noun)::bigint,
+        'approved', private.counter_value(p_noun || '_approved_count')::bigint,
+        'rejected', private.counter_value(p_noun || '_rejected_count')::bigint
     )
 $$;
 comment on function private.request_counts(text) is 'Deposits or withdrawals by status, from kept figures.';
@@ -4985,7 +4983,7 @@ declare
         end
     ) || v_status;
     v_matches text := pg_catalog.format(
-        '(private.searchable(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
+        '(private.member_search_text(p.username, p.display_name, p.email) like $1 or lower(r.%I) like $1)', p_text_column
     );
     v_up text;
     v_down text;
@@ -4997,7 +4995,7 @@ begin
         return;
     end if;
     if (p_request).status not in ('pending', 'approved', 'rejected') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     select o.up, o.down into v_up, v_down
     from (
@@ -5013,7 +5011,7 @@ begin
     end if;
     if (p_request).pattern is null then
         total := coalesce((p_counts ->> (p_request).status)::bigint, v_all);
-        ids := private.page_of(v_from, v_up, v_down, p_request, total);
+        ids := private.page_ids(v_from, v_up, v_down, p_request, total);
         return;
     end if;
     execute pg_catalog.format(
@@ -5023,7 +5021,7 @@ begin
             from (
                 (
                     select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
-                    where private.searchable(p.username, p.display_name, p.email) like $1 %3$s
+                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %3$s
                     limit 10001
                 )
                 union
@@ -5041,7 +5039,7 @@ begin
     if total > 10000 then
         more := true;
         total := 10000;
-        ids := private.page_of(v_from || ' and ' || v_matches, v_up, v_down, p_request, total, more);
+        ids := private.page_ids(v_from || ' and ' || v_matches, v_up, v_down, p_request, total, more);
         return;
     end if;
     execute pg_catalog.format(
@@ -5115,7 +5113,7 @@ create table public.bonuses (
     subject_no integer not null references private.positions (no) on delete restrict,
     constraint amount_is_rate_of_volume check (amount = round(volume * rate / 100, 2)),
     constraint pairs_have_a_number check ((bonus_type = 'referral') = (pair_number is null)),
-    constraint nobody_earns_from_themselves check (user_id <> source_user_id)
+    constraint no_bonus_from_oneself check (user_id <> source_user_id)
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
@@ -5142,29 +5140,29 @@ create policy select_all on public.bonuses for select to platform_admin using (t
 grant select on public.bonuses to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
 
-create sequence private.postings as bigint;
-select pg_catalog.setval('private.postings', 1);
-comment on sequence private.postings is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
+create sequence private.bonus_revision_seq as bigint;
+select pg_catalog.setval('private.bonus_revision_seq', 1);
+comment on sequence private.bonus_revision_seq is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
 
-create function private.bonuses_frozen() returns trigger
+create function private.bonuses_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at, new.source_user_id)
         is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at, old.source_user_id) then
-        perform private.refuse(403, 'append_only', 'A bonus keeps its reason and its date.');
+        perform private.raise_error(403, 'append_only', 'A bonus keeps its reason and its date.');
     end if;
-    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.lowering', true), '') is distinct from 'on' then
-        perform private.refuse(403, 'append_only', 'A bonus only rises. A correction can lower it.');
+    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.allow_bonus_decrease', true), '') is distinct from 'on' then
+        perform private.raise_error(403, 'append_only', 'A bonus only rises. A correction can lower it.');
     end if;
     return new;
 end
 $$;
-comment on function private.bonuses_frozen() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
+comment on function private.bonuses_immutable() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
 
-create function private.bonuses_posted() returns trigger
+create function private.bonuses_record_insert() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform pg_catalog.nextval('private.postings');
+    perform pg_catalog.nextval('private.bonus_revision_seq');
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at from added as n where n.amount <> 0;
     update private.totals as t set
@@ -5185,7 +5183,7 @@ begin
         from added as n group by n.user_id
     ) as s
     where t.user_id = s.user_id;
-    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    insert into private.network_deltas (no, day, referral, pairing, override, funded)
     select
         o.no,
         (n.created_at at time zone 'UTC')::date,
@@ -5206,14 +5204,14 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_posted() is 'Journal, sums, days and counts of new bonuses.';
+comment on function private.bonuses_record_insert() is 'Journal, sums, days and counts of new bonuses.';
 
-create function private.bonuses_changed() returns trigger
+create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_now timestamptz := private.clock();
 begin
-    perform pg_catalog.nextval('private.postings');
+    perform pg_catalog.nextval('private.bonus_revision_seq');
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now
     from (
@@ -5242,7 +5240,7 @@ begin
         group by c.user_id
     ) as s
     where t.user_id = s.user_id;
-    insert into private.network_changes (no, day, referral, pairing, override, funded)
+    insert into private.network_deltas (no, day, referral, pairing, override, funded)
     select
         p.no,
         (v_now at time zone 'UTC')::date,
@@ -5275,14 +5273,14 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_changed() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
+comment on function private.bonuses_record_update() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
 
-create trigger _100_frozen before update on public.bonuses for each row execute function private.bonuses_frozen();
-create trigger _100_keep before delete or truncate on public.bonuses for each statement execute function private.refuse_change();
-create trigger _500_posted after insert on public.bonuses
-referencing new table as added for each statement execute function private.bonuses_posted();
-create trigger _500_changed after update on public.bonuses
-referencing old table as before new table as after for each statement execute function private.bonuses_changed();
+create trigger _100_immutable before update on public.bonuses for each row execute function private.bonuses_immutable();
+create trigger _100_reject_change before delete or truncate on public.bonuses for each statement execute function private.reject_change();
+create trigger _500_record_insert after insert on public.bonuses
+referencing new table as added for each statement execute function private.bonuses_record_insert();
+create trigger _500_record_update after update on public.bonuses
+referencing old table as before new table as after for each statement execute function private.bonuses_record_update();
 
 -- The rules.
 
@@ -5310,7 +5308,7 @@ where c.referrer_no is not null and c.paid_cents > 0;
 comment on view private.due_referrals is 'Referral bonuses as they should be; subject and source: the child.';
 
 -- Both bonuses of a pair come from one reading of the pairs, which is most of the work of comparing them all.
-create view private.due_of_pairs as
+create view private.due_pair_bonuses as
 select
     q.owner_no,
     q.pair_no,
@@ -5325,7 +5323,7 @@ select
 from private.pairs as q
 inner join private.positions as o on q.owner_no = o.no
 left join private.packages as k on o.package_cents = k.value_cents;
-comment on view private.due_of_pairs is
+comment on view private.due_pair_bonuses is
 'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
 
 create view private.due_pairings as
@@ -5338,7 +5336,7 @@ select
     d.pairing_cents as cents,
     d.left_no,
     d.right_no
-from private.due_of_pairs as d
+from private.due_pair_bonuses as d
 where d.pairing_percent is not null;
 comment on view private.due_pairings is 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
 
@@ -5350,7 +5348,7 @@ select
     d.volume_cents,
     d.override_percent as rate,
     d.override_cents as cents
-from private.due_of_pairs as d
+from private.due_pair_bonuses as d
 where d.referrer_no is not null;
 comment on view private.due_overrides is 'Override bonuses as they should be; subject and source: the pair''s owner.';
 
@@ -5412,7 +5410,7 @@ comment on function private.write_bonuses(private.due_bonus[], timestamptz) is
 
 -- What one member's package can change, and nothing else: as a child, the referrer's referral and pairing and the
 -- grand-referrer's override; as an owner, the member's own pairings. Point look-ups, planned once a session.
-create function private.wrong_of_child(p_no integer) returns setof private.due_bonus
+create function private.child_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set search_path = '' as $$
 declare
     v_member private.positions;
@@ -5439,10 +5437,10 @@ begin
         and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.wrong_of_child(integer) is 'Bonuses of the two members above that this member''s package has changed.';
+comment on function private.child_bonus_discrepancies(integer) is 'Bonuses of the two members above that this member''s package has changed.';
 
 -- The plan must know how many children this owner has: a cached one is quadratic for a hub.
-create function private.wrong_of_owner(p_no integer) returns setof private.due_bonus
+create function private.owner_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
     return query
@@ -5454,19 +5452,19 @@ begin
     where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.wrong_of_owner(integer) is 'The member''s own pairings that the member''s tier has changed.';
+comment on function private.owner_bonus_discrepancies(integer) is 'The member''s own pairings that the member''s tier has changed.';
 
 create function private.post_bonuses(p_no integer, p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_wrong private.due_bonus[] := array(select w from private.wrong_of_child(p_no) as w);
+    v_discrepancies private.due_bonus[] := array(select w from private.child_bonus_discrepancies(p_no) as w);
 begin
-    perform pg_catalog.nextval('private.postings');
+    perform pg_catalog.nextval('private.bonus_revision_seq');
     if (select p.children from private.positions as p where p.no = p_no) > 1 then
-        v_wrong := v_wrong || array(select w from private.wrong_of_owner(p_no) as w);
+        v_discrepancies := v_discrepancies || array(select w from private.owner_bonus_discrepancies(p_no) as w);
     end if;
-    if pg_catalog.cardinality(v_wrong) > 0 then
-        perform private.write_bonuses(v_wrong, p_at);
+    if pg_catalog.cardinality(v_discrepancies) > 0 then
+        perform private.write_bonuses(v_discrepancies, p_at);
     end if;
 end
 $$;
@@ -5480,7 +5478,7 @@ comment on function private.post_bonuses(integer, timestamptz) is
 
 create table private.reconcile_state (
     only_row boolean primary key default true check (only_row),
-    postings bigint not null default -1,
+    bonus_revision bigint not null default -1,
     ran_at timestamptz,
     repaired bigint not null default 0
 );
@@ -5489,8 +5487,8 @@ alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
 
-create view private.wrong_bonuses as
-with paired as materialized (select d.* from private.due_of_pairs as d)
+create view private.bonus_discrepancies as
+with paired as materialized (select d.* from private.due_pair_bonuses as d)
 
 select
     'referral'::public.bonus_type as bonus_type,
@@ -5533,7 +5531,7 @@ from (select c.* from paired as c where c.referrer_no is not null) as d
 full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
     on d.owner_no = b.subject_no and d.pair_no = b.pair_number
 where coalesce(d.override_cents, 0) is distinct from b.cents;
-comment on view private.wrong_bonuses is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
+comment on view private.bonus_discrepancies is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
 
 -- The comparison of all bonuses is a merge from end to end. How many pairs are complete, and how many bonuses are
 -- wrong, the planner cannot know: it expects a hundred times too many and then looks up each left child by itself,
@@ -5541,7 +5539,7 @@ comment on view private.wrong_bonuses is 'Bonuses that are not what tree and pac
 -- copies of what it reads in order anyway. So the comparison has a function of its own, which does nothing but merge,
 -- with the joins in the order in which the views have them, and what is done about a few wrong rows is planned as
 -- usual.
-create function private.all_wrong() returns private.due_bonus[]
+create function private.all_bonus_discrepancies() returns private.due_bonus[]
 language plpgsql stable set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
 -- The pairs of a million members are sorted in memory; one comparison runs at a time.
@@ -5551,13 +5549,13 @@ begin
         select row(
             null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
         )::private.due_bonus
-        from private.wrong_bonuses as w
+        from private.bonus_discrepancies as w
     );
 end
 $$;
-comment on function private.all_wrong() is 'All of private.wrong_bonuses, without the ids of the stored rows.';
+comment on function private.all_bonus_discrepancies() is 'All of private.bonus_discrepancies, without the ids of the stored rows.';
 
-create function private.lapsed_around(p_no integer) returns setof private.due_bonus
+create function private.lapsed_bonuses(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
     v_member private.positions;
@@ -5587,62 +5585,62 @@ begin
         end;
 end
 $$;
-comment on function private.lapsed_around(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
+comment on function private.lapsed_bonuses(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
 
 create function private.reconcile() returns integer
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
-    v_postings bigint;
-    v_wrong private.due_bonus[];
-    v_lowering text := pg_catalog.current_setting('app.lowering', true);
+    v_revision bigint;
+    v_discrepancies private.due_bonus[];
+    v_allow_decrease text := pg_catalog.current_setting('app.allow_bonus_decrease', true);
 begin
-    perform private.money_lock();
-    select q.last_value into v_postings from private.postings as q;
-    v_wrong := private.all_wrong();
-    if pg_catalog.cardinality(v_wrong) > 0 then
-        v_wrong := array(
+    perform private.lock_money();
+    select q.last_value into v_revision from private.bonus_revision_seq as q;
+    v_discrepancies := private.all_bonus_discrepancies();
+    if pg_catalog.cardinality(v_discrepancies) > 0 then
+        v_discrepancies := array(
             select row(
                 coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
             )::private.due_bonus
-            from pg_catalog.unnest(v_wrong) as w
+            from pg_catalog.unnest(v_discrepancies) as w
             left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
             left join public.bonuses as q
                 on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
         );
         perform private.lock_members(array(
-            select p.user_id from pg_catalog.unnest(v_wrong) as w
+            select p.user_id from pg_catalog.unnest(v_discrepancies) as w
             inner join private.positions as s on w.subject_no = s.no
             inner join private.positions as p on p.no in (s.no, s.referrer_no)
         ));
-        perform pg_catalog.set_config('app.lowering', 'on', true);
-        perform private.write_bonuses(v_wrong, private.clock());
-        perform pg_catalog.set_config('app.lowering', coalesce(v_lowering, ''), true);
-        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_wrong)));
-        select q.last_value into v_postings from private.postings as q;
+        perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
+        perform private.write_bonuses(v_discrepancies, private.clock());
+        perform pg_catalog.set_config('app.allow_bonus_decrease', coalesce(v_allow_decrease, ''), true);
+        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_discrepancies)));
+        select q.last_value into v_revision from private.bonus_revision_seq as q;
     end if;
     update private.reconcile_state as s set
-        postings = v_postings, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_wrong);
-    return pg_catalog.cardinality(v_wrong);
+        bonus_revision = v_revision, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_discrepancies);
+    return pg_catalog.cardinality(v_discrepancies);
 end
 $$;
 comment on function private.reconcile() is 'Compares all bonuses with tree and packages and repairs what differs, audited; answers how many rows did. Errors: try_again.';
 
-create function private.reconcile_once() returns void
+create function private.reconcile_if_stale() returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_state private.reconcile_state;
-    v_postings bigint;
+    v_revision bigint;
 begin
-    select q.last_value into v_postings from private.postings as q;
+    select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
-    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+    if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
         return;
     end if;
     -- Whoever comes second waits here for the run of the first, then finds it done.
     perform pg_catalog.pg_advisory_xact_lock(44);
-    select q.last_value into v_postings from private.postings as q;
+    select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
-    if v_state.postings = v_postings or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+    if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
         return;
     end if;
     perform private.reconcile();
@@ -5651,19 +5649,19 @@ exception when lock_not_available or sqlstate 'PGRST' then
     return;
 end
 $$;
-comment on function private.reconcile_once() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
+comment on function private.reconcile_if_stale() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
 
 create function public.sync_bonuses() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if private.my_role() not in ('authenticated', 'platform_admin') then
-        perform private.refuse(401, 'not_authenticated', 'Not authenticated');
+        perform private.raise_error(401, 'not_authenticated', 'Not authenticated');
     end if;
-    perform private.reconcile_once();
+    perform private.reconcile_if_stale();
     return pg_catalog.jsonb_build_object(
         'success', true,
         'summary', pg_catalog.jsonb_build_object(
-            'totalBonuses', private.counter('bonus_rows')::bigint, 'totalProfiles', private.counter('profiles')::bigint
+            'totalBonuses', private.counter_value('bonus_rows')::bigint, 'totalProfiles', private.counter_value('profiles')::bigint
         )
     );
 end
@@ -5701,27 +5699,27 @@ create index transactions_user_idx on public.transactions (user_id, created_at d
 create index transactions_created_idx on public.transactions (created_at desc, id desc);
 -- A filter by type, and one by a status that few rows have.
 create index transactions_type_idx on public.transactions (transaction_type, created_at desc, id desc);
-create index transactions_unsettled_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
+create index transactions_not_completed_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
 
 create policy select_own on public.transactions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.transactions for select to platform_admin using (true);
 grant select on public.transactions to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone.
 
-create function private.transactions_frozen() returns trigger
+create function private.transactions_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
         is distinct from (old.id, old.user_id, old.amount, old.transaction_type, old.reference_id, old.created_at)
         or (old.status <> 'pending' and new.status is distinct from old.status) then
-        perform private.refuse(403, 'append_only', 'The journal is kept as it is.');
+        perform private.raise_error(403, 'append_only', 'The journal is kept as it is.');
     end if;
     return new;
 end
 $$;
-comment on function private.transactions_frozen() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
+comment on function private.transactions_immutable() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
 
-create function private.transactions_counted() returns trigger
+create function private.transactions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into private.counter_deltas (name, delta)
@@ -5734,18 +5732,18 @@ begin
     return null;
 end
 $$;
-comment on function private.transactions_counted() is 'Counts new bonus rows of the journal and their absolute amounts.';
+comment on function private.transactions_update_counters() is 'Counts new bonus rows of the journal and their absolute amounts.';
 
-create trigger _100_frozen before update on public.transactions for each row execute function private.transactions_frozen();
-create trigger _100_keep before delete or truncate on public.transactions for each statement execute function private.refuse_change();
-create trigger _500_counted after insert on public.transactions
-referencing new table as added for each statement execute function private.transactions_counted();
+create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
+create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
+create trigger _500_update_counters after insert on public.transactions
+referencing new table as added for each statement execute function private.transactions_update_counters();
 
 -- A member's money in one list: bonuses, deposits, withdrawals, and the journal rows that none of these three stands
 -- for (corrections). Newest first, one keyset page at a time: each source gives at most a page from its own (user, time)
 -- index, so the cost does not grow with the member's history. A member's corrections are found by their reference before
 -- they are put in order: nobody has many, and along the journal they would be looked for to its end. Days are UTC days.
-create function private.history(
+create function private.transaction_history(
     p_user_id uuid,
     p_type text,
     p_status text,
@@ -5865,7 +5863,7 @@ begin
     order by g.created_at desc, g.id desc;
 end
 $$;
-comment on function private.history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
+comment on function private.transaction_history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
 'One page of a member''s merged history, newest first, before a key. Withdrawals are negative. pair_names are the two children of the pair''s owner.';
 
 create function public.get_transaction_history(
@@ -5878,25 +5876,25 @@ create function public.get_transaction_history(
 ) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_user_id uuid := (private.reading_member()).user_id;
+    v_user_id uuid := (private.require_member()).user_id;
     v_limit integer := private.page_limit(p_limit, 25, 100);
     v_before record;
     v_items jsonb[];
     v_keys text[];
 begin
     if p_type not in ('deposit', 'withdrawal', 'bonus', 'referral bonus', 'pairing bonus', 'override bonus', 'correction') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such type of transaction.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such type of transaction.');
     end if;
     if p_status not in ('pending', 'approved', 'rejected', 'completed', 'failed') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
-    select * into v_before from private.read_cursor(p_before);
+    select * into v_before from private.decode_cursor(p_before);
     -- One row more than asked for tells whether there is a next page.
     select
         pg_catalog.array_agg(h.item order by h.created_at desc, h.id desc),
-        pg_catalog.array_agg(private.cursor_of(h.created_at, h.id) order by h.created_at desc, h.id desc)
+        pg_catalog.array_agg(private.encode_cursor(h.created_at, h.id) order by h.created_at desc, h.id desc)
     into v_items, v_keys
-    from private.history(
+    from private.transaction_history(
         v_user_id, p_type, p_status,
         coalesce(p_from::timestamp at time zone 'UTC', '-infinity'),
         coalesce((p_to + 1)::timestamp at time zone 'UTC', 'infinity'),
@@ -5920,24 +5918,24 @@ language sql stable set search_path = '' as $$
     select c.transaction_type, c.status, c.rows::bigint
     from (
         values
-        ('deposit', 'pending', private.counter('pending_deposits')),
-        ('deposit', 'failed', private.counter('deposits_rejected_count')),
-        ('deposit', 'completed', private.counter('deposits_approved_count') + (
+        ('deposit', 'pending', private.counter_value('pending_deposits')),
+        ('deposit', 'failed', private.counter_value('deposits_rejected_count')),
+        ('deposit', 'completed', private.counter_value('deposits_approved_count') + (
             select count(*) from private.corrections as v where v.kind = 'void_deposit' and v.confirmed_by is not null
         )),
-        ('withdrawal', 'pending', private.counter('pending_withdrawals')),
-        ('withdrawal', 'failed', private.counter('withdrawals_rejected_count')),
-        ('withdrawal', 'completed', private.counter('withdrawals_approved_count') + (
+        ('withdrawal', 'pending', private.counter_value('pending_withdrawals')),
+        ('withdrawal', 'failed', private.counter_value('withdrawals_rejected_count')),
+        ('withdrawal', 'completed', private.counter_value('withdrawals_approved_count') + (
             select count(*) from private.corrections as v where v.kind = 'void_withdrawal' and v.confirmed_by is not null
         )),
-        ('bonus', 'completed', private.counter('bonus_transactions'))
+        ('bonus', 'completed', private.counter_value('bonus_transactions'))
     ) as c (transaction_type, status, rows)
 $$;
 comment on function private.transaction_counts() is 'Rows of the journal by type and status. A voided request has one row more, the one that takes it back.';
 
 create function private.completed_volume() returns numeric
 language sql stable set search_path = '' as $$
-    select private.counter('deposits_approved') + private.counter('withdrawals_approved') + private.counter('bonus_volume')
+    select private.counter_value('deposits_approved') + private.counter_value('withdrawals_approved') + private.counter_value('bonus_volume')
         -- What was voided is in the journal twice, there and back, and in the kept figures not at all.
         + 2 * coalesce((
             select sum(pg_catalog.abs(t.amount))
@@ -5964,7 +5962,7 @@ comment on function private.id_range(text) is 'The ids that begin with what was 
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['created_at']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at']);
     v_filters text;
     v_order text := 'r.created_at, r.id';
     v_reversed text := 'r.created_at desc, r.id desc';
@@ -5977,7 +5975,7 @@ declare
 begin
     perform private.require_admin();
     if v_request.status not in ('completed', 'pending', 'failed') or v_request.kind not in ('deposit', 'withdrawal', 'bonus') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such filter.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such filter.');
     end if;
     v_filters := pg_catalog.concat(
         ' and r.status = ' || pg_catalog.quote_literal(v_request.status) || '::public.transaction_status',
@@ -6000,20 +5998,20 @@ begin
         v_ids := private.newest_requests('transactions', v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
-        v_ids := private.page_of(
+        v_ids := private.page_ids(
             'from public.transactions as r where true' || v_filters, v_order, v_reversed, v_request, v_cards.filtered
         );
         v_total := v_cards.filtered;
     else
         v_range := private.id_range(p_filters ->> 'search');
         select f.ids, f.total, f.more into v_ids, v_total, v_more
-        from private.found_page(
+        from private.search_page(
             'public.transactions',
             pg_catalog.format(
                 $query$from (
                     (
                         select r.id from private.profiles as p inner join public.transactions as r on p.user_id = r.user_id
-                        where private.searchable(p.username, p.display_name, p.email) like $1 %1$s
+                        where private.member_search_text(p.username, p.display_name, p.email) like $1 %1$s
                         limit 10001
                     )
                     union
@@ -6024,7 +6022,7 @@ begin
                 $query$from public.transactions as r where (
                     exists (
                         select from private.profiles as p
-                        where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
+                        where p.user_id = r.user_id and private.member_search_text(p.username, p.display_name, p.email) like $1
                     )
                     or r.reference_id between %2$L and %3$L
                 ) %1$s$query$, v_filters, v_range.first, v_range.last
@@ -6079,14 +6077,14 @@ begin
         perform private.require_admin();
         select p.* into v_root from private.profiles as p where p.id = p_root;
     else
-        v_member := private.reading_member();
+        v_member := private.require_member();
         select p.* into v_root from private.profiles as p
         where
             p.id = coalesce(p_root, v_member.id)
-            and (p.id = v_member.id or private.is_below(p.referrer_id, p.jump, p.depth, v_member.id, v_member.depth));
+            and (p.id = v_member.id or private.is_in_downline(p.referrer_id, p.jump, p.depth, v_member.id, v_member.depth));
     end if;
     if v_root.id is null and p_root is not null then
-        perform private.refuse(404, 'member_not_found', 'This member is not in your team.');
+        perform private.raise_error(404, 'member_not_found', 'This member is not in your team.');
     end if;
     return v_root;
 end
@@ -6094,18 +6092,18 @@ $$;
 comment on function private.visible_root(uuid) is
 'The member whose tree the caller may open: a member without a root the own one; an administrator without a root null. Errors: member_not_found.';
 
-create function private.tree_node(p_place private.positions, p_profile private.profiles) returns jsonb
+create function private.tree_node(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return pg_catalog.jsonb_build_object(
         'id', (p_profile).id,
         'username', (p_profile).username,
         'display_name', (p_profile).display_name,
-        'position', (p_place).child_no,
-        'pair_number', (p_place).pair_no,
+        'position', (p_position).child_no,
+        'pair_number', (p_position).pair_no,
         'package_value', private.money((p_profile).package_value),
-        'funded', (p_place).paid_cents > 0,
-        'direct_referrals', (p_place).children,
+        'funded', (p_position).paid_cents > 0,
+        'direct_referrals', (p_position).children,
         'created_at', (p_profile).created_at
     );
 end
@@ -6135,7 +6133,7 @@ end
 $$;
 comment on function private.tree_path(private.profiles) is 'From the caller, or for administrators from the top, down to this member.';
 
-create function private.tree_children(p_parent integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
+create function private.tree_children(p_referrer_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return (
@@ -6167,7 +6165,7 @@ begin
                 -- A range of places: whole pairs, so that both children of each are here.
                 from private.positions as o
                 inner join private.profiles as p on o.profile_id = p.id
-                where o.referrer_no = p_parent and o.child_no between p_after + 1 and p_after + p_limit
+                where o.referrer_no = p_referrer_no and o.child_no between p_after + 1 and p_after + p_limit
                 window pair as (partition by o.pair_no)
             ) as m
         ) as c
@@ -6209,14 +6207,14 @@ comment on function private.company_tree(integer, integer) is 'The members witho
 -- The tree says of the member at its root how many stand below and what their packages are worth: of a large team a page
 -- of fifty tells nothing. The sums are the kept ones with what happened since their last fold, so they agree with the
 -- network summary.
-create function private.team_totals(p_root private.profiles, p_place private.positions) returns jsonb
+create function private.team_totals(p_root private.profiles, p_position private.positions) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
     v_sums private.networks := private.network_sums(p_root);
 begin
     return pg_catalog.jsonb_build_object(
         'team_count', v_sums.members - 1,
-        'team_packages', private.money((v_sums.package_cents - (p_place).package_cents) * 0.01)
+        'team_packages', private.money((v_sums.package_cents - (p_position).package_cents) * 0.01)
     );
 end
 $$;
@@ -6234,7 +6232,7 @@ language sql stable set search_path = '' as $$
         from private.positions as o inner join private.networks as n on o.no = n.no
         where o.referrer_no is null
         union all
-        select c.members, c.package_cents from private.network_changes as c
+        select c.members, c.package_cents from private.network_deltas as c
     ) as a
 $$;
 comment on function private.company_totals() is 'All members, and their packages in dollars, as they are now.';
@@ -6245,7 +6243,7 @@ create function public.get_team_tree(
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_root private.profiles := private.visible_root(p_root);
-    v_place private.positions;
+    v_position private.positions;
     v_rate numeric;
     v_tree jsonb;
     -- Whole pairs only: an even number of rows after an even position.
@@ -6256,15 +6254,15 @@ begin
         v_tree := private.company_tree(v_after, v_limit);
         return v_tree || pg_catalog.jsonb_build_object('root', (v_tree -> 'root') || private.company_totals());
     end if;
-    select o.* into v_place from private.positions as o where o.profile_id = v_root.id;
+    select o.* into v_position from private.positions as o where o.profile_id = v_root.id;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_root.package_value;
     return pg_catalog.jsonb_build_object(
-        'root', private.tree_node(v_place, v_root) || private.team_totals(v_root, v_place),
+        'root', private.tree_node(v_position, v_root) || private.team_totals(v_root, v_position),
         'path', private.tree_path(v_root),
-        'items', coalesce(private.tree_children(v_place.no, v_rate, v_after, v_limit), '[]'),
-        'total', v_place.children,
-        'next', case when v_after + v_limit < v_place.children then v_after + v_limit end
+        'items', coalesce(private.tree_children(v_position.no, v_rate, v_after, v_limit), '[]'),
+        'total', v_position.children,
+        'next', case when v_after + v_limit < v_position.children then v_after + v_limit end
     );
 end
 $$;
@@ -6291,7 +6289,7 @@ $$;
 comment on function private.pair_state(integer, integer, boolean, numeric) is
 'open: no second child yet; blocked: a child has not funded a package; no_rate: the owner has no package; else paying. Takes funded cents.';
 
-create function private.child_of_pair(p_place private.positions, p_profile private.profiles) returns jsonb
+create function private.pair_child_item(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return pg_catalog.jsonb_build_object(
@@ -6299,11 +6297,11 @@ begin
         'username', (p_profile).username,
         'display_name', (p_profile).display_name,
         'package_value', private.money((p_profile).package_value),
-        'funded', (p_place).paid_cents > 0
+        'funded', (p_position).paid_cents > 0
     );
 end
 $$;
-comment on function private.child_of_pair(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
+comment on function private.pair_child_item(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
 
 create function private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6338,8 +6336,8 @@ begin
                 min(o.paid_cents) filter (where not o.is_left) as right_cents,
                 min(o.package_cents) filter (where o.is_left) as left_package,
                 min(o.package_cents) filter (where not o.is_left) as right_package,
-                (pg_catalog.jsonb_agg(private.child_of_pair(o, p)) filter (where o.is_left)) -> 0 as left_child,
-                (pg_catalog.jsonb_agg(private.child_of_pair(o, p)) filter (where not o.is_left)) -> 0 as right_child
+                (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where o.is_left)) -> 0 as left_child,
+                (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where not o.is_left)) -> 0 as right_child
             -- A range of places, two for each pair.
             from private.positions as o
             inner join private.profiles as p on o.profile_id = p.id
@@ -6351,7 +6349,7 @@ end
 $$;
 comment on function private.pair_items(integer, numeric, integer, integer) is 'Pairs of one owner after a pair number, in order, with what each waits for.';
 
-create function private.paying_pairs(p_no integer, p_rows integer) returns bigint
+create function private.paying_pair_count(p_no integer, p_rows integer) returns bigint
 language plpgsql stable set search_path = '' as $$
 begin
     return p_rows - (
@@ -6359,34 +6357,34 @@ begin
     );
 end
 $$;
-comment on function private.paying_pairs(integer, integer) is
+comment on function private.paying_pair_count(integer, integer) is
 'Pairs that pay this owner: the rows of the kept sums less the few that a correction set to zero.';
 
 create function public.get_pairings(p_after integer default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_limit integer := private.page_limit(p_limit, 50, 200);
     v_after integer := greatest(coalesce(p_after, 0), 0);
-    v_place private.positions;
+    v_position private.positions;
     v_totals private.totals;
     v_rate numeric;
     v_pairs integer;
 begin
-    select o.* into v_place from private.positions as o where o.user_id = v_member.user_id;
+    select o.* into v_position from private.positions as o where o.user_id = v_member.user_id;
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
-    v_pairs := (v_place.children + 1) / 2;
+    v_pairs := (v_position.children + 1) / 2;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_member.package_value;
     return pg_catalog.jsonb_build_object(
-        'items', coalesce(private.pair_items(v_place.no, v_rate, v_after, v_limit), '[]'),
+        'items', coalesce(private.pair_items(v_position.no, v_rate, v_after, v_limit), '[]'),
         'pairs', v_pairs,
         'next', case when v_after + v_limit < v_pairs then v_after + v_limit end,
         'totals', pg_catalog.jsonb_build_object(
             -- Every paying pair earns the owner's present rate, to the cent: what they earned says what they hold.
             'total_volume', private.money(case when v_rate > 0 then v_totals.pairing_amount * 100 / v_rate else 0 end),
             'total_user_bonus', private.money(v_totals.pairing_amount),
-            'paying_pairs', case when v_rate > 0 then private.paying_pairs(v_place.no, v_totals.pairing_count) else 0 end
+            'paying_pairs', case when v_rate > 0 then private.paying_pair_count(v_position.no, v_totals.pairing_count) else 0 end
         )
     );
 end
@@ -6395,46 +6393,46 @@ comment on function public.get_pairings(integer, integer) is
 'The caller''s pairs after a pair number, in order, with their state; totals of the paying ones. next is the pair number to continue after. Errors: profile_not_found, invalid_limit.';
 grant execute on function public.get_pairings(integer, integer) to authenticated;
 
-create function private.direct_team(p_place private.positions) returns table (funded bigint, package_cents bigint)
+create function private.direct_referral_totals(p_position private.positions) returns table (funded bigint, package_cents bigint)
 language plpgsql stable set search_path = '' as $$
 begin
-    if (p_place).children <= 200 then
+    if (p_position).children <= 200 then
         return query
         select count(*) filter (where c.paid_cents > 0), coalesce(sum(c.package_cents), 0)
-        from private.positions as c where c.referrer_no = (p_place).no;
+        from private.positions as c where c.referrer_no = (p_position).no;
         return;
     end if;
     return query
     select sum(a.funded), sum(a.package_cents)::bigint
     from (
-        select n.direct_funded as funded, n.direct_cents as package_cents from private.networks as n where n.no = (p_place).no
+        select n.direct_funded as funded, n.direct_cents as package_cents from private.networks as n where n.no = (p_position).no
         union all
         select c.funded, c.package_cents
-        from private.network_changes as c inner join private.positions as o on c.no = o.no
-        where o.referrer_no = (p_place).no
+        from private.network_deltas as c inner join private.positions as o on c.no = o.no
+        where o.referrer_no = (p_position).no
     ) as a;
 end
 $$;
-comment on function private.direct_team(private.positions) is
+comment on function private.direct_referral_totals(private.positions) is
 'Funded direct referrals and the packages of all of them: added up from the places, of more than 200 from kept figures.';
 
 -- Finding somebody in one's own team by name. Asked of the view, row-level security would be tested for every member of
 -- the installation before the text is looked at (a pattern match is not leakproof, so it can use no index there):
 -- seconds among a million. Asked here, the text is looked up first, or the team is walked, whichever is smaller.
-create function private.network(p_root integer) returns table (no integer, level integer)
+create function private.network_positions(p_root integer) returns table (no integer, level integer)
 language sql stable set search_path = '' as $$
-    with recursive below as (
+    with recursive downline as (
         select p_root as no, 0 as level
         union all
         select c.no, b.level + 1
-        from below as b
+        from downline as b
         inner join private.positions as c on b.no = c.referrer_no
     )
-    select b.no, b.level from below as b
+    select b.no, b.level from downline as b
 $$;
-comment on function private.network(integer) is 'Positions of a member and of everybody below, with the distance from the member. Walks them all.';
+comment on function private.network_positions(integer) is 'Positions of a member and of everybody below, with the distance from the member. Walks them all.';
 
-create function private.found_in_team(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) returns uuid[]
+create function private.team_search_ids(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = 'force_custom_plan'
 -- A walk goes from member to member: nobody can tell the planner how few they are. Nor is a text looked for among
 -- all members in the order in which they lie, however frequent it seems.
@@ -6448,7 +6446,7 @@ begin
     if v_indexed then
         v_found := array(
             select p.id from private.profiles as p
-            where private.searchable(p.username, p.display_name, p.email) like p_pattern
+            where private.member_search_text(p.username, p.display_name, p.email) like p_pattern
             limit 2001
         );
         if pg_catalog.cardinality(v_found) <= 2000 then
@@ -6456,7 +6454,7 @@ begin
                 select p.id from private.profiles as p
                 where p.id = any(v_found)
                     and (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
-                    and (p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
+                    and (p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
                 order by p.created_at, p.id limit p_limit
             );
         end if;
@@ -6464,7 +6462,7 @@ begin
     if v_members <= 50000 then
         return array(
             select p.id
-            from private.network(p_no) as n
+            from private.network_positions(p_no) as n
             inner join private.positions as o on n.no = o.no
             inner join private.profiles as p on o.profile_id = p.id
             where pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern
@@ -6475,25 +6473,25 @@ begin
     return array(
         select p.id from private.profiles as p
         where (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
-            and (p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
+            and (p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth))
         order by p.created_at, p.id limit p_limit
     );
 end
 $$;
-comment on function private.found_in_team(private.profiles, integer, text, integer) is
+comment on function private.team_search_ids(private.profiles, integer, text, integer) is
 'Ids of the first members of a team, oldest first, whose username or display name holds the text; the member counts.';
 
 create function public.search_team(p_search text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_text text := pg_catalog.lower(pg_catalog.btrim(p_search));
     v_ids uuid[];
 begin
     if coalesce(pg_catalog.length(v_text), 0) not between 2 and 80 then
-        perform private.refuse(400, 'invalid_filter', 'Type 2 to 80 characters.');
+        perform private.raise_error(400, 'invalid_filter', 'Type 2 to 80 characters.');
     end if;
-    v_ids := private.found_in_team(
+    v_ids := private.team_search_ids(
         v_member,
         (select o.no from private.positions as o where o.user_id = v_member.user_id),
         '%' || pg_catalog.regexp_replace(v_text, '([\\%_])', '\\\1', 'g') || '%',
@@ -6537,7 +6535,7 @@ comment on column private.networks.direct_funded is 'How many direct referrals a
 comment on column private.networks.has_days is 'Large: private.team_days has its growth by day.';
 alter table private.networks enable row level security;
 
-create table private.network_changes (
+create table private.network_deltas (
     id bigint generated always as identity primary key,
     no integer not null,
     members integer not null default 0,
@@ -6550,14 +6548,14 @@ create table private.network_changes (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_changes is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
-comment on column private.network_changes.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
-comment on column private.network_changes.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
-comment on column private.network_changes.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
-alter table private.network_changes enable row level security;
-create index network_changes_no_idx on private.network_changes (no);
+comment on table private.network_deltas is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
+comment on column private.network_deltas.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
+comment on column private.network_deltas.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
+comment on column private.network_deltas.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+alter table private.network_deltas enable row level security;
+create index network_deltas_no_idx on private.network_deltas (no);
 
-create unlogged table private.network_carries (
+create unlogged table private.network_rollup_staging (
     no integer primary key,
     depth integer not null,
     members integer not null,
@@ -6568,9 +6566,9 @@ create unlogged table private.network_carries (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_carries is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
-alter table private.network_carries enable row level security;
-create index network_carries_depth_idx on private.network_carries (depth);
+comment on table private.network_rollup_staging is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
+alter table private.network_rollup_staging enable row level security;
+create index network_rollup_staging_depth_idx on private.network_rollup_staging (depth);
 
 -- A team of up to 500 is walked, which takes milliseconds; keeping days for every member would be a row for each member
 -- and ancestor.
@@ -6584,7 +6582,7 @@ create table private.team_days (
 comment on table private.team_days is 'Members who joined, and who were funded, below a member with a large team, by day; folded.';
 alter table private.team_days enable row level security;
 
-create unlogged table private.team_day_carries (
+create unlogged table private.team_day_rollup_staging (
     no integer not null,
     day date not null,
     depth integer not null,
@@ -6596,9 +6594,9 @@ create unlogged table private.team_day_carries (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.team_day_carries is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
-alter table private.team_day_carries enable row level security;
-create index team_day_carries_depth_idx on private.team_day_carries (depth);
+comment on table private.team_day_rollup_staging is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
+alter table private.team_day_rollup_staging enable row level security;
+create index team_day_rollup_staging_depth_idx on private.team_day_rollup_staging (depth);
 
 create table private.earning_days (
     no integer not null references private.positions (no) on delete restrict,
@@ -6611,42 +6609,42 @@ create table private.earning_days (
 comment on table private.earning_days is 'Bonus journal of a member by day and type; folded.';
 alter table private.earning_days enable row level security;
 
-create function private.position_changed() returns trigger
+create function private.positions_record_network_delta() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if tg_op = 'INSERT' then
-        insert into private.network_changes (no, day, members, package_cents)
+        insert into private.network_deltas (no, day, members, package_cents)
         select new.no, (p.created_at at time zone 'UTC')::date, 1, new.package_cents
         from private.profiles as p where p.id = new.profile_id;
     else
-        insert into private.network_changes (no, day, package_cents)
+        insert into private.network_deltas (no, day, package_cents)
         values (new.no, (pg_catalog.now() at time zone 'UTC')::date, new.package_cents - old.package_cents);
     end if;
     return null;
 end
 $$;
-comment on function private.position_changed() is 'Notes a new member, or a new package, for the networks above.';
+comment on function private.positions_record_network_delta() is 'Notes a new member, or a new package, for the networks above.';
 
 create trigger _500_network_insert after insert on private.positions
-for each row execute function private.position_changed();
+for each row execute function private.positions_record_network_delta();
 create trigger _500_network_update after update of package_cents on private.positions
-for each row when (old.package_cents is distinct from new.package_cents) execute function private.position_changed();
+for each row when (old.package_cents is distinct from new.package_cents) execute function private.positions_record_network_delta();
 
 -- Changes are carried up the tree level by level, the deepest first, each level summed before it goes on: a member is
 -- visited once however many below have changed. Walking up from every change on its own would take minutes after an
 -- import, and a chain of a thousand would make it a million steps. The carried sums lie in tables of their own only
 -- while the fold runs, under its lock.
-create function jobs.fold_networks() returns integer
+create function jobs.roll_up_networks() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_rows integer;
     v_depth integer;
-    v_above integer[];
+    v_large_teams integer[];
 begin
     -- One fold at a time; readers see either the changes or the sums they went into.
     perform pg_catalog.pg_advisory_xact_lock(46);
     with taken as (
-        delete from private.network_changes
+        delete from private.network_deltas
         returning no, day, members, funded, package_cents, referral, pairing, override
     ),
     placed as (
@@ -6655,13 +6653,13 @@ begin
         inner join private.positions as o on t.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
     ),
-    carried as (
-        insert into private.network_carries (no, depth, members, package_cents, referral, pairing, override)
+    propagated as (
+        insert into private.network_rollup_staging (no, depth, members, package_cents, referral, pairing, override)
         select t.no, t.depth, sum(t.members), sum(t.package_cents), sum(t.referral), sum(t.pairing), sum(t.override)
         from placed as t group by t.no, t.depth
     ),
     days as (
-        insert into private.team_day_carries (no, day, depth, own_members, own_funded)
+        insert into private.team_day_rollup_staging (no, day, depth, own_members, own_funded)
         select t.no, t.day, t.depth, sum(t.members), sum(t.funded)
         from placed as t where t.members <> 0 or t.funded <> 0 group by t.no, t.day, t.depth
     ),
@@ -6684,12 +6682,12 @@ begin
             override = d.override + excluded.override
     )
     select count(*)::integer into v_rows from taken;
-    select max(c.depth) into v_depth from private.network_carries as c;
+    select max(c.depth) into v_depth from private.network_rollup_staging as c;
     while v_depth > 0 loop
-        insert into private.network_carries as n (no, depth, members, package_cents, referral, pairing, override)
+        insert into private.network_rollup_staging as n (no, depth, members, package_cents, referral, pairing, override)
         select
             o.referrer_no, v_depth - 1, sum(c.members), sum(c.package_cents), sum(c.referral), sum(c.pairing), sum(c.override)
-        from private.network_carries as c
+        from private.network_rollup_staging as c
         inner join private.positions as o on c.no = o.no
         where c.depth = v_depth
         group by o.referrer_no
@@ -6699,55 +6697,55 @@ begin
             referral = n.referral + excluded.referral,
             pairing = n.pairing + excluded.pairing,
             override = n.override + excluded.override;
-        perform private.carry_days_up(v_depth);
+        perform private.propagate_team_days(v_depth);
         v_depth := v_depth - 1;
     end loop;
-    v_above := private.settle_carries();
-    if pg_catalog.cardinality(v_above) > 0 then
-        perform private.keep_team_days(v_above, 20);
+    v_large_teams := private.finalise_network_roll_up();
+    if pg_catalog.cardinality(v_large_teams) > 0 then
+        perform private.backfill_team_days(v_large_teams, 20);
     end if;
     return v_rows;
 end
 $$;
-comment on function jobs.fold_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
-grant execute on function jobs.fold_networks() to worker;
+comment on function jobs.roll_up_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
+grant execute on function jobs.roll_up_networks() to worker;
 
-create function private.carry_days_up(p_depth integer) returns void
+create function private.propagate_team_days(p_depth integer) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into private.team_day_carries as n (no, day, depth, members, funded)
+    insert into private.team_day_rollup_staging as n (no, day, depth, members, funded)
     select o.referrer_no, c.day, p_depth - 1, sum(c.own_members + c.members), sum(c.own_funded + c.funded)
-    from private.team_day_carries as c
+    from private.team_day_rollup_staging as c
     inner join private.positions as o on c.no = o.no
     where c.depth = p_depth
     group by o.referrer_no, c.day
     on conflict (no, day) do update set members = n.members + excluded.members, funded = n.funded + excluded.funded;
 end
 $$;
-comment on function private.carry_days_up(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
+comment on function private.propagate_team_days(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
 
-create function private.settle_carries() returns integer[]
+create function private.finalise_network_roll_up() returns integer[]
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_above integer[];
+    v_large_teams integer[];
 begin
-    with carried as (
-        delete from private.team_day_carries returning no, day, members, funded
+    with propagated as (
+        delete from private.team_day_rollup_staging returning no, day, members, funded
     )
     insert into private.team_days as d (no, day, members, funded)
     select c.no, c.day, c.members, c.funded
-    from carried as c inner join private.networks as n on c.no = n.no
+    from propagated as c inner join private.networks as n on c.no = n.no
     where n.has_days and (c.members <> 0 or c.funded <> 0)
     order by c.no, c.day
     on conflict (no, day) do update set members = d.members + excluded.members, funded = d.funded + excluded.funded;
-    with carried as (
-        delete from private.network_carries
+    with propagated as (
+        delete from private.network_rollup_staging
         returning no, members, package_cents, referral, pairing, override
     ),
-    settled as (
+    finalised as (
         insert into private.networks as n (no, members, package_cents, referral, pairing, override)
         select c.no, c.members, c.package_cents, c.referral, c.pairing, c.override
-        from carried as c
+        from propagated as c
         order by c.no
         on conflict (no) do update set
             members = n.members + excluded.members,
@@ -6757,13 +6755,13 @@ begin
             override = n.override + excluded.override
         returning n.no, n.members, n.has_days
     )
-    select array(select s.no from settled as s where s.members > 500 and not s.has_days) into v_above;
-    return v_above;
+    select array(select s.no from finalised as s where s.members > 500 and not s.has_days) into v_large_teams;
+    return v_large_teams;
 end
 $$;
-comment on function private.settle_carries() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
+comment on function private.finalise_network_roll_up() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
 
-create function private.keep_team_days(p_nos integer[], p_most integer) returns integer
+create function private.backfill_team_days(p_nos integer[], p_max integer) returns integer
 language plpgsql volatile set search_path = '' as $$
 declare
     v_no integer;
@@ -6773,35 +6771,35 @@ begin
     for v_no in
         select n.no from private.networks as n
         where n.no = any(p_nos) and not n.has_days
-        order by n.members, n.no limit p_most
+        order by n.members, n.no limit p_max
     loop
         insert into private.team_days (no, day, members, funded)
-        with recursive below as (
+        with recursive downline as (
             select v_no as no, false as has_days
             union all
             select c.no, coalesce(n.has_days, false)
-            from below as b
+            from downline as b
             inner join private.positions as c on b.no = c.referrer_no
             left join private.networks as n on c.no = n.no
             where not b.has_days
         ), found as (
             select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
-            from below as b
+            from downline as b
             inner join private.positions as o on b.no = o.no
             inner join private.profiles as p on o.profile_id = p.id
             where b.no <> v_no
             union all
             select (r.created_at at time zone 'UTC')::date, 0, 1
-            from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+            from downline as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
             where b.no <> v_no
             union all
             select d.day, d.members, d.funded
-            from below as b inner join private.team_days as d on b.no = d.no
+            from downline as b inner join private.team_days as d on b.no = d.no
             where b.has_days
             union all
             -- What is noted and not folded yet comes with the next fold.
             select c.day, -c.members, -c.funded
-            from below as b inner join private.network_changes as c on b.no = c.no
+            from downline as b inner join private.network_deltas as c on b.no = c.no
             where b.no <> v_no
         )
         select v_no, f.day, sum(f.members), sum(f.funded)
@@ -6812,7 +6810,7 @@ begin
     return v_rows;
 end
 $$;
-comment on function private.keep_team_days(integer[], integer) is
+comment on function private.backfill_team_days(integer[], integer) is
 'Begins to keep the growth by day of these members'' teams, of at most so many; answers of how many. Called by the fold, under its lock.';
 
 create function private.network_sums(p_member private.profiles) returns private.networks
@@ -6831,11 +6829,11 @@ begin
         where o.profile_id = (p_member).id
         union all
         select o.no, c.members, c.package_cents, c.referral, c.pairing, c.override
-        from private.network_changes as c
+        from private.network_deltas as c
         inner join private.positions as q on c.no = q.no
         inner join private.profiles as p on q.profile_id = p.id
         inner join private.positions as o on o.profile_id = (p_member).id
-        where p.id = (p_member).id or private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
+        where p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
     ) as a
     group by a.no;
     return v_sums;
@@ -6846,7 +6844,7 @@ comment on function private.network_sums(private.profiles) is 'Sums over a membe
 create function public.get_network_summary() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_sums private.networks := private.network_sums(private.reading_member());
+    v_sums private.networks := private.network_sums(private.require_member());
     v_packages numeric := v_sums.package_cents / 100.0;
     v_earned numeric := v_sums.referral + v_sums.pairing + v_sums.override;
 begin
@@ -6881,18 +6879,18 @@ begin
         select d.day, d.members, d.funded from private.team_days as d where d.no = p_no
         union all
         select c.day, c.members, c.funded
-        from private.network_changes as c
+        from private.network_deltas as c
         inner join private.positions as o on c.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
         where (c.members <> 0 or c.funded <> 0)
-            and private.is_below(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
+            and private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
         return;
     end if;
     return query
     with team as (
         -- A member is funded from the moment at which the sponsor earned the referral bonus.
         select p.created_at as joined_at, b.created_at as funded_at
-        from private.network(p_no) as n
+        from private.network_positions(p_no) as n
         inner join private.positions as o on n.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
         left join public.bonuses as b on b.bonus_type = 'referral' and o.no = b.subject_no and b.amount > 0
@@ -6909,7 +6907,7 @@ comment on function private.team_growth(private.profiles, integer) is
 create function public.get_team_growth(p_range text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_no integer;
     v_range record;
     v_first_bar timestamp;
@@ -6967,10 +6965,10 @@ create table private.corrections (
     confirmed_in xid8,
     discarded_by uuid references private.admin_users (id) on delete restrict,
     discarded_at timestamptz,
-    constraint two_people_correct check (confirmed_by is distinct from proposed_by),
+    constraint confirmer_is_not_proposer check (confirmed_by is distinct from proposed_by),
     constraint only_packages_have_a_value check ((kind = 'set_package') = (value is not null)),
-    constraint confirmed_at_once check ((confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)),
-    constraint discarded_at_once check ((discarded_by is null) = (discarded_at is null)),
+    constraint confirmation_is_complete check ((confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)),
+    constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
     constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
 );
 comment on table private.corrections is 'Proposed and confirmed corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
@@ -6983,16 +6981,16 @@ create index corrections_discarded_by_idx on private.corrections (discarded_by) 
 create unique index corrections_waiting_key on private.corrections (kind, target_id) where confirmed_by is null and discarded_by is null;
 create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null and discarded_by is null;
 create index corrections_confirmed_idx on private.corrections (confirmed_at desc, id desc) where confirmed_by is not null;
-create trigger _100_keep before delete or truncate on private.corrections for each statement execute function private.refuse_change();
+create trigger _100_reject_change before delete or truncate on private.corrections for each statement execute function private.reject_change();
 
-create function private.correction_of(p_user_id uuid) returns boolean
+create function private.is_being_corrected(p_user_id uuid) returns boolean
 language sql stable set search_path = '' as $$
     select exists (
         select 1 from private.corrections as c
         where c.user_id = p_user_id and c.confirmed_in = pg_catalog.pg_current_xact_id_if_assigned()
     )
 $$;
-comment on function private.correction_of(uuid) is 'True only inside the transaction that confirms a correction of this member.';
+comment on function private.is_being_corrected(uuid) is 'True only inside the transaction that confirms a correction of this member.';
 
 create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid
 language sql stable set search_path = '' as $$
@@ -7007,16 +7005,16 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.correctable_member(text, uuid) is 'Whose books a correction would touch; null when there is nothing to correct.';
 
-create function private.correction_target(p_kind text, p_target_id uuid) returns uuid
+create function private.require_correctable_member(p_kind text, p_target_id uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
     v_user_id uuid := private.correctable_member(p_kind, p_target_id);
 begin
     if p_kind is null or p_kind not in ('void_deposit', 'void_withdrawal', 'set_package') then
-        perform private.refuse(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
+        perform private.raise_error(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
     end if;
     if v_user_id is null then
-        perform private.refuse(
+        perform private.raise_error(
             409, 'not_correctable', case p_kind
                 when 'void_deposit' then 'Only an approved deposit that still counts can be voided.'
                 when 'void_withdrawal' then 'Only an approved withdrawal that was not paid can be voided.'
@@ -7027,7 +7025,7 @@ begin
     return v_user_id;
 end
 $$;
-comment on function private.correction_target(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
+comment on function private.require_correctable_member(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
 
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7037,22 +7035,22 @@ declare
     v_correction private.corrections;
 begin
     if v_reason is null or pg_catalog.length(v_reason) > 1000 then
-        perform private.refuse(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
+        perform private.raise_error(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
     end if;
     if p_kind = 'set_package' and (
         p_value is null or not (p_value = 0 or exists (select 1 from private.packages as k where k.value = p_value))
     ) then
-        perform private.refuse(400, 'invalid_input', 'The package must be 0 or one of the package sizes.');
+        perform private.raise_error(400, 'invalid_input', 'The package must be 0 or one of the package sizes.');
     end if;
     begin
         insert into private.corrections (kind, target_id, user_id, value, reason, proposed_by, proposed_at)
         values (
-            p_kind, p_target_id, private.correction_target(p_kind, p_target_id),
+            p_kind, p_target_id, private.require_correctable_member(p_kind, p_target_id),
             case when p_kind = 'set_package' then p_value end, v_reason, v_admin.id, private.clock()
         )
         returning * into v_correction;
     exception when unique_violation then
-        perform private.refuse(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
+        perform private.raise_error(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
     end;
     perform private.audit(
         'admin:' || v_admin.id, 'correction.proposed', 'correction', v_correction.id,
@@ -7067,7 +7065,7 @@ grant execute on function public.propose_correction(text, uuid, numeric, text) t
 
 -- A set package replaces what was there before it, as the correction says: only deposits approved later raise it, so
 -- voiding any other deposit does not bring back a package that a correction had lowered.
-create function private.package_due(p_user_id uuid) returns numeric
+create function private.due_package(p_user_id uuid) returns numeric
 language sql stable set search_path = '' as $$
     with correction as (
         select c.value, c.confirmed_at from private.corrections as c
@@ -7083,7 +7081,7 @@ language sql stable set search_path = '' as $$
         ), 0)
     )
 $$;
-comment on function private.package_due(uuid) is
+comment on function private.due_package(uuid) is
 'Package of a member worked out anew: what a correction set last, or the largest counting package deposit approved since, whichever is more.';
 
 create function private.apply_correction(p_correction private.corrections) returns void
@@ -7097,49 +7095,49 @@ begin
         update private.totals as t set withdrawn_amount = t.withdrawn_amount - v_amount where t.user_id = (p_correction).user_id;
         insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
         values ((p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at);
-        perform private.count_up('withdrawals_approved', -v_amount);
+        perform private.increment_counter('withdrawals_approved', -v_amount);
         return;
     end if;
     if (p_correction).kind = 'void_deposit' then
         update public.deposits as d set voided_at = (p_correction).confirmed_at where d.id = (p_correction).target_id returning d.amount into v_amount;
         insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
         values ((p_correction).user_id, -v_amount, 'deposit', 'completed', (p_correction).id, (p_correction).confirmed_at);
-        perform private.count_up('deposits_approved', -v_amount);
+        perform private.increment_counter('deposits_approved', -v_amount);
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount - coalesce(v_amount, 0),
-        package_value = case when (p_correction).kind = 'set_package' then (p_correction).value else private.package_due(p.user_id) end
+        package_value = case when (p_correction).kind = 'set_package' then (p_correction).value else private.due_package(p.user_id) end
     where p.user_id = (p_correction).user_id;
     select o.no into v_position from private.positions as o where o.user_id = (p_correction).user_id;
     perform private.post_bonuses(v_position, (p_correction).confirmed_at);
-    perform private.write_bonuses(array(select l from private.lapsed_around(v_position) as l), (p_correction).confirmed_at);
+    perform private.write_bonuses(array(select l from private.lapsed_bonuses(v_position) as l), (p_correction).confirmed_at);
 end
 $$;
 comment on function private.apply_correction(private.corrections) is 'The effect of a confirmed correction, under the locks.';
 
-create function private.waiting_correction(p_correction_id uuid) returns private.corrections
+create function private.lock_waiting_correction(p_correction_id uuid) returns private.corrections
 language plpgsql volatile set search_path = '' as $$
 declare
     v_correction private.corrections;
 begin
-    perform private.money_lock();
+    perform private.lock_money();
     select * into v_correction from private.corrections as c where c.id = p_correction_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'There is no such correction.');
+        perform private.raise_error(404, 'not_found', 'There is no such correction.');
     end if;
     if v_correction.confirmed_by is not null then
-        perform private.refuse(409, 'already_decided', 'This correction was already confirmed.');
+        perform private.raise_error(409, 'already_decided', 'This correction was already confirmed.');
     end if;
     if v_correction.discarded_by is not null then
-        perform private.refuse(409, 'already_decided', 'This correction was discarded.');
+        perform private.raise_error(409, 'already_decided', 'This correction was discarded.');
     end if;
     return v_correction;
 end
 $$;
-comment on function private.waiting_correction(uuid) is
+comment on function private.lock_waiting_correction(uuid) is
 'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
 
-create function private.correction_noted(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
+create function private.audit_correction(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 begin
     perform private.audit(
@@ -7151,29 +7149,29 @@ begin
     return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in');
 end
 $$;
-comment on function private.correction_noted(text, uuid, private.corrections) is
+comment on function private.audit_correction(text, uuid, private.corrections) is
 'Writes into the audit chain what became of a proposed correction; returns what is answered.';
 
 create function public.confirm_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_correction private.corrections := private.waiting_correction(p_correction_id);
+    v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
 begin
     if v_correction.proposed_by = v_admin.id then
-        perform private.refuse(403, 'two_people', 'Another administrator must confirm a correction.');
+        perform private.raise_error(403, 'two_people', 'Another administrator must confirm a correction.');
     end if;
-    perform private.check_not_own(v_admin, v_correction.user_id);
-    perform private.correction_target(v_correction.kind, v_correction.target_id);
-    perform private.lock_members(private.line_of(v_correction.user_id));
+    perform private.require_not_own_account(v_admin, v_correction.user_id);
+    perform private.require_correctable_member(v_correction.kind, v_correction.target_id);
+    perform private.lock_members(private.upline_ids(v_correction.user_id));
     update private.corrections as c set
         confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id()
     where c.id = p_correction_id
     returning * into v_correction;
-    perform pg_catalog.set_config('app.lowering', 'on', true);
+    perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
     perform private.apply_correction(v_correction);
-    perform pg_catalog.set_config('app.lowering', '', true);
-    perform private.tell(
+    perform pg_catalog.set_config('app.allow_bonus_decrease', '', true);
+    perform private.notify_member(
         v_correction.user_id, 'correction', 'Your account was corrected',
         pg_catalog.format('%s Reason: %s', case v_correction.kind
             when 'void_deposit' then 'A deposit no longer counts.'
@@ -7181,7 +7179,7 @@ begin
             else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
         end, v_correction.reason), v_correction.value, '/transactions'
     );
-    return private.correction_noted('correction.confirmed', v_admin.id, v_correction);
+    return private.audit_correction('correction.confirmed', v_admin.id, v_correction);
 end
 $$;
 comment on function public.confirm_correction(uuid) is
@@ -7194,13 +7192,13 @@ create function public.discard_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_correction private.corrections := private.waiting_correction(p_correction_id);
+    v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
 begin
-    perform private.check_not_own(v_admin, v_correction.user_id);
+    perform private.require_not_own_account(v_admin, v_correction.user_id);
     update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
     where c.id = p_correction_id
     returning * into v_correction;
-    return private.correction_noted('correction.discarded', v_admin.id, v_correction);
+    return private.audit_correction('correction.discarded', v_admin.id, v_correction);
 end
 $$;
 comment on function public.discard_correction(uuid) is
@@ -7211,7 +7209,7 @@ grant execute on function public.discard_correction(uuid) to platform_admin;
 -- confirmed last. Reading is for every administrator, as with deposits and withdrawals; confirming stays with
 -- confirm_correction.
 
-create function private.correction_refusal(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
+create function private.correction_error(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
 language plpgsql stable set search_path = '' as $$
 begin
     return case
@@ -7226,7 +7224,7 @@ begin
     end;
 end
 $$;
-comment on function private.correction_refusal(private.corrections, text, private.admin_users) is
+comment on function private.correction_error(private.corrections, text, private.admin_users) is
 'Why this administrator may not confirm a waiting correction of the member with this e-mail; null when confirm_correction would let them.';
 
 create function private.correction_items(p_ids uuid[], p_admin private.admin_users) returns jsonb
@@ -7249,7 +7247,7 @@ language sql stable set search_path = '' as $$
             'proposed_at', c.proposed_at,
             'confirmed_by_name', coalesce(b.full_name, b.email),
             'confirmed_at', c.confirmed_at,
-            'refusal', case when c.confirmed_by is null then private.correction_refusal(c, p.email, p_admin) end
+            'refusal', case when c.confirmed_by is null then private.correction_error(c, p.email, p_admin) end
         ) order by u.place
     )
     from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
@@ -7313,21 +7311,21 @@ create policy select_all on public.bot_subscriptions for select to platform_admi
 grant select on public.bot_subscriptions to authenticated, platform_admin, service_role;
 -- Not granted: insert, update, delete to anyone. Schema edge has the functions.
 
-create function private.subscriptions_counted() returns trigger
+create function private.bot_subscriptions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     if tg_op = 'UPDATE' then
-        perform private.count_up('subscriptions_' || old.status, -1);
+        perform private.increment_counter('subscriptions_' || old.status, -1);
     end if;
-    perform private.count_up('subscriptions_' || new.status, 1);
+    perform private.increment_counter('subscriptions_' || new.status, 1);
     return null;
 end
 $$;
-comment on function private.subscriptions_counted() is 'Counts subscriptions by status.';
-create trigger _500_counted_insert after insert on public.bot_subscriptions
-for each row execute function private.subscriptions_counted();
-create trigger _500_counted_update after update of status on public.bot_subscriptions
-for each row when (old.status is distinct from new.status) execute function private.subscriptions_counted();
+comment on function private.bot_subscriptions_update_counters() is 'Counts subscriptions by status.';
+create trigger _500_update_counters_insert after insert on public.bot_subscriptions
+for each row execute function private.bot_subscriptions_update_counters();
+create trigger _500_update_counters_update after update of status on public.bot_subscriptions
+for each row when (old.status is distinct from new.status) execute function private.bot_subscriptions_update_counters();
 
 create table private.bot_secrets (
     subscription_id uuid primary key references public.bot_subscriptions (id) on delete cascade,
@@ -7360,18 +7358,18 @@ declare
     v_subscription public.bot_subscriptions;
 begin
     if v_member.id is null then
-        perform private.refuse(403, 'profile_not_found', 'Complete your profile first.');
+        perform private.raise_error(403, 'profile_not_found', 'Complete your profile first.');
     end if;
     if exists (
         select 1 from public.bot_subscriptions as s where s.user_id = p_user_id and s.bot_name = p_bot_name and s.status <> 'cancelled'
     ) then
-        perform private.refuse(409, 'already_subscribed', pg_catalog.format('You are already subscribed to %s.', p_bot_name));
+        perform private.raise_error(409, 'already_subscribed', pg_catalog.format('You are already subscribed to %s.', p_bot_name));
     end if;
     insert into public.bot_subscriptions (id, user_id, bot_name, mt5_server, mt5_login, mt5_password_length, subscribed_at, updated_at)
     values (p_id, p_user_id, p_bot_name, p_server, p_login, p_password_length, private.clock(), private.clock())
     returning * into v_subscription;
     insert into private.bot_secrets (subscription_id, key_id, secret) values (p_id, p_key_id, p_secret);
-    perform private.tell_administrators(
+    perform private.notify_administrators(
         'bot_subscribed', pg_catalog.format('%s: new subscription', p_bot_name),
         pg_catalog.format('%s subscribed to %s.', v_member.username, p_bot_name), '/admin/bots'
     );
@@ -7393,10 +7391,10 @@ begin
     where s.user_id = p_user_id and s.bot_name = p_bot_name and s.status <> 'cancelled'
     returning s.* into v_subscription;
     if v_subscription.id is null then
-        perform private.refuse(404, 'not_subscribed', pg_catalog.format('You are not subscribed to %s.', p_bot_name));
+        perform private.raise_error(404, 'not_subscribed', pg_catalog.format('You are not subscribed to %s.', p_bot_name));
     end if;
     delete from private.bot_secrets as b where b.subscription_id = v_subscription.id;
-    perform private.tell_administrators(
+    perform private.notify_administrators(
         'bot_unsubscribed', pg_catalog.format('%s: subscription ended', p_bot_name),
         pg_catalog.format('%s unsubscribed from %s.', v_member.username, p_bot_name), '/admin/bots'
     );
@@ -7409,30 +7407,30 @@ $$;
 comment on function edge.unsubscribe_bot(uuid, text) is 'Ends a subscription, erases its password and tells the administrators. Errors: not_subscribed.';
 grant execute on function edge.unsubscribe_bot(uuid, text) to edge_functions;
 
-create function edge.sealed_mt5_password(p_admin_id uuid, p_subscription_id uuid) returns table (user_id uuid, key_id text, secret bytea)
+create function edge.encrypted_mt5_password(p_admin_id uuid, p_subscription_id uuid) returns table (user_id uuid, key_id text, secret bytea)
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users;
 begin
     select * into v_admin from private.admin_users as a where a.id = p_admin_id and a.is_active;
     if v_admin.role is null or v_admin.role not in ('super_admin', 'finance_admin') then
-        perform private.refuse(403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.');
+        perform private.raise_error(403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.');
     end if;
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     return query
     select s.user_id, b.key_id, b.secret
     from public.bot_subscriptions as s
     inner join private.bot_secrets as b on b.subscription_id = s.id
     where s.id = p_subscription_id;
     if not found then
-        perform private.refuse(404, 'not_found', 'This subscription keeps no password any more.');
+        perform private.raise_error(404, 'not_found', 'This subscription keeps no password any more.');
     end if;
     perform private.audit('admin:' || p_admin_id, 'bot.password_revealed', 'bot_subscription', p_subscription_id);
 end
 $$;
-comment on function edge.sealed_mt5_password(uuid, uuid) is
+comment on function edge.encrypted_mt5_password(uuid, uuid) is
 'The sealed password of one subscription, for an administrator who may see it; leaves an audit row. Errors: forbidden, two_step_required, not_found.';
-grant execute on function edge.sealed_mt5_password(uuid, uuid) to edge_functions;
+grant execute on function edge.encrypted_mt5_password(uuid, uuid) to edge_functions;
 
 -- Subscriptions as administrators see them. The list carries the length of an MT5 password, for the mask, and never the
 -- password.
@@ -7444,20 +7442,20 @@ declare
     v_reason text := pg_catalog.btrim(p_reason);
     v_subscription public.bot_subscriptions;
 begin
-    perform private.require_two_step(v_admin);
+    perform private.require_totp(v_admin);
     if coalesce(v_reason, '') = '' then
-        perform private.refuse(400, 'reason_required', 'Give a reason.');
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
     if p_status not in ('active', 'suspended') then
-        perform private.refuse(400, 'invalid_input', 'A subscription can be made active or suspended.');
+        perform private.raise_error(400, 'invalid_input', 'A subscription can be made active or suspended.');
     end if;
     update public.bot_subscriptions as s set status = p_status::public.subscription_status, updated_at = private.clock()
     where s.id = p_subscription_id and s.status <> 'cancelled'
     returning s.* into v_subscription;
     if v_subscription.id is null then
-        perform private.refuse(404, 'not_found', 'There is no running subscription like this.');
+        perform private.raise_error(404, 'not_found', 'There is no running subscription like this.');
     end if;
-    perform private.tell(
+    perform private.notify_member(
         v_subscription.user_id, 'bot_' || p_status,
         pg_catalog.format('%s is %s', v_subscription.bot_name, p_status), v_reason, null, '/bots'
     );
@@ -7475,7 +7473,7 @@ grant execute on function public.update_subscription(uuid, text, text) to platfo
 create function public.list_subscriptions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.read_filters(p_filters, array['subscribed_at']);
+    v_request private.list_request := private.parse_filters(p_filters, array['subscribed_at']);
     v_filters text;
     v_order text := 'r.subscribed_at, r.id';
     v_reversed text := 'r.subscribed_at desc, r.id desc';
@@ -7487,30 +7485,30 @@ declare
 begin
     perform private.require_admin();
     if v_request.status not in ('active', 'suspended', 'cancelled') then
-        perform private.refuse(400, 'invalid_filter', 'There is no such status.');
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     if v_request.descending then
         select v_reversed, v_order into v_order, v_reversed;
     end if;
     select
-        pg_catalog.jsonb_object_agg(s.status, private.counter('subscriptions_' || s.status)::bigint),
-        coalesce(sum(private.counter('subscriptions_' || s.status)) filter (
+        pg_catalog.jsonb_object_agg(s.status, private.counter_value('subscriptions_' || s.status)::bigint),
+        coalesce(sum(private.counter_value('subscriptions_' || s.status)) filter (
             where v_request.status is null or s.status::text = v_request.status
         ), 0)::bigint
     into v_counts, v_total
     from pg_catalog.unnest(pg_catalog.enum_range(null::public.subscription_status)) as s (status);
     v_filters := coalesce(' and r.status = ' || pg_catalog.quote_literal(v_request.status) || '::public.subscription_status', '');
     if v_request.pattern is null then
-        v_ids := private.page_of('from public.bot_subscriptions as r where true' || v_filters, v_order, v_reversed, v_request, v_total);
+        v_ids := private.page_ids('from public.bot_subscriptions as r where true' || v_filters, v_order, v_reversed, v_request, v_total);
     else
         select f.ids, f.total, f.more into v_ids, v_total, v_more
-        from private.found_page(
+        from private.search_page(
             'public.bot_subscriptions',
             pg_catalog.format(
                 $query$from (
                     (
                         select r.id from private.profiles as p inner join public.bot_subscriptions as r on p.user_id = r.user_id
-                        where private.searchable(p.username, p.display_name, p.email) like $1 %1$s
+                        where private.member_search_text(p.username, p.display_name, p.email) like $1 %1$s
                         limit 10001
                     )
                     union
@@ -7525,7 +7523,7 @@ begin
                 $query$from public.bot_subscriptions as r where (
                     exists (
                         select from private.profiles as p
-                        where p.user_id = r.user_id and private.searchable(p.username, p.display_name, p.email) like $1
+                        where p.user_id = r.user_id and private.member_search_text(p.username, p.display_name, p.email) like $1
                     )
                     or lower(r.bot_name || ' ' || r.mt5_server || ' ' || r.mt5_login) like $1
                 ) %1$s$query$, v_filters
@@ -7580,18 +7578,18 @@ grant select, delete on public.lesson_progress to authenticated;
 grant insert (user_id, lesson_id) on public.lesson_progress to authenticated;
 -- Not granted: update, to anyone.
 
-create function private.lesson_guard() returns trigger
+create function private.lesson_progress_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform private.require_owner(new.user_id);
     if (select count(*) from public.lesson_progress as l where l.user_id = new.user_id) >= 200 then
-        perform private.refuse(409, 'too_many', 'There are not that many lessons.');
+        perform private.raise_error(409, 'too_many', 'There are not that many lessons.');
     end if;
     return new;
 end
 $$;
-comment on function private.lesson_guard() is 'A limit on rows. Errors: not_yours, too_many.';
-create trigger _100_guard before insert on public.lesson_progress for each row execute function private.lesson_guard();
+comment on function private.lesson_progress_validate() is 'A limit on rows. Errors: not_yours, too_many.';
+create trigger _100_validate before insert on public.lesson_progress for each row execute function private.lesson_progress_validate();
 
 -- What members really received, all of them counted, those who received nothing included. Net of what they paid in
 -- the same period. Counting every member takes seconds among a million, too long for a visitor to wait and too easy to
@@ -7605,10 +7603,10 @@ create table private.income_disclosures (
 );
 comment on table private.income_disclosures is 'Every disclosure as it was published.';
 alter table private.income_disclosures enable row level security;
-create trigger _100_keep before update or delete or truncate on private.income_disclosures
-for each statement execute function private.refuse_change();
+create trigger _100_reject_change before update or delete or truncate on private.income_disclosures
+for each statement execute function private.reject_change();
 
-create function private.results(p_from timestamptz, p_to timestamptz)
+create function private.income_by_member(p_from timestamptz, p_to timestamptz)
 returns table (package_value numeric, received numeric, paid numeric)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
@@ -7628,18 +7626,18 @@ begin
     where p.created_at < p_to;
 end
 $$;
-comment on function private.results(timestamptz, timestamptz) is 'Received bonuses and approved deposits in USD of every member who had joined by the end of the period.';
+comment on function private.income_by_member(timestamptz, timestamptz) is 'Received bonuses and approved deposits in USD of every member who had joined by the end of the period.';
 
-create function private.disclosed(p_members bigint, p_part bigint) returns text
+create function private.disclosure_percent(p_members bigint, p_part bigint) returns text
 language sql immutable set search_path = '' as $$
     select case when p_members > 0 then pg_catalog.to_char(100.0 * p_part / p_members, 'FM990.00') end
 $$;
-comment on function private.disclosed(bigint, bigint) is 'Share of members in percent, as text with two decimals.';
+comment on function private.disclosure_percent(bigint, bigint) is 'Share of members in percent, as text with two decimals.';
 
 create function private.compute_disclosure(p_from timestamptz, p_to timestamptz) returns jsonb
 language sql stable set search_path = '' as $$
     with results as materialized (
-        select r.package_value, r.received, r.paid, r.received - r.paid as net from private.results(p_from, p_to) as r
+        select r.package_value, r.received, r.paid, r.received - r.paid as net from private.income_by_member(p_from, p_to) as r
     ), everybody as (
         select
             count(*) as members,
@@ -7661,8 +7659,8 @@ language sql stable set search_path = '' as $$
     )
     select pg_catalog.jsonb_build_object(
         'from', p_from, 'to', p_to, 'members', e.members, 'too_few', e.members < 10,
-        'received_nothing', pg_catalog.jsonb_build_object('members', e.nothing, 'percent', private.disclosed(e.members, e.nothing)),
-        'below_paid', pg_catalog.jsonb_build_object('members', e.below, 'percent', private.disclosed(e.members, e.below)),
+        'received_nothing', pg_catalog.jsonb_build_object('members', e.nothing, 'percent', private.disclosure_percent(e.members, e.nothing)),
+        'below_paid', pg_catalog.jsonb_build_object('members', e.below, 'percent', private.disclosure_percent(e.members, e.below)),
         'net', case when e.members >= 10 then pg_catalog.jsonb_build_object(
             'p25', private.money(e.net[1]), 'median', private.money(e.net[2]), 'p75', private.money(e.net[3]),
             'p90', private.money(e.net[4]), 'p99', private.money(e.net[5])
@@ -7671,8 +7669,8 @@ language sql stable set search_path = '' as $$
             select pg_catalog.jsonb_agg(
                 case when k.members >= 10 then pg_catalog.jsonb_build_object(
                     'value', private.money(k.value), 'label', k.label, 'members', k.members, 'too_few', false,
-                    'received_nothing_percent', private.disclosed(k.members, k.nothing),
-                    'below_paid_percent', private.disclosed(k.members, k.below), 'median_net', private.money(k.median)
+                    'received_nothing_percent', private.disclosure_percent(k.members, k.nothing),
+                    'below_paid_percent', private.disclosure_percent(k.members, k.below), 'median_net', private.money(k.median)
                 ) else pg_catalog.jsonb_build_object('value', private.money(k.value), 'label', k.label, 'too_few', true) end
                 order by k.value
             ) from packages as k
@@ -7745,16 +7743,16 @@ comment on function public.get_income_disclosure() is
 grant execute on function public.get_income_disclosure() to anon, authenticated, platform_admin;
 
 -- What the member's and the administrators' first screens open with, one request each. Everything of a member comes from
--- rows that are kept per member, or from one index range of the member's own children (positions_place_key), so a random
+-- rows that are kept per member, or from one index range of the member's own children (positions_referrer_child_key), so a random
 -- member's dashboard costs the same whatever the size of the network.
 
-create function private.roi(p_earnings numeric, p_package numeric) returns numeric
+create function private.return_on_investment(p_earnings numeric, p_package numeric) returns numeric
 language plpgsql immutable set search_path = '' as $$
 begin
     return case when p_package > 0 then (p_earnings - p_package) / p_package * 100 else 0 end;
 end
 $$;
-comment on function private.roi(numeric, numeric) is '(earnings - package) / package in percent; 0 without a package.';
+comment on function private.return_on_investment(numeric, numeric) is '(earnings - package) / package in percent; 0 without a package.';
 
 create function private.bonus_figures(p_amount numeric, p_count integer) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -7783,7 +7781,7 @@ begin
             'display_name', p.display_name,
             'email', p.email,
             'trc20_wallet_address', p.trc20_wallet_address,
-            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.wallet_ok(p.trc20_wallet_address) end,
+            'wallet_checksum_ok', case when p.trc20_wallet_address is not null then private.is_trc20_address(p.trc20_wallet_address) end,
             'account_status', p.account_status,
             'account_verified', p.account_verified,
             'package_value', private.money(p.package_value),
@@ -7804,19 +7802,19 @@ begin
             'total', private.money(t.bonus_amount),
             'reentry', private.money(t.reentry_amount)
         ),
-        'roi', private.percent(private.roi(t.bonus_amount, p.package_value)),
+        'roi', private.percent(private.return_on_investment(t.bonus_amount, p.package_value)),
         'net_profit', private.money(t.bonus_amount - p.package_value),
         'team', pg_catalog.jsonb_build_object(
             'direct_referrals', o.children,
             'funded_referrals', c.funded,
             'active_pairs', o.children / 2,
-            'paying_pairs', private.paying_pairs(o.no, t.pairing_count),
+            'paying_pairs', private.paying_pair_count(o.no, t.pairing_count),
             'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
             'total_team_volume', private.money(c.package_cents / 100.0)
         ),
         'latest', (
             select coalesce(pg_catalog.jsonb_agg(h.item order by h.created_at desc, h.id desc), '[]')
-            from private.history(
+            from private.transaction_history(
                 p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
@@ -7831,10 +7829,10 @@ begin
     left join private.positions as o on p.user_id = o.user_id
     left join private.packages as k on p.package_value = k.value
     left join private.profiles as s on p.referrer_id = s.id
-    cross join lateral private.direct_team(o) as c
+    cross join lateral private.direct_referral_totals(o) as c
     where p.user_id = auth.uid();
     if v_screen is null then
-        perform private.refuse(404, 'profile_not_found', 'Failed to load profile data');
+        perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
     end if;
     return v_screen;
 end
@@ -7846,7 +7844,7 @@ grant execute on function public.get_member_dashboard() to authenticated;
 create function public.get_earnings(p_range text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_member private.profiles := private.reading_member();
+    v_member private.profiles := private.require_member();
     v_no integer;
     v_range record;
     v_points jsonb;
@@ -7859,7 +7857,7 @@ begin
         from private.earning_days as d where d.no = v_no and d.day >= v_range.first_day
         union all
         select c.day, c.referral, c.pairing, c.override
-        from private.network_changes as c where c.no = v_no and c.day >= v_range.first_day
+        from private.network_deltas as c where c.no = v_no and c.day >= v_range.first_day
     ),
     earned as (
         select
@@ -7935,7 +7933,7 @@ begin
         max(c.value) filter (where c.name = 'deposits_approved'),
         max(c.value) filter (where c.name = 'withdrawals_approved'),
         max(c.value) filter (where c.name = 'bonuses')
-    from private.counted() as c;
+    from private.counter_values() as c;
 end
 $$;
 comment on function public.get_admin_dashboard_stats() is 'Administrators: one row of totals, from kept figures. Errors: forbidden, session_ended.';
@@ -7948,7 +7946,7 @@ declare
     v_deposit jsonb;
     v_withdrawal jsonb;
     v_recent jsonb;
-    v_books record;
+    v_ledger_check record;
 begin
     select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_deposit
     from (
@@ -7981,7 +7979,7 @@ begin
         limit 10
     ) as r
     inner join private.profiles as p on r.user_id = p.user_id;
-    select s.checked_at, s.violations into v_books from private.books_state as s;
+    select s.checked_at, s.violations into v_ledger_check from private.ledger_check_state as s;
     return pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'admin', pg_catalog.jsonb_build_object(
@@ -7989,15 +7987,15 @@ begin
         ),
         'oldest_pending', pg_catalog.jsonb_build_object('deposit', v_deposit, 'withdrawal', v_withdrawal),
         'pending', pg_catalog.jsonb_build_object(
-            'deposits', private.counter('pending_deposits')::bigint, 'withdrawals', private.counter('pending_withdrawals')::bigint
+            'deposits', private.counter_value('pending_deposits')::bigint, 'withdrawals', private.counter_value('pending_withdrawals')::bigint
         ),
-        'net_cash_flow', private.money(private.counter('deposits_approved') - private.counter('withdrawals_approved')),
+        'net_cash_flow', private.money(private.counter_value('deposits_approved') - private.counter_value('withdrawals_approved')),
         'recent', coalesce(v_recent, '[]'),
         'flows', private.daily_flows(90),
         'books', pg_catalog.jsonb_build_object(
-            'ok', case when v_books.checked_at is not null then v_books.violations = 0 end,
-            'violations', v_books.violations,
-            'checked_at', v_books.checked_at
+            'ok', case when v_ledger_check.checked_at is not null then v_ledger_check.violations = 0 end,
+            'violations', v_ledger_check.violations,
+            'checked_at', v_ledger_check.checked_at
         ),
         'coverage', private.coverage()
     );
@@ -8017,18 +8015,18 @@ create table private.coverage_days (
 );
 comment on table private.coverage_days is 'private.coverage() of each day, in UTC.';
 alter table private.coverage_days enable row level security;
-create trigger _100_keep before update on private.coverage_days for each row execute function private.refuse_change();
-create trigger _100_keep_rows before delete or truncate on private.coverage_days
-for each statement execute function private.refuse_change();
+create trigger _100_reject_change before update on private.coverage_days for each row execute function private.reject_change();
+create trigger _100_reject_delete before delete or truncate on private.coverage_days
+for each statement execute function private.reject_change();
 
 create function private.coverage() returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-    v_cash_in numeric := private.counter('deposits_approved');
-    v_withdrawn numeric := private.counter('withdrawals_approved');
-    v_pending numeric := private.counter('reserved');
+    v_cash_in numeric := private.counter_value('deposits_approved');
+    v_withdrawn numeric := private.counter_value('withdrawals_approved');
+    v_pending numeric := private.counter_value('reserved');
     -- Member by member: what one asked for beyond the own balance takes nothing from what others may withdraw.
-    v_claims numeric := private.counter('bonuses') - v_withdrawn + private.counter('shortfall');
+    v_claims numeric := private.counter_value('bonuses') - v_withdrawn + private.counter_value('shortfall');
 begin
     return pg_catalog.jsonb_build_object(
         'approved_cash_in', private.money(v_cash_in),
@@ -8080,12 +8078,12 @@ language sql stable set search_path = '' as $$
                 and d.decided_at > p_at
                 and d.decided_at < ((p_at at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
         )
-        + (select coalesce(sum(f.decided_deposits), 0) from private.flows((p_at at time zone 'UTC')::date + 1) as f)
+        + (select coalesce(sum(f.decided_deposits), 0) from private.flows_since((p_at at time zone 'UTC')::date + 1) as f)
 $$;
 comment on function private.deposits_since(timestamptz) is
 'Deposits approved after a moment that count: the rest of its day row by row, later days as they were kept.';
 
-create function private.rests_on(p_days integer) returns jsonb
+create function private.coverage_without_recent_deposits(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
     -- What coverage would be had the deposits of these days not come: the same fraction without them.
     select pg_catalog.jsonb_build_object(
@@ -8101,7 +8099,7 @@ language sql stable set search_path = '' as $$
         select private.deposits_since(pg_catalog.now() - pg_catalog.make_interval(days => p_days)) as amount
     ) as recent
 $$;
-comment on function private.rests_on(integer) is 'How much of the coverage rests on the deposits of the last days.';
+comment on function private.coverage_without_recent_deposits(integer) is 'How much of the coverage rests on the deposits of the last days.';
 
 create function public.get_coverage() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -8109,7 +8107,7 @@ begin
     perform private.require_admin();
     return private.coverage() || pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.clock_timestamp(),
-        'rests_on', pg_catalog.jsonb_build_array(private.rests_on(30), private.rests_on(90))
+        'rests_on', pg_catalog.jsonb_build_array(private.coverage_without_recent_deposits(30), private.coverage_without_recent_deposits(90))
     );
 end
 $$;
@@ -8126,24 +8124,24 @@ grant execute on function public.get_coverage() to platform_admin;
 -- charts and networks are drawn from: among very many members they look at a part of them by chance each time, as they
 -- say; all others, and these in small networks, read everything.
 
-create table private.books_state (
+create table private.ledger_check_state (
     only_row boolean primary key default true check (only_row),
     checked_at timestamptz,
     violations integer not null default 0,
     rules jsonb not null default '{}',
-    took interval not null default '0',
-    copied_seq bigint,
-    copied_hash bytea
+    check_duration interval not null default '0',
+    anchored_seq bigint,
+    anchored_hash bytea
 );
-comment on table private.books_state is 'The last check: how many violations, by rule.';
-comment on column private.books_state.took is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
-comment on column private.books_state.copied_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
-comment on column private.books_state.copied_hash is 'The hash of that row.';
-alter table private.books_state enable row level security;
+comment on table private.ledger_check_state is 'The last check: how many violations, by rule.';
+comment on column private.ledger_check_state.check_duration is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
+comment on column private.ledger_check_state.anchored_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
+comment on column private.ledger_check_state.anchored_hash is 'The hash of that row.';
+alter table private.ledger_check_state enable row level security;
 
-insert into private.books_state default values;
+insert into private.ledger_check_state default values;
 
-create function private.books_slice(out first_no integer, out last_no integer)
+create function private.ledger_check_sample(out first_no integer, out last_no integer)
 language plpgsql volatile set search_path = '' as $$
 declare
     v_members bigint := (select count(*) from private.positions);
@@ -8154,10 +8152,10 @@ begin
     last_no := coalesce(last_no, 2147483647);
 end
 $$;
-comment on function private.books_slice() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
+comment on function private.ledger_check_sample() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
 
-create view private.wrong_earning_days as
-with slice as materialized (select s.first_no, s.last_no from private.books_slice() as s)
+create view private.earning_day_discrepancies as
+with slice as materialized (select s.first_no, s.last_no from private.ledger_check_sample() as s)
 
 select e.no, e.day
 from (
@@ -8165,7 +8163,7 @@ from (
     from slice as s inner join private.earning_days as d on d.no between s.first_no and s.last_no
     union all
     select c.no, c.day, c.referral, c.pairing, c.override
-    from slice as s inner join private.network_changes as c on c.no between s.first_no and s.last_no
+    from slice as s inner join private.network_deltas as c on c.no between s.first_no and s.last_no
     union all
     select
         o.no, (t.created_at at time zone 'UTC')::date, case b.bonus_type when 'referral' then -t.amount else 0 end,
@@ -8176,18 +8174,18 @@ from (
     inner join public.bonuses as b on t.reference_id = b.id
 ) as e
 group by e.no, e.day having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
-comment on view private.wrong_earning_days is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
+comment on view private.earning_day_discrepancies is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
 
-create view private.wrong_networks as
+create view private.network_discrepancies as
 with changed as materialized (
     select
         c.no, sum(c.members) as members, sum(c.package_cents) as package_cents, sum(c.funded) as funded,
         sum(c.referral) as referral, sum(c.pairing) as pairing, sum(c.override) as override
-    from private.network_changes as c group by c.no
+    from private.network_deltas as c group by c.no
 )
 
 select o.no
-from private.books_slice() as s
+from private.ledger_check_sample() as s
 inner join private.positions as o on o.no between s.first_no and s.last_no
 inner join private.totals as t on o.user_id = t.user_id
 left join private.networks as n on o.no = n.no
@@ -8214,9 +8212,9 @@ where (
     1 + b.members, o.package_cents + b.package_cents, t.referral_amount + b.referral, t.pairing_amount + b.pairing,
     t.override_amount + b.override, b.direct_cents, b.direct_funded
 );
-comment on view private.wrong_networks is 'Members of a slice whose kept network is not themselves and the networks of their children.';
+comment on view private.network_discrepancies is 'Members of a slice whose kept network is not themselves and the networks of their children.';
 
-create function private.wrong_team_days() returns table (no integer, day date)
+create function private.team_day_discrepancies() returns table (no integer, day date)
 language plpgsql volatile set search_path = ''
 -- A walk goes from member to member: nobody can tell the planner how few they are.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off'
@@ -8228,11 +8226,11 @@ begin
         select n.no from private.networks as n where n.has_days order by pg_catalog.random() limit 20
     ),
 
-    below as (
+    downline as (
         select t.no as top_no, t.no, false as has_days from teams as t
         union all
         select b.top_no, c.no, coalesce(n.has_days, false)
-        from below as b
+        from downline as b
         inner join private.positions as c on b.no = c.referrer_no
         left join private.networks as n on c.no = n.no
         -- A large team below has its own days, compared in its own turn.
@@ -8241,19 +8239,19 @@ begin
 
     found as (
         select b.top_no, (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
-        from below as b
+        from downline as b
         inner join private.positions as o on b.no = o.no
         inner join private.profiles as p on o.profile_id = p.id
         where b.no <> b.top_no
         union all
         select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
-        from below as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
+        from downline as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
         where b.no <> b.top_no
         union all
-        select b.top_no, d.day, d.members, d.funded from below as b inner join private.team_days as d on b.no = d.no where b.has_days
+        select b.top_no, d.day, d.members, d.funded from downline as b inner join private.team_days as d on b.no = d.no where b.has_days
         union all
         select b.top_no, c.day, -c.members, -c.funded
-        from below as b inner join private.network_changes as c on b.no = c.no where b.no <> b.top_no
+        from downline as b inner join private.network_deltas as c on b.no = c.no where b.no <> b.top_no
         union all
         select t.no, d.day, -d.members, -d.funded from teams as t inner join private.team_days as d on t.no = d.no
     )
@@ -8261,10 +8259,10 @@ begin
     from found as f group by f.top_no, f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
 end
 $$;
-comment on function private.wrong_team_days() is
+comment on function private.team_day_discrepancies() is
 'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
 
-create view private.book_violations as
+create view private.ledger_violations as
 with earned as materialized (
     select
         b.user_id,
@@ -8451,7 +8449,7 @@ union all
 select 'I08', s.user_id::text
 from private.totals as s
 where s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
-    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.line_of(c.user_id)))
+    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id)))
 union all
 -- I09 Cash-in is the approved deposits that count.
 select 'I09', m.user_id::text from members as m where m.wrong_cash_in
@@ -8463,7 +8461,7 @@ group by b.bonus_type, b.subject_no, b.pair_number having count(*) > 1
 union all
 -- I11 The bonuses are what tree and packages say, paid to whom they say.
 select 'I11', w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
-from unnest(private.all_wrong()) as w
+from unnest(private.all_bonus_discrepancies()) as w
 union all
 select 'I11', b.id::text from bonus_rows as b where b.wrong_owner
 union all
@@ -8478,7 +8476,7 @@ from (
     select c.user_id from private.corrections as c where c.confirmed_by is not null
 ) as m
 inner join private.profiles as p on m.user_id = p.user_id
-where p.package_value <> private.package_due(m.user_id)
+where p.package_value <> private.due_package(m.user_id)
 union all
 -- I14 Every member stands one below the sponsor, roots at 0: so there is no cycle.
 select 'I14', l.id::text from places as l where l.wrong_depth
@@ -8550,7 +8548,7 @@ select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
 union all
 -- I27 The kept figures are the figures.
 select 'I27', c.name
-from private.counted() as c
+from private.counter_values() as c
 inner join (
     select f.name, f.value
     from (
@@ -8611,7 +8609,7 @@ union all
 -- I27 So are the days of what came in and went out.
 select 'I27', 'flow of ' || f.day
 from (
-    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows('-infinity') as k
+    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows_since('-infinity') as k
     union all
     select v.day, -v.deposits, 0, -v.decided_deposits
     from public.deposits as d
@@ -8626,60 +8624,60 @@ from (
 group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
 union all
 -- I28 What a member earned by day is what the journal says (10,000 members by chance).
-select 'I28', d.no || ' ' || d.day from private.wrong_earning_days as d
+select 'I28', d.no || ' ' || d.day from private.earning_day_discrepancies as d
 union all
 -- I29 The sums of a network are those of the member and of the networks below (10,000 members by chance).
-select 'I29', n.no::text from private.wrong_networks as n
+select 'I29', n.no::text from private.network_discrepancies as n
 union all
 -- I30 A large team grew by day as its members joined and were funded (20 teams by chance).
-select 'I30', d.no || ' ' || d.day from private.wrong_team_days() as d;
-comment on view private.book_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
+select 'I30', d.no || ' ' || d.day from private.team_day_discrepancies() as d;
+comment on view private.ledger_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
 
-create function private.check_books() returns table (rule text, object text)
+create function private.check_ledger() returns table (rule text, object text)
 language sql stable set search_path = '' as $$
-    select v.rule, v.object from private.book_violations as v
+    select v.rule, v.object from private.ledger_violations as v
 $$;
-comment on function private.check_books() is 'Violations of the books, none when all is right.';
+comment on function private.check_ledger() is 'Violations of the books, none when all is right.';
 
 -- The check reads everything: a second among ten thousand members, half a minute and more among several hundred
 -- thousand, when the next one would begin as soon as the last has ended. It leaves nothing out and takes its turn: while
 -- it takes up to three seconds it runs whenever it is asked; above, it waits nine times as long as it took, so it
 -- never takes more than a tenth of the time. Until then the last answer stands, an alarm too, with the moment at which
 -- it was true.
-create function jobs.check_books() returns jsonb
+create function jobs.check_ledger() returns jsonb
 language plpgsql volatile security definer
 -- Sums over all members are hashed in memory.
 set work_mem = '64MB' set search_path = ''
 -- Whole tables are read as they lie: the same sum in the order of an index, a row a page, takes five times as long.
 set enable_indexscan = 'off' as $$
 declare
-    v_state private.books_state;
+    v_state private.ledger_check_state;
     v_started timestamptz := pg_catalog.clock_timestamp();
     v_rules jsonb;
 begin
-    select * into v_state from private.books_state;
-    if v_state.took > interval '3 seconds' and v_started < v_state.checked_at + v_state.took * 9 then
+    select * into v_state from private.ledger_check_state;
+    if v_state.check_duration > interval '3 seconds' and v_started < v_state.checked_at + v_state.check_duration * 9 then
         return v_state.rules;
     end if;
     select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
-    from (select c.rule, count(*) as rows from private.check_books() as c group by c.rule) as r;
-    update private.books_state as s set
+    from (select c.rule, count(*) as rows from private.check_ledger() as c group by c.rule) as r;
+    update private.ledger_check_state as s set
         -- What came in while it ran was not seen.
         checked_at = v_started,
-        took = pg_catalog.clock_timestamp() - v_started,
+        check_duration = pg_catalog.clock_timestamp() - v_started,
         rules = v_rules,
         violations = (select coalesce(sum(e.value::integer), 0) from pg_catalog.jsonb_each_text(v_rules) as e);
     return v_rules;
 end
 $$;
-comment on function jobs.check_books() is
+comment on function jobs.check_ledger() is
 'Checks the books and keeps the result, or answers the last one while a long check waits for its turn: the violations by rule, {} when all is right.';
-grant execute on function jobs.check_books() to worker;
+grant execute on function jobs.check_ledger() to worker;
 
 -- What has served its time goes: counters of past windows, old failures, mail that was sent long ago (it holds
 -- names and addresses). Rows of money, the journal and the audit log are not among it and never will be.
 
-create function jobs.forget() returns integer
+create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_now timestamptz := pg_catalog.clock_timestamp();
@@ -8696,8 +8694,8 @@ begin
     return v_all + v_rows;
 end
 $$;
-comment on function jobs.forget() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
-grant execute on function jobs.forget() to worker;
+comment on function jobs.purge() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
+grant execute on function jobs.purge() to worker;
 
 -- Where the worker's job queue (procrastinate) keeps its tables. The worker installs them itself, in the
 -- version it was built with; the schema is its own, so that the rest of the database stays closed to it.

@@ -158,9 +158,7 @@ async def _judging(
 
 
 async def _admit(connection: Connection, email: str, visit: Visit) -> None:
-    # One attempt on an account, and from an address, at a time: a hundred at once would all see few failures.
-    await connection.execute("select pg_advisory_xact_lock(46, hashtext(%s))", [email])
-    await connection.execute("select pg_advisory_xact_lock(48, hashtext(%s))", [visit.address])
+    await connection.execute("select edge.lock_login_attempt(%s, %s)", [email, visit.address])
     allowed = await _one(
         connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, visit.address
     )

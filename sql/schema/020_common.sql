@@ -1,16 +1,16 @@
--- Words that every later file uses: the money type, the statuses, how a refusal is raised, the locks, how money and
--- time are written, how a list is paged. Do not raise anything but private.raise_error() at people: SQLSTATE 40001 would be
--- run again for ever by PostgREST, PTnnn would put text into a header, and a bare exception has no code to branch on.
---
+-- What every later file uses: the money type, the statuses, raising errors, locks, formatting of money and time,
+-- pagination. Raise errors for clients only through private.raise_error(): PostgREST retries SQLSTATE 40001 for ever,
+-- PTnnn puts text into a header, and a bare exception has no code to branch on.
 -- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
--- parsed and planned at every call. In a list of members that would be more than half of the time, once for each row
--- of the page; in the figures of the panel, once a figure.
+-- parsed and planned at every call. In a list of members that was more than half of the time, once per row; on the
+-- admin panel, once per figure.
 
 create domain public.usd as numeric
 constraint amount_has_at_most_two_decimals check (
     value is null or (value > '-Infinity'::numeric and value < 'Infinity'::numeric and scale(value) <= 2)
 );
-comment on domain public.usd is 'US dollars, exact. NaN sorts above Infinity, so the comparison refuses it; the scale is that of the raw value.';
+comment on domain public.usd is
+'US dollars, exact. NaN sorts above Infinity, so the comparison rejects it; scale() reads the unrounded value.';
 
 create type public.account_status as enum ('active', 'pending', 'suspended', 'disabled');
 create type public.request_status as enum ('pending', 'approved', 'rejected');
@@ -20,7 +20,7 @@ create type public.transaction_status as enum ('completed', 'pending', 'failed')
 create type public.subscription_status as enum ('active', 'suspended', 'cancelled');
 create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_admin');
 
--- Refusals, and the lock of money.
+-- Errors, and the money lock.
 
 create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -31,7 +31,7 @@ begin
 end
 $$;
 comment on function private.raise_error(integer, text, text, text) is
-'Ends the transaction with an HTTP status, a stable code and the sentence a person reads. The codes are listed in sql/README.md.';
+'Aborts the transaction with an HTTP status, a stable code and a message for people. sql/README.md lists the codes.';
 
 create function private.reject_change() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -40,20 +40,50 @@ begin
     return null;
 end
 $$;
-comment on function private.reject_change() is 'Trigger for what may never be deleted, truncated or altered.';
+comment on function private.reject_change() is 'Trigger: raises append_only, so that rows are never deleted, truncated or changed.';
+
+-- The advisory locks, in the order in which they are taken; each ends with its transaction. Those with a second key
+-- are one lock for each value of it. Row locks stand between: members by id after the money lock, before the audit
+-- log's, which is always the last.
+create function private.lock_key(p_name text) returns integer
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    case p_name
+        -- A decision, a correction, a reconciliation, leaving demo mode: one at a time.
+        when 'money' then return 42;
+        -- One reconciliation of all bonuses at a time; whoever waited takes its result.
+        when 'reconcile' then return 44;
+        -- With an owner: how many receipts a member has.
+        when 'receipts_of_owner' then return 45;
+        -- With a name: using a receipt in a deposit, or deleting it.
+        when 'receipt' then return 48;
+        -- The roll-up of team totals.
+        when 'networks' then return 46;
+        -- The income disclosure is published by one.
+        when 'income_disclosure' then return 47;
+        -- With an email address: one login attempt on an administrator's account at a time.
+        when 'login_to_account' then return 49;
+        -- With a client address: one login attempt of an administrator from it at a time.
+        when 'login_from_address' then return 50;
+        -- The end of the audit chain.
+        when 'audit_log' then return 43;
+    end case;
+end
+$$;
+comment on function private.lock_key(text) is 'First key of an advisory lock. An unknown name is an error: case_not_found.';
 
 create function private.lock_money() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform pg_catalog.pg_advisory_xact_lock(42);
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('money'));
 exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function private.lock_money() is
-'One decision, correction or reconcile at a time. Taken before any member row and never by a request, a cancel or a sign-up. Errors: try_again.';
+'Takes the money lock: one decision, correction or reconciliation at a time. Take it before any member row; requests, cancellations and sign-ups never take it. Errors: try_again.';
 
--- Who asks.
+-- The principal.
 
 create function private.my_role() returns text
 language plpgsql stable set search_path = '' as $$
@@ -61,13 +91,13 @@ begin
     return (select pg_catalog.current_setting('role', true));
 end
 $$;
-comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
+comment on function private.my_role() is 'API role of the request, also inside security definer functions. Null in tests and jobs.';
 
 create function private.client_address() returns text
 language sql stable set search_path = '' as $$
     select coalesce(nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'x-real-ip', 'unknown')
 $$;
-comment on function private.client_address() is 'Address of the visitor, from the header that the gateway overwrites.';
+comment on function private.client_address() is 'Client address, from the header that the gateway overwrites.';
 
 -- Time.
 
@@ -83,7 +113,7 @@ begin
 end
 $$;
 comment on function private.clock() is
-'The time that rows are dated with. In demo mode the sample story may set app.demo_clock, which no API caller can; otherwise the database clock.';
+'The time stored in rows. In demo mode the seed may set app.demo_clock, which no API role can; otherwise clock_timestamp().';
 
 create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
 language sql immutable set search_path = '' as $$
@@ -98,7 +128,7 @@ language sql immutable set search_path = '' as $$
     end
     from (select extract(epoch from p_now - p_at) as s) as span
 $$;
-comment on function private.relative_time(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
+comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
 
 create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
 language plpgsql stable set search_path = '' as $$
@@ -123,23 +153,23 @@ begin
 end
 $$;
 comment on function private.chart_range(text, timestamptz) is
-'First and last day (UTC) of a chart and the width of its bars. "all" begins at p_oldest. Errors: invalid_range.';
+'First and last day (UTC) of a chart, and its bucket. "all" begins at p_oldest. Errors: invalid_range.';
 
--- Money and percentages as people and JSON read them. Without a search_path of their own, and stable as to_char is, the
--- first two are inlined where they are used, some twenty times on a screen. Called immutable, which to_char is not,
--- each use would be parsed and planned by itself.
+-- Format money and percentages for JSON. Without a search_path and stable, as to_char is, the first two are inlined;
+-- a dashboard calls them some twenty times. Declared immutable, which to_char is not, each call would be parsed and
+-- planned separately.
 
 create function private.money(p_amount numeric) returns text
 language sql stable parallel safe as $$
     select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
 $$;
-comment on function private.money(numeric) is 'Dollars as JSON carries them: text with two decimals, "1234.50".';
+comment on function private.money(numeric) is 'Dollars for JSON: text with two decimals, "1234.50".';
 
 create function private.percent(p_percent numeric) returns text
 language sql stable parallel safe as $$
     select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
 $$;
-comment on function private.percent(numeric) is 'A calculated percentage as JSON carries it: "40.00", "-13.10".';
+comment on function private.percent(numeric) is 'A computed percentage for JSON: "40.00", "-13.10".';
 
 create function private.dollars(p_amount numeric) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -147,7 +177,7 @@ begin
     return case when p_amount < 0 then '-' else '' end || '$' || pg_catalog.to_char(pg_catalog.abs(p_amount), 'FM9,999,999,999,990.00');
 end
 $$;
-comment on function private.dollars(numeric) is 'Dollars as a sentence carries them: "$1,234.50".';
+comment on function private.dollars(numeric) is 'Dollars for a message: "$1,234.50".';
 
 create function private.plan_rate(p_percent numeric) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -155,26 +185,29 @@ begin
     return pg_catalog.trim_scale(p_percent)::text;
 end
 $$;
-comment on function private.plan_rate(numeric) is 'A rate of the plan as prose writes it: "5", "40". Calculated percentages keep two decimals.';
+comment on function private.plan_rate(numeric) is
+'A rate of the compensation plan for a message: "5", "40". Computed percentages have two decimals.';
 
--- Texts. What turns the direction of writing, or is not seen at all, makes one text look like another to whoever decides
--- about money: an account like somebody else's, a reference that reads differently from what is compared. Guards
--- refuse it in what is new; what is stored stays, so no constraint says so.
+-- Text. Direction overrides and invisible characters make one text look like another: a member's name like a
+-- different member's, a reference unlike the value that is compared. Validation triggers reject them in new rows;
+-- existing rows keep them, so there is no constraint.
 
 create function private.is_readable(p_text text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
-    -- Control characters, soft hyphen, marks and overrides of direction, zero width, ends of line and paragraph.
+    -- Control characters, soft hyphen, direction marks and overrides, zero-width characters, line and paragraph
+    -- separators.
     return p_text !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]';
 end
 $$;
-comment on function private.is_readable(text) is 'Whether every character of a text is seen, in the order in which it is stored.';
+comment on function private.is_readable(text) is
+'Whether a text has only visible characters, displayed in the order in which they are stored.';
 
 create function private.is_trc20_address(p_address text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 declare
     c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-    -- 34 digits to the base of 58, in four numbers of at most nine digits.
+    -- Decode 34 base58 digits in four numbers of at most nine digits.
     v_part bigint;
     v_number numeric := 0;
     v_hex text := '';
@@ -219,7 +252,7 @@ end
 $$;
 comment on function private.short_address(text) is 'First 6 and last 4 characters of a wallet address.';
 
--- Pages of a member's list: by key, newest first.
+-- Keyset pagination of members' lists, newest first.
 
 create function private.page_limit(p_limit integer, p_default integer, p_max integer) returns integer
 language plpgsql immutable set search_path = '' as $$
@@ -230,7 +263,7 @@ begin
     return coalesce(p_limit, p_default);
 end
 $$;
-comment on function private.page_limit(integer, integer, integer) is 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
+comment on function private.page_limit(integer, integer, integer) is 'Page size: the default unless given. Errors: invalid_limit.';
 
 create function private.encode_cursor(p_at timestamptz, p_id uuid) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -238,7 +271,7 @@ begin
     return pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id;
 end
 $$;
-comment on function private.encode_cursor(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
+comment on function private.encode_cursor(timestamptz, uuid) is 'Encodes the last key of a page as a cursor.';
 
 create function private.decode_cursor(p_cursor text, out at timestamptz, out id uuid)
 language plpgsql immutable set search_path = '' as $$
@@ -256,12 +289,11 @@ exception when datetime_field_overflow or invalid_datetime_format then
     perform private.raise_error(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
 end
 $$;
-comment on function private.decode_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
+comment on function private.decode_cursor(text) is 'Decodes a cursor; without one, a key after all rows. Errors: invalid_cursor.';
 
--- What the administrators' lists have in common: reading the filters, finding rows by text, and turning a page number
--- into ids. A page near the end is read from the other end, so the last page costs what the first one does. A search is
--- bounded: it collects at most 10,000 matches; when there are more, matches are so frequent that walking the sort
--- order finds a page at once.
+-- Helpers of the admin panel's lists: parse the filters, search by text, turn a page number into ids. A page near the
+-- end is read backwards, so the last page costs as much as the first. A search collects at most 10,000 matches; with
+-- more, matches are so frequent that scanning in sort order finds a page quickly.
 
 create extension if not exists pg_trgm with schema extensions;
 
@@ -310,10 +342,10 @@ begin
 end
 $$;
 comment on function private.parse_filters(jsonb, text[]) is
-'Filters of a list by the names of the wire: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; the first sortable column is the default, newest first). An empty object asks for everything. Errors: invalid_filter.';
+'Parses a list''s filters: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; default: the first sortable column, newest first). An empty object asks for all rows. Errors: invalid_filter.';
 
--- A search that finds more than it counts says 10,000 and more, and is read from its beginning, however far: from the
--- other end its later pages would show rows of other pages, and matches so frequent are found soon.
+-- A search with more than 10,000 matches reports 10,000 and more, and is always read forwards: read backwards, its
+-- later pages would show rows of other pages.
 create function private.page_ids(
     p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean default false
 ) returns uuid[]
@@ -326,7 +358,7 @@ begin
     if v_rows <= 0 then
         return '{}'::uuid[];
     end if;
-    -- The other end is as far away as the total says: not when there are more.
+    -- Read backwards only when the total is exact.
     if p_more or v_offset <= p_total / 2 then
         execute pg_catalog.format('select array(select r.id %s order by %s offset %s limit %s)', p_from, p_order, v_offset, v_rows)
         into v_ids using (p_request).pattern;
@@ -339,7 +371,7 @@ begin
 end
 $$;
 comment on function private.page_ids(text, text, text, private.list_request, bigint, boolean) is
-'Ids of one page, in order; from the nearer end unless there are more rows than the total. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
+'Ids of one page, in order; reads from the nearer end when the total is exact. p_from is a from clause over r that these files compose (never input), with quoted values; $1 is the search pattern.';
 
 create function private.search_page(
     p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
@@ -364,4 +396,4 @@ begin
 end
 $$;
 comment on function private.search_page(text, text, text, text, text, private.list_request) is
-'One page of what a search finds, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests row by row in the order of the list; both are written in these migrations (never input).';
+'One page of search results, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests rows in sort order; these files compose both (never input).';

@@ -1,6 +1,6 @@
--- What an operator may set, and the five packages. Rows instead of constants, so that the screens, the rules and the
--- disclosure read the same figures. Every change goes through public.change_setting(), which checks the type and
--- leaves an audit row.
+-- Operator settings and the five packages. They are rows, not constants, so that screens, rules and the disclosure
+-- read the same values. Change them only through public.change_setting(), which validates the type and writes an
+-- audit row.
 
 create table private.settings (
     key text primary key check (key ~ '\A[a-z][a-z0-9_.]{1,62}\Z'),
@@ -13,7 +13,7 @@ create table private.settings (
     updated_at timestamptz not null default now(),
     updated_by uuid
 );
-comment on table private.settings is 'Operator values. minimum and maximum bound an integer, or the length of a text or list.';
+comment on table private.settings is 'Operator settings. minimum and maximum bound an integer, or the length of a text or list.';
 alter table private.settings enable row level security;
 
 insert into private.settings (key, value, kind, minimum, maximum, is_public, description) values
@@ -26,7 +26,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('operator.name', 'null', 'text', 1, 200, true, 'Legal name of the operator'),
 ('operator.address', 'null', 'text', 1, 500, true, 'Postal address of the operator'),
 ('operator.countries', '[]', 'list', 0, 250, true, 'Countries (ISO 3166 alpha-2) whose residents may sign up'),
--- The address of no key (all zero): recognisable as a sample, accepted by no wallet of anybody.
+-- The address with an all-zero payload: recognisable as a sample; nobody has its key.
 ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"', 'text', 34, 34, false, 'TRC20 address that members send deposits to'),
 ('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
 ('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
@@ -45,7 +45,8 @@ create table private.packages (
     pairing_percent integer not null check (pairing_percent between 1 and 50),
     value_cents integer generated always as ((value * 100)::integer) stored unique
 );
-comment on table private.packages is 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half; whole dollars and whole percents, so that nothing is ever rounded.';
+comment on table private.packages is
+'Package sizes and the pairing rate of a pair owner with that package. At most 50 percent, so a pair always leaves the company half; whole dollars and percents, so no amount is rounded.';
 alter table private.packages enable row level security;
 
 insert into private.packages (value, label, pairing_percent) values
@@ -61,7 +62,7 @@ begin
     return (select s.value from private.settings as s where s.key = p_key);
 end
 $$;
-comment on function private.setting(text) is 'Value of a setting as JSON; null when there is no such setting.';
+comment on function private.setting(text) is 'A setting as JSON; null when it does not exist.';
 
 create function private.setting_text(p_key text) returns text
 language plpgsql stable set search_path = '' as $$
@@ -69,7 +70,7 @@ begin
     return (select s.value #>> '{}' from private.settings as s where s.key = p_key);
 end
 $$;
-comment on function private.setting_text(text) is 'Value of a setting as text; null when it is not set.';
+comment on function private.setting_text(text) is 'A setting as text; null when it is unset.';
 
 create function private.is_demo() returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -114,7 +115,7 @@ begin
     end if;
 end
 $$;
-comment on function private.check_setting(text, jsonb) is 'Type and limits of a setting. Errors: not_found, invalid_setting.';
+comment on function private.check_setting(text, jsonb) is 'Validates the type and limits of a setting. Errors: not_found, invalid_setting.';
 
 create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -132,14 +133,14 @@ begin
     return new;
 end
 $$;
-comment on function private.settings_validate() is 'Keeps type and limits; demo mode ends once.';
+comment on function private.settings_validate() is 'Trigger: validates type and limits; demo mode cannot be switched back on.';
 
 create trigger _100_validate before update on private.settings for each row execute function private.settings_validate();
 
--- Who changes the deposit address has every deposit from then on. A super admin alone may change it, with a row of the
--- trail and a notice (public.change_setting). Here every administrator is told by mail too, also when the row was
--- changed past that function, and the worker asks each minute whether the address shown is the last one on the record
--- and the one that the operator wrote down where this database cannot reach.
+-- Notify administrators of a changed deposit address: whoever changes it receives every deposit from then on. Only a
+-- super_admin may change it, with an audit row and a notice (public.change_setting). This trigger also e-mails every
+-- administrator, whatever changed the row. Every minute the worker compares the displayed address with the last
+-- audited one and with one configured outside the database.
 create function private.settings_mail_deposit_address() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -153,7 +154,8 @@ begin
     return null;
 end
 $$;
-comment on function private.settings_mail_deposit_address() is 'Mails every administrator, whatever changed the address.';
+comment on function private.settings_mail_deposit_address() is
+'Trigger: e-mails every administrator of a changed deposit address, whatever changed it.';
 create trigger _500_mail_deposit_address after update of value on private.settings for each row
 when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.settings_mail_deposit_address();
 
@@ -198,7 +200,7 @@ begin
 end
 $$;
 comment on function jobs.check_deposit_address(text) is
-'Compares the address shown with the last one on the record and with one kept elsewhere; answers {} or what differs, and tells all administrators once an hour.';
+'Compares the displayed deposit address with the last audited one and with one configured outside the database; returns {} or the differences, and notifies all administrators once an hour.';
 grant execute on function jobs.check_deposit_address(text) to worker;
 
 create function public.list_settings() returns jsonb
@@ -249,10 +251,10 @@ begin
 end
 $$;
 comment on function public.change_setting(text, jsonb) is
-'Sets one value within its type and limits; all administrators are told of a new deposit address. Super admin. Errors: forbidden, not_found, invalid_setting.';
+'Sets one setting within its type and limits; notifies all administrators of a new deposit address. Super admin. Errors: forbidden, not_found, invalid_setting.';
 grant execute on function public.change_setting(text, jsonb) to platform_admin;
 
--- What anybody may know of the installation.
+-- Public information about the installation.
 
 create function private.legal_document(p_name text) returns jsonb
 language sql stable set search_path = '' as $$
@@ -296,11 +298,12 @@ language sql stable security definer set search_path = '' as $$
         'risk', private.legal_document('risk')
     )
 $$;
-comment on function public.get_platform() is 'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to everybody.';
+comment on function public.get_platform() is
+'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to anonymous clients.';
 grant execute on function public.get_platform() to anon, authenticated, platform_admin;
 
--- The way out of demo mode is checked here, once, by one list that the screen shows as it is; nothing else opens the
--- door to real money, and it cannot be closed again.
+-- Leave demo mode. One list of conditions decides, and the screen shows the same list. Nothing else enables real
+-- money, and it cannot be disabled again.
 
 create function private.readiness() returns table (item text, ok boolean, missing text)
 language sql stable set search_path = '' as $$
@@ -332,7 +335,7 @@ language sql stable set search_path = '' as $$
     select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),
         'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.'
 $$;
-comment on function private.readiness() is 'What must be true before real money is accepted, and what to do about each point.';
+comment on function private.readiness() is 'Conditions for accepting real money, each with what to do about it.';
 
 create function public.get_readiness() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -349,7 +352,7 @@ begin
     );
 end
 $$;
-comment on function public.get_readiness() is 'The list of private.readiness() for the screen. Super admin. Errors: forbidden, session_ended.';
+comment on function public.get_readiness() is 'private.readiness() for the screen. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.get_readiness() to platform_admin;
 
 create function public.send_test_mail() returns jsonb
@@ -370,7 +373,7 @@ begin
     return '{"success": true}'::jsonb;
 end
 $$;
-comment on function public.send_test_mail() is 'A mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
+comment on function public.send_test_mail() is 'Sends a test e-mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
 grant execute on function public.send_test_mail() to platform_admin;
 
 create function public.confirm_test_mail() returns jsonb
@@ -386,11 +389,11 @@ begin
     return '{"success": true}'::jsonb;
 end
 $$;
-comment on function public.confirm_test_mail() is 'The caller received the test mail. Super admin. Errors: forbidden, not_sent.';
+comment on function public.confirm_test_mail() is 'Confirms that the test e-mail arrived. Super admin. Errors: forbidden, not_sent.';
 grant execute on function public.confirm_test_mail() to platform_admin;
 
--- Whether demo mode left money behind is asked once nobody can add any: requests under way are waited for and new ones
--- wait. They never take the money lock, so none waits for this in turn.
+-- Block new requests while leave_demo() checks that demo mode left no money behind: it waits for requests in
+-- progress, and new ones wait for it. They never take the money lock, so this cannot deadlock.
 create function private.lock_requests() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
@@ -400,7 +403,7 @@ exception when lock_not_available then
 end
 $$;
 comment on function private.lock_requests() is
-'Nobody requests, decides or takes back a deposit or a withdrawal until the end of the transaction. After the money lock. Errors: try_again.';
+'Blocks requests, decisions and cancellations of deposits and withdrawals until the end of the transaction. Take it after the money lock. Errors: try_again.';
 
 create function public.leave_demo() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -423,5 +426,5 @@ begin
 end
 $$;
 comment on function public.leave_demo() is
-'Ends demo mode for good when nothing is missing. Super admin. Errors: forbidden, demo_is_over, not_ready, try_again.';
+'Ends demo mode for good when every condition is met. Super admin. Errors: forbidden, demo_is_over, not_ready, try_again.';
 grant execute on function public.leave_demo() to platform_admin;

@@ -1,5 +1,5 @@
--- How often somebody may do something, in one place for RPCs and functions. The counters are unlogged: a crash
--- of the database forgives them. Failed sign-ins are logged rows: restarting a service must not forgive those.
+-- Rate limits of RPCs and functions. The counters are unlogged: a crash of the database resets them. Failed sign-ins
+-- are logged rows, so that restarting a service does not reset them.
 
 create unlogged table private.rate_limits (
     bucket text not null check (length(bucket) <= 63),
@@ -8,7 +8,7 @@ create unlogged table private.rate_limits (
     hits integer not null,
     primary key (bucket, key)
 );
-comment on table private.rate_limits is 'Hits of one key in its present window.';
+comment on table private.rate_limits is 'Hits of each key in its current window.';
 alter table private.rate_limits enable row level security;
 create index rate_limits_window_idx on private.rate_limits (window_start);
 
@@ -18,7 +18,7 @@ create table private.sign_in_failures (
     key text not null check (length(key) <= 255),
     at timestamptz not null default now()
 );
-comment on table private.sign_in_failures is 'Failed sign-ins per account and per address. A success clears those of the account.';
+comment on table private.sign_in_failures is 'Failed sign-ins per account and per address. A success deletes those of the account.';
 alter table private.sign_in_failures enable row level security;
 create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
 
@@ -32,7 +32,7 @@ language sql volatile set search_path = '' as $$
     returning r.hits <= p_max
 $$;
 comment on function private.consume_rate_limit(text, text, integer, interval) is
-'Counts one hit; false when the key has had its share of this window. In a transaction that is refused the hit is not counted.';
+'Counts one hit; false when the key has used up its limit in this window. A rolled-back transaction does not count.';
 
 create function edge.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile security definer set search_path = '' as $$

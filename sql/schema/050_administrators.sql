@@ -1,6 +1,6 @@
--- Administrators have accounts of their own, apart from members. A session row's token is a public name and
--- grants nothing by itself: the signed access token counts only while the row stands. public.admin_sessions
--- has exactly the three columns the panel reads; what else is known of a session lies in private.
+-- Administrators have accounts separate from members. A session token names a row and is no credential: the signed
+-- access token is valid only while the row exists. public.admin_sessions has exactly the three columns that the panel
+-- reads; everything else about a session is private.
 
 create table private.admin_users (
     id uuid primary key default gen_random_uuid(),
@@ -28,11 +28,11 @@ create table public.admin_sessions (
     admin_id uuid not null references private.admin_users (id) on delete cascade,
     expires_at timestamptz not null
 );
-comment on table public.admin_sessions is 'Live administrator sessions. The token is a public name of the row; it is no credential.';
+comment on table public.admin_sessions is 'Active administrator sessions. The token names the row; it is no credential.';
 alter table public.admin_sessions enable row level security;
 create index admin_sessions_admin_id_idx on public.admin_sessions (admin_id);
 
--- The session of this request and no other, not even another one of the same administrator.
+-- Only the session of this request, not another session of the same administrator.
 create policy select_own on public.admin_sessions for select to platform_admin
 using (admin_id = (select auth.uid()) and session_token::text = ((select auth.jwt()) ->> 'sid'));
 create policy delete_own on public.admin_sessions for delete to platform_admin
@@ -46,13 +46,13 @@ create table private.admin_session_activity (
     address text,
     user_agent text
 );
-comment on table private.admin_session_activity is 'When an administrator session began and was last used; 30 minutes idle end it.';
+comment on table private.admin_session_activity is 'Start and last use of an administrator session; it ends after 30 idle minutes.';
 alter table private.admin_session_activity enable row level security;
 
--- With real money, finance and super administrators act with the second step only. It is asked here beside the role,
--- and by itself wherever functions/edge names the caller by id or every role may act: who knows such an administrator's
--- password alone opens no MT5 password, makes no account and disables no member. Signing in, reading and setting the
--- second step up stay open without it.
+-- With real money, require TOTP of finance and super administrators. require_admin() checks it together with the
+-- role; where functions/edge passes the caller's id, or every role may act, check it separately. An attacker with
+-- only the password then cannot reveal an MT5 password, create an account or disable a member. Signing in, reading
+-- and enrolling in TOTP stay open without it.
 create function private.require_totp(p_admin private.admin_users) returns void
 language plpgsql stable set search_path = '' as $$
 begin
@@ -62,7 +62,7 @@ begin
 end
 $$;
 comment on function private.require_totp(private.admin_users) is
-'With real money, finance and super administrators need the second step. Errors: two_step_required.';
+'With real money, raises unless a finance or super administrator has TOTP. Errors: two_step_required.';
 
 create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
@@ -86,7 +86,7 @@ begin
 end
 $$;
 comment on function private.require_admin(public.admin_role[]) is
-'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended, two_step_required.';
+'The calling administrator, read from the table and never from the token; with p_roles, only those roles. Errors: forbidden, session_ended, two_step_required.';
 
 create function private.require_super_admin(p_admin_id uuid) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
@@ -101,7 +101,7 @@ begin
     return v_admin;
 end
 $$;
-comment on function private.require_super_admin(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
+comment on function private.require_super_admin(uuid) is 'The super_admin with this id. Errors: forbidden, two_step_required.';
 
 create function public.touch_admin_session() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -117,7 +117,8 @@ begin
     );
 end
 $$;
-comment on function public.touch_admin_session() is 'Keeps the administrator''s session from idling out. Sent while a person is active. Errors: forbidden, session_ended.';
+comment on function public.touch_admin_session() is
+'Extends the administrator''s session. Sent while the person is active. Errors: forbidden, session_ended.';
 grant execute on function public.touch_admin_session() to platform_admin;
 
 create function jobs.expire_admin_sessions() returns integer
@@ -135,24 +136,36 @@ begin
     return v_rows;
 end
 $$;
-comment on function jobs.expire_admin_sessions() is 'Removes administrator sessions that count no more; answers how many.';
+comment on function jobs.expire_admin_sessions() is 'Deletes expired and idle administrator sessions; returns how many.';
 grant execute on function jobs.expire_admin_sessions() to worker;
 
--- What functions/edge needs to sign administrators in. Each is callable by its login role alone.
+-- Sign-in of administrators for functions/edge. Only role edge_functions may execute these.
 
 create function edge.admin_by_email(p_email text) returns setof private.admin_users
 language sql stable security definer set search_path = '' as $$
     select * from private.admin_users as a where a.email = pg_catalog.lower(p_email)
 $$;
-comment on function edge.admin_by_email(text) is 'The account of an address, with hash and sealed secret; no row when unknown.';
+comment on function edge.admin_by_email(text) is
+'The account with this e-mail, with password hash and encrypted TOTP secret; no row when unknown.';
 grant execute on function edge.admin_by_email(text) to edge_functions;
 
 create function edge.admin_by_id(p_admin_id uuid) returns setof private.admin_users
 language sql stable security definer set search_path = '' as $$
     select * from private.admin_users as a where a.id = p_admin_id
 $$;
-comment on function edge.admin_by_id(uuid) is 'The account with this id, with hash and sealed secret.';
+comment on function edge.admin_by_id(uuid) is 'The account with this id, with password hash and encrypted TOTP secret.';
 grant execute on function edge.admin_by_id(uuid) to edge_functions;
+
+create function edge.lock_login_attempt(p_email text, p_address text) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_to_account'), pg_catalog.hashtext(pg_catalog.lower(p_email)));
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_from_address'), pg_catalog.hashtext(p_address));
+end
+$$;
+comment on function edge.lock_login_attempt(text, text) is
+'One attempt on an account, and from an address, at a time: a hundred at once would all see few failures.';
+grant execute on function edge.lock_login_attempt(text, text) to edge_functions;
 
 create function edge.admin_sign_in_allowed(p_email text, p_address text) returns boolean
 language sql volatile security definer set search_path = '' as $$
@@ -166,12 +179,13 @@ language sql volatile security definer set search_path = '' as $$
             and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
     )
 $$;
-comment on function edge.admin_sign_in_allowed(text, text) is 'Fewer than 10 failures of the account and 20 of the address in 15 minutes.';
+comment on function edge.admin_sign_in_allowed(text, text) is
+'Whether the account has fewer than 10 and the address fewer than 20 failures in the last 15 minutes.';
 grant execute on function edge.admin_sign_in_allowed(text, text) to edge_functions;
 
--- A failure is counted in the transaction that judges the password, never before: a database that fails in between
--- leaves no failure that nobody judged, and a success has none of its own to take back from the address, which would
--- forgive another's.
+-- Record a failure in the transaction that verifies the password, never before: if the database fails in between, no
+-- unverified failure remains, and a success need not delete a failure of its own, which could delete another
+-- client's.
 create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -189,7 +203,8 @@ begin
     perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));
 end
 $$;
-comment on function edge.record_admin_sign_in(text, text, boolean) is 'A failure counts against account and address; a success clears the account and is audited.';
+comment on function edge.record_admin_sign_in(text, text, boolean) is
+'Records a login attempt: a failure counts against account and address; a success deletes the account''s failures and writes an audit row.';
 grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
 
 create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text)
@@ -209,7 +224,8 @@ begin
     return query select v_session.session_token, v_session.expires_at;
 end
 $$;
-comment on function edge.start_admin_session(uuid, text, text) is 'Opens a session of 8 hours for an active administrator. Errors: invalid_credentials.';
+comment on function edge.start_admin_session(uuid, text, text) is
+'Starts an 8-hour session for an active administrator. Errors: invalid_credentials.';
 grant execute on function edge.start_admin_session(uuid, text, text) to edge_functions;
 
 create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void
@@ -228,7 +244,8 @@ language sql volatile security definer set search_path = '' as $$
     update private.admin_users as a set totp_key_id = p_key_id, totp_secret = p_secret, totp_last_step = null, updated_at = pg_catalog.clock_timestamp()
     where a.id = p_admin_id and a.totp_confirmed_at is null
 $$;
-comment on function edge.set_totp_secret(uuid, text, bytea) is 'Keeps a sealed secret that counts once a code of it was shown; a confirmed one stays.';
+comment on function edge.set_totp_secret(uuid, text, bytea) is
+'Stores an encrypted TOTP secret, which is active after its first valid code; never replaces a confirmed one.';
 grant execute on function edge.set_totp_secret(uuid, text, bytea) to edge_functions;
 
 create function edge.confirm_totp(p_admin_id uuid) returns void
@@ -239,7 +256,7 @@ begin
     perform private.audit('admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id);
 end
 $$;
-comment on function edge.confirm_totp(uuid) is 'Turns two-step sign-in on.';
+comment on function edge.confirm_totp(uuid) is 'Enables two-step sign-in.';
 grant execute on function edge.confirm_totp(uuid) to edge_functions;
 
 create function edge.remove_totp(p_admin_id uuid) returns void
@@ -253,7 +270,8 @@ begin
     perform private.audit('admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id);
 end
 $$;
-comment on function edge.remove_totp(uuid) is 'Turns two-step sign-in off; with real money only a support_admin may. Errors: two_step_required.';
+comment on function edge.remove_totp(uuid) is
+'Disables two-step sign-in; with real money only a support_admin may. Errors: two_step_required.';
 grant execute on function edge.remove_totp(uuid) to edge_functions;
 
 create function edge.use_totp_step(p_admin_id uuid, p_step bigint) returns boolean
@@ -264,12 +282,12 @@ begin
     return found;
 end
 $$;
-comment on function edge.use_totp_step(uuid, bigint) is 'Uses up a time step: true once, and never for an earlier step.';
+comment on function edge.use_totp_step(uuid, bigint) is 'Consumes a TOTP time step: true once, and never for an earlier step.';
 grant execute on function edge.use_totp_step(uuid, bigint) to edge_functions;
 
--- Accounts, kept by super administrators. Nobody changes the own role or switches the own account off, and one active
--- super admin always remains. Password hashes come from functions/edge, so what takes one lies in schema edge; the
--- caller is an id that the function verified.
+-- Manage administrator accounts. Nobody may change the own role or deactivate the own account, so one active
+-- super_admin always remains. functions/edge hashes passwords, so functions that take a hash are in schema edge;
+-- p_caller is an id that functions/edge has verified.
 
 create function private.administrator_item(p_admin private.admin_users) returns jsonb
 language sql stable set search_path = '' as $$
@@ -280,7 +298,7 @@ language sql stable set search_path = '' as $$
         'sessions', (select count(*) from public.admin_sessions as s where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now())
     )
 $$;
-comment on function private.administrator_item(private.admin_users) is 'An account without hash and secret.';
+comment on function private.administrator_item(private.admin_users) is 'An administrator account as JSON, without hash and secret.';
 
 create function public.list_administrators() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -294,8 +312,8 @@ $$;
 comment on function public.list_administrators() is 'All accounts. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.list_administrators() to platform_admin;
 
--- Who calls is read under the lock: of two super admins who switch each other off at the same moment the second one
--- waits, and goes on as what it is by then, so that somebody is left who may administer.
+-- Read the caller under the lock: when two super administrators deactivate each other at the same time, the second
+-- one waits and is then rejected, so that one remains.
 create function public.update_administrator(p_admin_id uuid, p_full_name text, p_role text, p_is_active boolean) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -303,7 +321,7 @@ declare
     v_before private.admin_users;
     v_after private.admin_users;
 begin
-    -- All accounts are locked before the caller is read: whoever waited here may be no super admin any more.
+    -- Lock all accounts before reading the caller, who may have lost the role while waiting.
     perform 1 from private.admin_users as a order by a.id for no key update;
     v_caller := private.require_admin(array['super_admin']::public.admin_role[]);
     select * into v_before from private.admin_users as a where a.id = p_admin_id;
@@ -334,7 +352,7 @@ begin
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
-'Name, role and activity of an account; another role or none ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
+'Updates name, role and activity of an account; a changed role or a deactivation ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
 grant execute on function public.update_administrator(uuid, text, text, boolean) to platform_admin;
 
 create function public.reset_two_step(p_admin_id uuid, p_reason text) returns jsonb
@@ -360,7 +378,7 @@ begin
 end
 $$;
 comment on function public.reset_two_step(uuid, text) is
-'Another administrator lost the device: removes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
+'Resets another administrator''s two-step sign-in after a lost device: deletes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
 grant execute on function public.reset_two_step(uuid, text) to platform_admin;
 
 create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
@@ -369,7 +387,8 @@ language sql volatile set search_path = '' as $$
     values (pg_catalog.lower(p_email), p_full_name, p_role, p_password_hash)
     returning id
 $$;
-comment on function private.create_administrator(text, text, public.admin_role, text) is 'Bootstrap and account management; the hash is Argon2id.';
+comment on function private.create_administrator(text, text, public.admin_role, text) is
+'Creates an administrator (bootstrap, account management). p_password_hash is Argon2id.';
 
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -389,7 +408,7 @@ begin
 end
 $$;
 comment on function edge.create_administrator(uuid, text, text, text, text) is
-'A new account with a hashed password. Errors: forbidden, two_step_required, email_taken.';
+'Creates an administrator with a hashed password. Errors: forbidden, two_step_required, email_taken.';
 grant execute on function edge.create_administrator(uuid, text, text, text, text) to edge_functions;
 
 create function edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) returns jsonb
@@ -412,5 +431,5 @@ begin
 end
 $$;
 comment on function edge.reset_admin_password(uuid, uuid, text) is
-'Another administrator forgot the password: a new hash, all sessions end. Errors: forbidden, two_step_required, not_found.';
+'Resets another administrator''s forgotten password: stores a new hash and ends all sessions. Errors: forbidden, two_step_required, not_found.';
 grant execute on function edge.reset_admin_password(uuid, uuid, text) to edge_functions;

@@ -1,6 +1,6 @@
--- What administrators and the system did, in a chain: each row's hash covers the row before it. Filled only by
--- private.audit(), whose trigger takes the audit lock last of all locks; without that lock nine links in ten
--- would be wrong under load. Never updated, deleted or truncated, not even by the owner.
+-- The audit log: actions of administrators and the system, as a hash chain: each row's hash covers the row before it.
+-- Insert only through private.audit(), whose trigger takes the audit lock last of all locks; without the lock nine
+-- links in ten would be wrong under load. Rows are never updated, deleted or truncated, not even by the owner.
 
 create table private.audit_log (
     seq bigint primary key,
@@ -13,25 +13,25 @@ create table private.audit_log (
     prev bytea,
     hash bytea not null
 );
-comment on table private.audit_log is 'Hash chain of what was done by whom. Append-only.';
+comment on table private.audit_log is 'Hash chain of audited actions. Append-only.';
 alter table private.audit_log enable row level security;
 create index audit_log_object_idx on private.audit_log (object_id, seq desc) where object_id is not null;
 create index audit_log_actor_idx on private.audit_log (actor, seq desc);
 create index audit_log_at_idx on private.audit_log (at);
--- Bytes, whatever the database's language: a group of actions is a range of them.
+-- Collate "C" (bytes): a group of actions is then one range of the index.
 create index audit_log_action_idx on private.audit_log (action collate "C", seq desc);
 create index audit_log_settings_idx on private.audit_log (seq) where action = 'setting.changed';
-comment on index private.audit_log_settings_idx is 'Few rows of many: the last change of a setting, asked for each minute.';
+comment on index private.audit_log_settings_idx is 'Finds the last change of a setting, queried every minute.';
 
 create function private.lock_audit_log() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform pg_catalog.pg_advisory_xact_lock(43);
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('audit_log'));
 exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.lock_audit_log() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
+comment on function private.lock_audit_log() is 'Takes the audit lock. Always the last lock: take none after it. Errors: try_again.';
 
 create function private.audit_hash(p_prev bytea, p_row private.audit_log) returns bytea
 language plpgsql stable set search_path = '' as $$
@@ -48,7 +48,7 @@ begin
     );
 end
 $$;
-comment on function private.audit_hash(bytea, private.audit_log) is 'The link of a row: a hash over the link before it and everything the row says.';
+comment on function private.audit_hash(bytea, private.audit_log) is 'Hash of a row: covers the previous hash and every column.';
 
 create function private.audit_log_set_hash() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -64,16 +64,15 @@ begin
     return new;
 end
 $$;
-comment on function private.audit_log_set_hash() is 'Number and link of a new row, taken under the audit lock.';
+comment on function private.audit_log_set_hash() is 'Trigger: sets number, previous hash and hash of a new row, under the audit lock.';
 
 create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
 create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
 create trigger _100_reject_delete before delete or truncate on private.audit_log
 for each statement execute function private.reject_change();
 
--- Who acted may hold another role tomorrow, and what was logged of a request is found by its number. Each row keeps both
--- in its payload, which the chain covers: `actor_role`, an administrator's role at the time, and `request_id`, the
--- x-request-id under which the services logged the request.
+-- Store the administrator's role and the request id in the payload, which the chain covers, because roles change:
+-- `actor_role` is the role at the time, `request_id` the x-request-id under which the services logged the request.
 create function private.audit(p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb default '{}') returns void
 language plpgsql volatile set search_path = '' as $$
 begin
@@ -85,7 +84,7 @@ begin
                 when pg_catalog.starts_with(p_actor, 'admin:')
                     then (select a.role from private.admin_users as a where a.id = pg_catalog.substr(p_actor, 7)::uuid)
             end,
-            -- What a client may choose is cut to the length that the services accept.
+            -- Truncate what a client may choose to the length that the services accept.
             'request_id', pg_catalog.left(nullif(pg_catalog.current_setting('request.headers', true), '')::jsonb ->> 'x-request-id', 64)
         )),
         ''
@@ -93,11 +92,11 @@ begin
 end
 $$;
 comment on function private.audit(text, text, text, uuid, jsonb) is
-'Writes one audit row, with the role of an administrator and the number of the request. Call it last in a transaction: it holds the audit lock until the end.';
+'Writes one audit row, with the administrator''s role and the request id. Call it last in a transaction: it holds the audit lock until the end.';
 
--- Who gets around the triggers can cut the last rows off the chain, and what is left is whole. So the worker writes down
--- the chain's head outside the database every hour (functions/worker/audit_heads.py), and tells here what it wrote
--- last: that row must still be there. What it says is kept, so that every check of the books asks it.
+-- Detect a truncated chain: whoever bypasses the triggers can delete the newest rows and leave a valid chain. So the
+-- worker stores the chain head outside the database every hour (functions/worker/audit_heads.py) and passes its last
+-- external anchor here; that row must still exist. The anchor is stored, so that every ledger check verifies it.
 create function private.verify_audit_chain() returns setof bigint
 language plpgsql stable set search_path = '' as $$
 begin
@@ -123,7 +122,7 @@ begin
 end
 $$;
 comment on function private.verify_audit_chain() is
-'Numbers of the audit rows at which the chain breaks, and of the row written down outside when it is missing or another; none when the chain is whole.';
+'Numbers of the audit rows at which the chain is broken, and of the externally anchored row when it is missing or different; none when the chain is intact.';
 
 create function jobs.audit_head() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -150,13 +149,13 @@ begin
 end
 $$;
 comment on function jobs.check_audit_anchor(bigint, text) is
-'What the worker wrote down last, null for nothing: kept for the check of the books. Answers {}, or the number of the row when it is missing or another.';
+'Stores the worker''s last external anchor (null for none) for the ledger check. Returns {}, or the number of the anchored row when it is missing or different.';
 grant execute on function jobs.check_audit_anchor(bigint, text) to worker;
 
--- Reading the trail. Finance and super administrators read everything, support what it did itself. Exports are noted in
--- the trail before the first row leaves.
+-- Read the audit log. Finance and super administrators read everything, support administrators their own actions. An
+-- export is audited before its first row is sent.
 
--- The id is compared as one, so that its index finds it.
+-- Compare the id as a uuid, so that its index is used.
 create function private.actor_name(p_actor text) returns text
 language plpgsql stable set search_path = '' as $$
 declare
@@ -170,9 +169,9 @@ begin
     end;
 end
 $$;
-comment on function private.actor_name(text) is 'Who an actor of the audit trail is, as a person reads it; null when the account is gone.';
+comment on function private.actor_name(text) is 'Name of an actor of the audit log; null when the account is deleted.';
 
--- Each filter is a range of an index; together they are few enough that one of them leads.
+-- Each filter is an index range; combined with the order they stay selective.
 create function private.audit_page(p_actor text, p_action text, p_object uuid, p_limit integer, p_offset integer)
 returns setof private.audit_log
 language plpgsql stable set search_path = '' as $$
@@ -181,7 +180,7 @@ begin
         'select a.* from private.audit_log as a where true',
         ' and a.actor = ' || pg_catalog.quote_literal(p_actor),
         case when p_action is not null then pg_catalog.format(
-            -- A range of the index that holds the action and, where it is the part before a dot, all of its kind.
+            -- An index range that contains the action and, for the part before a dot, all actions of that group.
             ' and a.action collate "C" between %1$L and %2$L and (a.action = %1$L or pg_catalog.starts_with(a.action, %3$L))',
             p_action, p_action || '/', p_action || '.'
         ) end,
@@ -190,7 +189,7 @@ begin
     ) using p_limit, p_offset;
 end
 $$;
-comment on function private.audit_page(text, text, uuid, integer, integer) is 'Rows of the trail, newest first.';
+comment on function private.audit_page(text, text, uuid, integer, integer) is 'Rows of the audit log, newest first.';
 
 create function public.list_audit(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -224,7 +223,7 @@ begin
 end
 $$;
 comment on function public.list_audit(jsonb) is
-'The audit trail, newest first; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support reads its own rows. Errors: forbidden, session_ended.';
+'The audit log, newest first; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support administrators read their own rows. Errors: forbidden, session_ended.';
 grant execute on function public.list_audit(jsonb) to platform_admin;
 
 create function public.note_export(p_list text, p_filters jsonb) returns jsonb
@@ -241,5 +240,5 @@ begin
 end
 $$;
 comment on function public.note_export(text, jsonb) is
-'Asked before a list leaves as a file: who may, and a row of the trail. Errors: forbidden, two_step_required.';
+'Call before exporting a list: checks who may, and writes an audit row. Errors: forbidden, two_step_required.';
 grant execute on function public.note_export(text, jsonb) to platform_admin;

@@ -1,25 +1,23 @@
--- A member, and the member's place in the referral tree. The table is private; the API sees the view
--- public.profiles, which runs with the caller's rights: the policy decides which rows are visible, the view
--- decides which columns of other people's rows are null. Do not add security_barrier to the view: order and
--- limit would no longer reach the indexes, and the policy is barrier enough.
--- id, user_id, referrer_id and created_at never change, a parent always exists first: the tree has no cycles.
---
--- Tables and indexes here, and those of deposits, bonuses, the journal and the queues, are tidied by what changed, not
--- by a fifth of what is there: at a million members that fifth is weeks of work, and a comparison of all bonuses reads
--- twice as long while index-only scans still look into the table. The queues of changes are emptied every minute, so
--- their dead rows count from the first thousand; each mail in the outbox is written again as it goes out, and there
--- two hundred count. The trigram indexes hand over what they put aside in small portions: who approves a deposit pays
--- for it, and who searches reads it.
+-- Members and their position in the referral tree. The table is private; the API reads the view public.profiles with
+-- the caller's rights: the policy selects the rows, the view nulls the private columns of other members' rows. Do not
+-- make it a security_barrier view: order and limit would not reach the indexes, and the policy is barrier enough. id,
+-- user_id, referrer_id and created_at never change and a referrer always exists first: the tree has no cycles.
+-- Autovacuum runs here and in deposits, bonuses, the journal and the queues after 1 to 2% of the rows changed, not
+-- 20%: with a million members 20% is weeks of changes, and a reconciliation takes twice as long while index-only
+-- scans visit the heap. The delta queues are emptied every minute, so the threshold is 1,000 dead rows; each e-mail
+-- in the outbox is updated when it is sent, so there it is 200. The trigram indexes have a small pending list: an
+-- approval pays for flushing it, and a search reads it.
 
 create function private.member_search_text(p_username text, p_display_name text, p_email text) returns text
 language sql immutable parallel safe as $$
     select lower(p_username || ' ' || p_display_name || ' ' || coalesce(p_email, ''))
 $$;
-comment on function private.member_search_text(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
+comment on function private.member_search_text(text, text, text) is
+'The text that a member search matches. Without a search_path, so that an index expression can inline it.';
 
 create table private.profiles (
     id uuid primary key default gen_random_uuid(),
-    -- No foreign key to auth.users: a closed account keeps its row, its place and its money rows.
+    -- No foreign key to auth.users: a closed account keeps its row, its position and its money rows.
     user_id uuid not null,
     username text not null check (username ~ '\A[A-Za-z0-9_]{3,30}\Z'),
     display_name text not null check (length(display_name) between 1 and 80),
@@ -49,31 +47,32 @@ create table private.profiles (
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table private.profiles is 'Members. depth and jump answer "is this member below that one" in a few steps (jump pointers).';
-comment on column private.profiles.hold_until is 'Withdrawals may be requested but not approved before this time.';
+comment on table private.profiles is
+'Members. depth and jump answer "is this member in that downline" in logarithmic time (jump pointers).';
+comment on column private.profiles.hold_until is 'Before this time withdrawals may be requested but not approved.';
 alter table private.profiles enable row level security;
--- One name whatever its spelling; also serves the look-up by username.
+-- Usernames are unique regardless of case; also serves look-ups by username.
 create unique index profiles_username_key on private.profiles (lower(username));
--- Children in order, and the foreign key.
+-- Direct referrals in order; also the foreign key.
 create index profiles_referrer_idx on private.profiles (referrer_id, created_at, id);
 -- Whole-table reads are ordered by created_at.
 create index profiles_created_at_idx on private.profiles (created_at, id);
 create index profiles_jump_idx on private.profiles (jump);
--- "Who has this wallet" for the flag on a withdrawal.
+-- Finds other members with the same wallet, for the flag on a withdrawal.
 create index profiles_wallet_idx on private.profiles (trc20_wallet_address) where trc20_wallet_address is not null;
 create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
--- The text that searches look in. Here, as in every trigram index beside a decision, what is put aside is kept small.
+-- Member search. The pending list is small, as in every trigram index that a decision updates.
 create index profiles_search_idx on private.profiles
 using gin (private.member_search_text(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create index profiles_unverified_idx on private.profiles (created_at, id) where not account_verified;
 create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';
 create index profiles_package_value_idx on private.profiles (package_value, created_at, id);
--- A stock client's read by the exact username; the index that is blind to spelling cannot serve it.
+-- A stock client's look-up by the exact username, which the case-insensitive index cannot serve.
 create index profiles_exact_username_idx on private.profiles (username);
--- The administrators' lists in the order of usernames, with the id that a page is made of.
+-- The admin lists sorted by username, with the ids of a page.
 create index profiles_by_username_idx on private.profiles (lower(username), id) include (username);
 
--- Policy helpers. Definer, because an invoker function would run into the policy it serves.
+-- Policy helpers. Security definer, because an invoker function would evaluate the policy that calls it.
 
 create function private.my_profile_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$
@@ -81,7 +80,7 @@ begin
     return (select p.id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_profile_id() is 'Profile id of the caller, null without a profile.';
+comment on function private.my_profile_id() is 'Profile id of the caller; null without a profile.';
 grant execute on function private.my_profile_id() to authenticated;
 
 create function private.my_referrer_id() returns uuid
@@ -90,7 +89,7 @@ begin
     return (select p.referrer_id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_referrer_id() is 'Profile id of the caller''s sponsor.';
+comment on function private.my_referrer_id() is 'Profile id of the caller''s referrer.';
 grant execute on function private.my_referrer_id() to authenticated;
 
 create function private.my_depth() returns integer
@@ -114,7 +113,7 @@ begin
     if p_ancestor is null or p_depth <= p_ancestor_depth then
         return false;
     end if;
-    -- From a row, take its jump unless that lands above the ancestor; else go one step up.
+    -- Follow the jump pointer unless it passes the ancestor; else go up one step.
     while v_depth > p_ancestor_depth loop
         select j.depth into v_jump_depth from private.profiles as j where j.id = v_jump;
         if v_jump_depth >= p_ancestor_depth then
@@ -129,7 +128,8 @@ begin
     return v_next is not distinct from p_ancestor;
 end
 $$;
-comment on function private.is_in_downline(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
+comment on function private.is_in_downline(uuid, uuid, integer, uuid, integer) is
+'Whether the member with this referrer, jump and depth is in the ancestor''s downline. Logarithmic in the depth.';
 grant execute on function private.is_in_downline(uuid, uuid, integer, uuid, integer) to authenticated;
 
 create policy select_own_line on private.profiles for select to authenticated using (
@@ -142,11 +142,11 @@ create policy select_own_line on private.profiles for select to authenticated us
     )
 );
 create policy select_all on private.profiles for select to platform_admin using (true);
--- SELECT here opens nothing by itself: without USAGE on the schema the tables cannot be named.
+-- SELECT alone grants nothing: without USAGE on the schema the tables cannot be named.
 grant select on private.profiles to authenticated, platform_admin, service_role;
 
--- Everything the compensation engine reads, in a few integers a row, so that a million members fit in memory
--- and a pair is a merge join of two index-only scans.
+-- What the compensation engine reads, in a few integers a row: a million members fit in memory, and pairs are a merge
+-- join of two index-only scans.
 create table private.positions (
     no integer generated always as identity primary key,
     profile_id uuid not null unique references private.profiles (id) on delete restrict,
@@ -159,30 +159,34 @@ create table private.positions (
     paid_cents integer not null default 0 check (paid_cents in (0, package_cents)),
     children integer not null default 0 check (children >= 0),
     paid_order bigint unique,
-    -- The packages ride along: a member's team figures are one range of this index.
+    -- The included packages make a member's direct team one range of this index.
     constraint positions_referrer_child_key unique (referrer_no, child_no) include (package_cents, paid_cents),
     constraint roots_have_no_child_no check ((referrer_no is null) = (child_no is null))
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table private.positions is 'The referral tree in integers. child_no is gap-free under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
-comment on column private.positions.paid_order is 'Order in which members became funded for the first time: of a pair, the later one completed it.';
-comment on column private.positions.children is 'Direct referrals so far; the next child_no is one more, taken under the referrer''s row lock.';
+comment on table private.positions is
+'The referral tree in integers. child_no has no gaps under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
+comment on column private.positions.paid_order is
+'Order in which members were funded for the first time: of a pair, the later one completed it.';
+comment on column private.positions.children is
+'Number of direct referrals; the next child_no is one more, assigned under the referrer''s row lock.';
 alter table private.positions enable row level security;
--- The few members without a sponsor.
+-- Members without a referrer.
 create index positions_roots_idx on private.positions (no) where referrer_no is null;
--- The owner of each pair is read in the order of the pairs, and a member's referrer and package are all that is wanted: an
--- index that carries them makes a computation of all bonuses a merge of three indexes, without the table, in half the time.
+-- A computation of all bonuses reads pair owners in this order and needs only their referrer and package: with both
+-- included it is a merge of three indexes without the table, in half the time.
 create index positions_owner_idx on private.positions (no) include (referrer_no, package_cents, paid_cents);
--- One left and one right child a pair: a merge that knows it keeps no rows to read them again.
+-- One left and one right child per pair: with a unique index the merge join need not materialise rows.
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
 create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
 
 create sequence private.positions_paid_order_seq as bigint;
-comment on sequence private.positions_paid_order_seq is 'Hands out positions.paid_order.';
+comment on sequence private.positions_paid_order_seq is 'Values of positions.paid_order.';
 
--- Kept sums of a member's own money, so that a balance is one row. Written by triggers on the sources only.
+-- Materialised totals of a member's own money, so that a balance is one row. Only triggers on the source tables write
+-- them.
 create table private.totals (
     user_id uuid primary key references private.profiles (user_id) on delete restrict,
     referral_amount public.usd not null default 0,
@@ -204,7 +208,8 @@ create table private.totals (
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, fillfactor = 80
 );
-comment on table private.totals is 'Sums of a member''s own bonuses, approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
+comment on table private.totals is
+'Totals of a member''s own bonuses, and of approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
 alter table private.totals enable row level security;
 
 create policy select_own on private.totals for select to authenticated using (user_id = (select auth.uid()));
@@ -216,11 +221,11 @@ create table private.username_reservations (
     email text not null,
     until timestamptz not null
 );
-comment on table private.username_reservations is 'Names of sign-ups that are not confirmed yet, for 24 hours.';
+comment on table private.username_reservations is 'Usernames of unconfirmed sign-ups, reserved for 24 hours.';
 alter table private.username_reservations enable row level security;
 create unique index username_reservations_key on private.username_reservations (lower(username));
 
--- A plain view of one table: with a join, an insert would be a fault (55000) instead of a refusal (42501).
+-- A view of one table: with a join, an insert would fail with 55000 instead of 42501.
 create view public.profiles with (security_invoker) as
 select
     p.id,
@@ -241,12 +246,13 @@ select
     case when (select current_user in ('platform_admin', 'service_role')) then p.admin_notes end as admin_notes,
     p.created_at
 from private.profiles as p;
-comment on view public.profiles is 'Members as the caller may see them: oneself in full; sponsor and downline without what is private; administrators everyone.';
+comment on view public.profiles is
+'Members as the caller may see them: the own row in full; referrer and downline without private columns; administrators all.';
 grant select on public.profiles to authenticated, platform_admin, service_role;
 grant update (username, display_name, email, trc20_wallet_address) on public.profiles to authenticated;
--- Not granted: insert and delete to anyone; no column of money, status or tree to anyone.
+-- Not granted: insert and delete to any role; update of money, status or tree columns to any role.
 
--- What holds for every row, whoever writes it.
+-- Rules of every row, whoever writes it.
 
 create function private.lock_member(p_user_id uuid) returns private.profiles
 language plpgsql volatile set search_path = '' as $$
@@ -260,9 +266,9 @@ exception when lock_not_available then
     return null;
 end
 $$;
-comment on function private.lock_member(uuid) is 'Locks and returns a member; a null row when there is none. Errors: try_again.';
+comment on function private.lock_member(uuid) is 'Locks and returns a member; a null row when it does not exist. Errors: try_again.';
 
--- Looked up by an array: a plan made for this array is no better than the one made for any.
+-- A custom plan is no better than the generic one for an array.
 create function private.lock_members(p_user_ids uuid[]) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
 begin
@@ -271,7 +277,8 @@ exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.lock_members(uuid[]) is 'Locks members in the order of their ids, so that two decisions never wait for each other. Errors: try_again.';
+comment on function private.lock_members(uuid[]) is
+'Locks members in the order of their ids, so that two decisions never deadlock. Errors: try_again.';
 
 create function private.profiles_set_ancestry() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -287,7 +294,7 @@ begin
     if new.referrer_id is null then
         return new;
     end if;
-    -- The sponsor's row stays locked until the end: children are numbered one after the other.
+    -- Lock the referrer's row until the end: direct referrals are numbered one after the other.
     select * into v_referrer from private.profiles as p where p.id = new.referrer_id for no key update;
     if not found then
         perform private.raise_error(400, 'invalid_referral_code', 'Invalid referral code');
@@ -304,7 +311,8 @@ begin
     return new;
 end
 $$;
-comment on function private.profiles_set_ancestry() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
+comment on function private.profiles_set_ancestry() is
+'Trigger: sets depth, jump pointer and a created_at after all siblings; the referrer must exist. Errors: invalid_referral_code.';
 
 create function private.profiles_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -319,7 +327,8 @@ begin
     return new;
 end
 $$;
-comment on function private.profiles_immutable() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
+comment on function private.profiles_immutable() is
+'Trigger: identity and position never change; a package never decreases, except within a confirmed correction. Errors: immutable.';
 
 create function private.profiles_create_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -339,10 +348,11 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_create_position() is 'Takes the next child number under the sponsor and opens the member''s sums.';
+comment on function private.profiles_create_position() is
+'Trigger: assigns the next child_no under the referrer and creates the member''s totals row.';
 
--- An approval changes half a dozen kept figures. Those that change together are one statement, and a figure that does
--- not change costs none; so it is in every trigger that keeps figures.
+-- An approval updates half a dozen counters. Update those that change together in one statement and skip unchanged
+-- ones, in every trigger that maintains counters.
 create function private.profiles_sync_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -367,7 +377,7 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_sync_position() is 'Carries package and cash-in into the member''s position.';
+comment on function private.profiles_sync_position() is 'Trigger: copies package and cash-in to the member''s position.';
 
 create function private.profiles_update_verified_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -376,7 +386,7 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_update_verified_counter() is 'Counts members whose account is complete.';
+comment on function private.profiles_update_verified_counter() is 'Trigger: counts verified members.';
 
 create trigger _100_set_ancestry before insert on private.profiles for each row execute function private.profiles_set_ancestry();
 create trigger _100_immutable before update on private.profiles for each row execute function private.profiles_immutable();
@@ -390,8 +400,8 @@ for each row when (old.account_verified is distinct from new.account_verified) e
 
 create trigger _100_reject_change before delete or truncate on private.positions for each statement execute function private.reject_change();
 
--- The sums of a member change in place: no index holds what changes with every bonus. Those who withdrew and asked for
--- more than they kept are a figure like the others, kept as it changes.
+-- Totals are updated in place (HOT): no index covers a column that changes with every bonus. The shortfall of members
+-- who withdrew and requested more than they earned is a counter like the others.
 create function private.totals_update_shortfall_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -404,7 +414,7 @@ begin
 end
 $$;
 comment on function private.totals_update_shortfall_counter() is
-'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
+'Trigger: updates the counter of what members withdrew and requested beyond their bonuses; only a correction causes a shortfall.';
 create trigger _500_update_shortfall_counter after update on private.totals
 for each row when (
     old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
@@ -427,18 +437,19 @@ begin
     end case;
 end
 $$;
-comment on function private.require_active_status(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
+comment on function private.require_active_status(public.account_status) is
+'Raises unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
 
 create function private.require_owner(p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
-    -- Before anything is read or locked: BEFORE triggers run ahead of the policy's check.
+    -- Check before reading or locking: BEFORE triggers run before the policy.
     if auth.uid() is not null and p_user_id is distinct from auth.uid() then
         perform private.raise_error(403, 'not_yours', 'You can only make requests for yourself.');
     end if;
 end
 $$;
-comment on function private.require_owner(uuid) is 'A signed-in caller acts for nobody else. Errors: not_yours.';
+comment on function private.require_owner(uuid) is 'Raises when a signed-in caller acts for another member. Errors: not_yours.';
 
 create function private.require_member() returns private.profiles
 language plpgsql stable security definer set search_path = '' as $$
@@ -452,9 +463,10 @@ begin
     return v_profile;
 end
 $$;
-comment on function private.require_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
+comment on function private.require_member() is
+'The caller''s profile. Errors: profile_not_found for a signed-in user without a member account.';
 
--- Names. The reserved ones would let a member pass for the operator, or for a closed account.
+-- Usernames. Reserved ones would let a member pose as the operator or as a closed account.
 create function private.username_error(p_username text) returns text
 language sql immutable set search_path = '' as $$
     select case
@@ -465,7 +477,7 @@ language sql immutable set search_path = '' as $$
             then 'This username is reserved. Please choose a different username.'
     end
 $$;
-comment on function private.username_error(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
+comment on function private.username_error(text) is 'The error message for an invalid username; null when it is valid.';
 
 create function private.username_taken(p_username text, p_email text) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -481,21 +493,23 @@ begin
     );
 end
 $$;
-comment on function private.username_taken(text, text) is 'Whether a member has the name, or a sign-up of another address reserved it.';
+comment on function private.username_taken(text, text) is
+'Whether a member has the username, or a sign-up with another e-mail reserved it.';
 
 create function private.is_display_name(p_name text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
     return pg_catalog.length(p_name) <= 80
-        -- The two joiners belong to the spelling of names in Persian and in the scripts of India.
+        -- Joiners belong to the spelling of names in Persian and in Indic scripts.
         and private.is_readable(pg_catalog.regexp_replace(p_name, '[\u200c\u200d]', '', 'g'))
-        -- Something is seen besides spaces, fillers and the joiners.
+        -- Require a visible character besides spaces, fillers and joiners.
         and p_name ~ '[^ \u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u200c\u200d\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0]';
 end
 $$;
-comment on function private.is_display_name(text) is 'Whether a trimmed text may be the display name of a member: up to 80 characters on one line, seen as they are stored.';
+comment on function private.is_display_name(text) is
+'Whether a trimmed text is a valid display name: up to 80 visible characters on one line.';
 
--- The member's own changes.
+-- A member's changes of the own profile.
 
 create function private.profiles_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -539,7 +553,7 @@ begin
 end
 $$;
 comment on function private.profiles_update() is
-'A member''s own change of name, display name and wallet; the e-mail follows the sign-in address. Rows of others stay untouched. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
+'Trigger of the view: a member changes the own username, display name and wallet; the e-mail follows the sign-in address. Ignores other members'' rows. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
 
 create function private.validate_username(p_username text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
@@ -555,7 +569,8 @@ begin
     return p_username;
 end
 $$;
-comment on function private.validate_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
+comment on function private.validate_username(text, private.profiles) is
+'Validates a member''s new username. Errors: fields_required, invalid_username, username_taken.';
 
 create function private.validate_display_name(p_display_name text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -571,7 +586,8 @@ begin
     return v_name;
 end
 $$;
-comment on function private.validate_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
+comment on function private.validate_display_name(text) is
+'Validates a member''s new display name. Errors: fields_required, invalid_display_name.';
 
 create function private.validate_email_change(p_email text, p_member private.profiles) returns void
 language plpgsql stable set search_path = '' as $$
@@ -589,7 +605,7 @@ begin
 end
 $$;
 comment on function private.validate_email_change(text, private.profiles) is
-'The present address or the one waiting for confirmation pass; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
+'Accepts the current address and one that awaits confirmation; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
 
 create function private.validate_wallet(p_wallet text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
@@ -612,7 +628,7 @@ begin
 end
 $$;
 comment on function private.validate_wallet(text, private.profiles) is
-'The new wallet of a member. Replacing one needs a fresh sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
+'Validates a member''s new wallet. Replacing one needs a recent sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
 
 create function private.record_wallet_change(p_before private.profiles, p_wallet text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -634,13 +650,13 @@ begin
     );
 end
 $$;
-comment on function private.record_wallet_change(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
+comment on function private.record_wallet_change(private.profiles, text) is
+'After a changed wallet: places a hold, notifies the member, writes an audit row. The first wallet causes no hold.';
 
 create trigger _100_update instead of update on public.profiles for each row execute function private.profiles_update();
 
--- How far an account is. Every screen that shows money or a button for it asks the same function, so that the dashboard,
--- the deposit form and the withdrawal form can never disagree. These functions only read: what a member may really do
--- is decided again by the guards of public.deposits and public.withdrawals.
+-- How far an account is set up. The dashboard and both forms call the same functions, so that they never disagree.
+-- These functions only read: the validation triggers of public.deposits and public.withdrawals decide.
 
 create function private.verification_result(p_profile private.profiles) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -680,7 +696,7 @@ begin
 end
 $$;
 comment on function private.verification_result(private.profiles) is
-'Verification result of one member: profile, wallet, package, complete. An account that is pending may neither deposit nor withdraw.';
+'Verification step of a member: profile, wallet, package or complete. A pending account may neither deposit nor withdraw.';
 
 create function private.balance_figures(p_totals private.totals, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -695,17 +711,17 @@ begin
 end
 $$;
 comment on function private.balance_figures(private.totals, private.profiles) is
-'available = max(0, bonuses - approved withdrawals); requestable also takes off what pending requests reserve.';
+'available = max(0, bonuses - approved withdrawals); requestable also subtracts pending requests.';
 
--- How a member leaves. Profiles are closed, never deleted: the place in the tree, the money rows and the bonuses of
--- others rest on them. Rows of schema auth are locked before the member's row, here and when sign-ins are ended; the
--- other order would deadlock with a deletion, whose cascade takes the sessions first.
+-- Close an account. Profiles are closed, never deleted: position, money rows and other members' bonuses depend on
+-- them. Lock rows of schema auth before the member's row, here and when ending sessions; the other order deadlocks
+-- with a deletion, whose cascade locks the sessions first.
 
 create function private.end_sessions(p_user_id uuid) returns void
 language sql volatile set search_path = '' as $$
     delete from auth.sessions as s where s.user_id = p_user_id
 $$;
-comment on function private.end_sessions(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
+comment on function private.end_sessions(uuid) is 'Ends all sessions of a member; the next request is rejected. Always the first lock.';
 
 create function private.close_profile(p_user_id uuid) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -738,11 +754,11 @@ begin
 end
 $$;
 comment on function private.close_profile(uuid) is
-'Closes a member: name, e-mail and wallet go, pending requests are rejected with ''Account closed'', MT5 secrets are erased. Place, money and bonuses stay.';
+'Closes a member: clears username, e-mail and wallet, rejects pending requests with ''Account closed'', erases MT5 passwords. Position, money and bonuses stay.';
 
 create function private.closed_username(p_id uuid) returns text
 language sql stable set search_path = '' as $$
-    -- Eight digits of the id; more of them in the unlikely case that another closed account begins alike.
+    -- Eight digits of the id; more when another closed account has the same ones.
     select 'closed_' || pg_catalog.left(hex.digits, n.digits)
     from (select pg_catalog.replace(p_id::text, '-', '') as digits) as hex
     cross join pg_catalog.generate_series(8, 23) as n (digits)
@@ -765,7 +781,7 @@ begin
     return null;
 end
 $$;
-comment on function private.users_close_profile() is 'A deleted account closes its member, in the same transaction.';
+comment on function private.users_close_profile() is 'Trigger: closes the member of a deleted account in the same transaction.';
 
 create trigger harborline_deleted after delete on auth.users for each row execute function private.users_close_profile();
 create trigger harborline_soft_deleted after update of deleted_at on auth.users

@@ -1,7 +1,6 @@
--- Members as administrators see them: the list with its four cards, and one member with the figures of the details
--- sheet. Administrators of every role read; what may be changed is notes and account status. Money, package and place
--- in the tree are not among it. Suspending and disabling end every sign-in first, because rows of schema auth are
--- locked before the member's row.
+-- Members in the admin panel: the list with its four cards, and one member with statistics. Every role reads; only
+-- notes and account status can be changed, never money, package or position. Suspending and disabling end all
+-- sessions first, because rows of schema auth are locked before the member's row.
 
 create function private.member_item(p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -29,7 +28,7 @@ begin
     );
 end
 $$;
-comment on function private.member_item(private.profiles) is 'A member as the administrators'' list shows it. Money as text.';
+comment on function private.member_item(private.profiles) is 'A member as an item of the admin list. Money as text.';
 
 create function private.member_conditions(p_filters jsonb, p_status text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -50,7 +49,7 @@ begin
 end
 $$;
 comment on function private.member_conditions(jsonb, text) is
-'The where clause of the list''s filters package, status and verified. Errors: invalid_filter.';
+'The where clause of the filters package, status and verified. Errors: invalid_filter.';
 
 create function public.list_members(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -100,8 +99,8 @@ comment on function public.list_members(jsonb) is
 'Administrators: members, newest first, 25 a page. Filters: page, pageSize, search (username, name, e-mail), status, package, verified (true, false), sort (created_at, username, package_value). Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_members(jsonb) to platform_admin;
 
--- Two filters of the list hold for nearly everybody: active, and verified. Their totals are kept figures, or all members
--- but the few whom a partial index holds.
+-- Two filters match nearly all members: active, and verified. Their totals come from counters, or are all members
+-- minus the few in a partial index.
 create function private.member_page(
     p_where text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
@@ -180,7 +179,7 @@ begin
 end
 $$;
 comment on function private.require_status_change(public.admin_role, public.account_status, public.account_status) is
-'Everybody may suspend and reactivate; disabling and its undoing are the super admin''s. Errors: forbidden.';
+'Every role may suspend and reactivate; only a super_admin may disable and re-enable. Errors: forbidden.';
 
 create function public.update_member(p_profile_id uuid, p_account_status text, p_admin_notes text, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -239,5 +238,5 @@ begin
 end
 $$;
 comment on function public.update_member(uuid, text, text, text) is
-'Notes and account status of a member. A change of status needs a reason, is told to the member, and ends the sign-ins when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
+'Updates notes and account status of a member. A changed status needs a reason, is notified to the member, and ends all sessions when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
 grant execute on function public.update_member(uuid, text, text, text) to platform_admin;

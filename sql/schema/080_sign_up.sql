@@ -1,7 +1,7 @@
--- How a member comes to be. The auth service asks the hook before it makes an account: the hook checks the
--- sponsor and reserves the username. The profile is made in the transaction that first confirms the e-mail, so
--- that an unconfirmed account takes neither a place in the tree nor, after a day, a name. That trigger must not
--- fail: the person is just clicking a link in a mail.
+-- Sign-up. The auth service calls the hook before it creates an account: the hook validates the referrer and reserves
+-- the username. The profile is created in the transaction that first confirms the e-mail address, so that an
+-- unconfirmed account has no position in the tree and loses its username after a day. That trigger must never fail:
+-- it runs when a person follows a confirmation link.
 
 create function private.referrer_by_code(p_referral_code text) returns private.profiles
 language plpgsql stable set search_path = '' as $$
@@ -15,13 +15,14 @@ begin
     return v_referrer;
 end
 $$;
-comment on function private.referrer_by_code(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
+comment on function private.referrer_by_code(text) is
+'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended member can still refer.';
 
 create function private.sign_up_error(p_status integer, p_message text) returns jsonb
 language sql immutable set search_path = '' as $$
     select pg_catalog.jsonb_build_object('error', pg_catalog.jsonb_build_object('http_code', p_status, 'message', p_message))
 $$;
-comment on function private.sign_up_error(integer, text) is 'How the hook refuses: an exception would reach the person as a server fault.';
+comment on function private.sign_up_error(integer, text) is 'An error in the form of the hook: an exception would become a 500.';
 
 create function hooks.before_user_created(event jsonb) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -51,7 +52,7 @@ begin
     if exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(v_username)) then
         return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
     end if;
-    -- One statement decides between parallel sign-ups with one name.
+    -- One statement arbitrates between concurrent sign-ups with the same username.
     insert into private.username_reservations as r (username, email, until)
     values (v_username, v_email, pg_catalog.clock_timestamp() + interval '24 hours')
     on conflict (pg_catalog.lower(username)) do update
@@ -64,7 +65,7 @@ begin
 end
 $$;
 comment on function hooks.before_user_created(jsonb) is
-'Checks sponsor, name and username of a sign-up and reserves the username for 24 hours. Money, status and role in the metadata are not looked at.';
+'Validates referrer, name and username of a sign-up and reserves the username for 24 hours. Ignores money, status and role in the metadata.';
 grant execute on function hooks.before_user_created(jsonb) to supabase_auth_admin;
 
 create function private.create_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
@@ -78,7 +79,8 @@ begin
     return v_id;
 end
 $$;
-comment on function private.create_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
+comment on function private.create_profile(uuid, text, text, text, uuid) is
+'Creates a member under a referrer, or a root without one; all other columns have their defaults.';
 
 create function private.create_profile_from_sign_up(p_user_id uuid, p_email text, p_data jsonb) returns uuid
 language plpgsql volatile set search_path = '' as $$
@@ -94,7 +96,7 @@ begin
     if private.username_error(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
         return null;
     end if;
-    -- The code was good at sign-up; who was disabled since still holds the place above.
+    -- The code was valid at sign-up; a referrer who was disabled since still gets the member.
     select * into v_referrer from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
     if not found then
         return null;
@@ -113,7 +115,8 @@ begin
     return v_id;
 end
 $$;
-comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
+comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is
+'Creates the profile of a confirmed account from its sign-up metadata; null when that has no referrer or username.';
 
 create function private.users_create_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -121,12 +124,12 @@ begin
     perform private.create_profile_from_sign_up(new.id, new.email, new.raw_user_meta_data);
     return null;
 exception when others then
-    -- Never fail a confirmation: jobs.create_missing_profiles() tries again.
+    -- Never fail a confirmation: jobs.create_missing_profiles() retries.
     raise log 'no profile for % yet: % %', new.id, sqlstate, sqlerrm;
     return null;
 end
 $$;
-comment on function private.users_create_profile() is 'Makes the profile when the e-mail is confirmed for the first time.';
+comment on function private.users_create_profile() is 'Trigger: creates the profile when the e-mail address is first confirmed.';
 
 create trigger harborline_confirmed_insert after insert on auth.users
 for each row when (new.email_confirmed_at is not null) execute function private.users_create_profile();
@@ -142,7 +145,8 @@ begin
     );
 end
 $$;
-comment on function private.create_root_member(uuid, text, text) is 'Bootstrap only: a member without a sponsor, for an account that the auth service has already made.';
+comment on function private.create_root_member(uuid, text, text) is
+'Bootstrap only: creates a member without a referrer for an existing account.';
 
 create function public.get_sponsor(p_referral_code text) returns table (id uuid, username text, display_name text)
 language plpgsql volatile security definer set search_path = '' as $$
@@ -159,7 +163,8 @@ begin
         );
 end
 $$;
-comment on function public.get_sponsor(text) is 'Who a referral code (profile id or username, exact) belongs to: one row or none. Errors: too_many_requests.';
+comment on function public.get_sponsor(text) is
+'The member with a referral code (profile id or exact username): one row or none. Errors: too_many_requests.';
 grant execute on function public.get_sponsor(text) to anon, authenticated, platform_admin;
 
 create function public.is_username_available(p_username text) returns boolean
@@ -172,7 +177,7 @@ begin
         and not private.username_taken(p_username, (select p.email from private.profiles as p where p.user_id = auth.uid()));
 end
 $$;
-comment on function public.is_username_available(text) is 'Whether a username may be chosen. Errors: too_many_requests.';
+comment on function public.is_username_available(text) is 'Whether a username is valid and free. Errors: too_many_requests.';
 grant execute on function public.is_username_available(text) to anon, authenticated, platform_admin;
 
 create function jobs.create_missing_profiles() returns integer
@@ -196,7 +201,7 @@ begin
     return v_made;
 end
 $$;
-comment on function jobs.create_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
+comment on function jobs.create_missing_profiles() is 'Creates profiles that a confirmation failed to create; returns how many.';
 grant execute on function jobs.create_missing_profiles() to worker;
 
 create function jobs.delete_unconfirmed_users() returns integer
@@ -213,5 +218,6 @@ begin
     return v_removed;
 end
 $$;
-comment on function jobs.delete_unconfirmed_users() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
+comment on function jobs.delete_unconfirmed_users() is
+'Deletes sign-ups unconfirmed for seven days, and expired reservations; returns how many accounts.';
 grant execute on function jobs.delete_unconfirmed_users() to worker;

@@ -1,6 +1,5 @@
--- What follows a change of how a member signs in or where the member is paid: the member is told, and withdrawals may be
--- requested but not approved for a day. The auth service makes the changes in its own tables; triggers on them make
--- the rest happen in the same transaction.
+-- Changes of credentials or wallet: notify the member and hold withdrawals for a day (requests stay possible). The
+-- auth service writes its own tables; triggers on them do this in the same transaction.
 
 create function private.place_withdrawal_hold(p_user_id uuid, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -9,7 +8,7 @@ begin
     where p.user_id = p_user_id and p.closed_at is null;
 end
 $$;
-comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
+comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours withdrawals may be requested but not approved.';
 
 create function private.signed_in_recently() returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -26,7 +25,8 @@ begin
     );
 end
 $$;
-comment on function private.signed_in_recently() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
+comment on function private.signed_in_recently() is
+'Whether the caller used a second factor, or signed in with the password less than ten minutes ago.';
 
 create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -44,11 +44,12 @@ begin
         ), null, '/settings'
     );
 exception when others then
-    -- Never fail what the auth service is doing.
+    -- Never fail the auth service's transaction.
     raise log 'no notice for %: % %', p_user_id, sqlstate, sqlerrm;
 end
 $$;
-comment on function private.notify_security_change(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
+comment on function private.notify_security_change(uuid, text, text, text) is
+'Notifies a member of a security change; with a reason also places a 24-hour hold.';
 
 create function private.users_sync_email() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -72,7 +73,8 @@ exception when others then
     return null;
 end
 $$;
-comment on function private.users_sync_email() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
+comment on function private.users_sync_email() is
+'Trigger: copies the confirmed sign-in address to the profile and holds withdrawals for a day.';
 
 create function private.users_notify_password_change() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -81,7 +83,7 @@ begin
     return null;
 end
 $$;
-comment on function private.users_notify_password_change() is 'After a change of password.';
+comment on function private.users_notify_password_change() is 'Trigger: notifies of a changed password.';
 
 create function private.mfa_factors_notify_added() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -90,7 +92,7 @@ begin
     return null;
 end
 $$;
-comment on function private.mfa_factors_notify_added() is 'After a second factor was verified.';
+comment on function private.mfa_factors_notify_added() is 'Trigger: notifies of a new second factor.';
 
 create function private.mfa_factors_notify_removed() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -99,7 +101,7 @@ begin
     return null;
 end
 $$;
-comment on function private.mfa_factors_notify_removed() is 'After a verified second factor was removed.';
+comment on function private.mfa_factors_notify_removed() is 'Trigger: notifies of a removed second factor.';
 
 create trigger harborline_email after update of email on auth.users
 for each row when (old.email is distinct from new.email) execute function private.users_sync_email();
@@ -111,9 +113,9 @@ for each row when (old.status <> 'verified' and new.status = 'verified') execute
 create trigger harborline_factor_removed after delete on auth.mfa_factors
 for each row when (old.status = 'verified') execute function private.mfa_factors_notify_removed();
 
--- A change of the sign-in address waits for its links. Who mistyped the new address, or did not ask, takes it back: the
--- links stop working at once, and the present address stays. The auth service has no request for this; the rows are
--- its own, of which role postgres may touch exactly these columns (supabase/bootstrap).
+-- Cancel a pending change of the sign-in address (a mistyped one, or one not asked for): its links stop working at
+-- once and the current address stays. The auth service has no endpoint for this; role postgres may update exactly
+-- these columns of its tables (supabase/bootstrap).
 create function public.cancel_email_change() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -131,7 +133,7 @@ begin
 end
 $$;
 comment on function public.cancel_email_change() is
-'Takes the caller''s waiting change of e-mail address back; its links open nothing any more. Errors: not_found.';
+'Cancels the caller''s pending change of e-mail address; its links stop working. Errors: not_found.';
 grant execute on function public.cancel_email_change() to authenticated;
 
 create function public.start_factor_removal(p_profile_id uuid, p_reason text) returns jsonb
@@ -156,5 +158,5 @@ begin
 end
 $$;
 comment on function public.start_factor_removal(uuid, text) is
-'Super admin: ends a member''s sign-ins, holds withdrawals for a day and notes why, before the auth service removes the factors. Errors: forbidden, not_found, reason_required.';
+'Super admin: ends a member''s sessions, holds withdrawals for a day and writes an audit row, before the auth service deletes the factors. Errors: forbidden, not_found, reason_required.';
 grant execute on function public.start_factor_removal(uuid, text) to platform_admin;

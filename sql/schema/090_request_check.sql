@@ -1,6 +1,6 @@
--- Who may act at all, asked before each request: PostgREST calls it as its pre-request, functions and storage
--- call it in their transactions. It lies in a schema of its own because the calling role needs USAGE there.
--- One query, so that a sign-out, a block, a new second factor or a deactivation counts from the next request.
+-- The check before each request: PostgREST calls it as its pre-request function, functions and storage call it in
+-- their transactions. It has a schema of its own because the calling role needs USAGE there. It queries the current
+-- state, so that a sign-out, a block, a new second factor or a deactivation takes effect with the next request.
 
 create function pre_request.check_request() returns void
 language plpgsql volatile security definer set search_path = '' as $$
@@ -12,7 +12,7 @@ begin
         return;
     end if;
     v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
-    -- PostgREST lets a token without audience pass.
+    -- PostgREST accepts a token without an audience.
     if v_claims -> 'aud' is null or not (v_claims -> 'aud' ? 'authenticated') then
         perform private.raise_error(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
     end if;
@@ -26,7 +26,7 @@ begin
 end
 $$;
 comment on function pre_request.check_request() is
-'Refuses ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). Only rpc/get_my_account_status stays open to a blocked member.';
+'Raises for ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
 create function private.uuid_claim(p_claims jsonb, p_name text) returns uuid
@@ -35,7 +35,7 @@ begin
     return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
 end
 $$;
-comment on function private.uuid_claim(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
+comment on function private.uuid_claim(jsonb, text) is 'A claim as a uuid; null when it is not one.';
 
 create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -65,7 +65,8 @@ begin
     end if;
 end
 $$;
-comment on function private.check_member_session(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
+comment on function private.check_member_session(jsonb) is
+'The pre-request check of members. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
 
 create function private.check_administrator_session(p_claims jsonb) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -83,7 +84,7 @@ begin
     if not found then
         perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
-    -- A read-only transaction cannot note the visit; two requests at once need not both note it.
+    -- A read-only transaction cannot update it, and of two concurrent requests one is enough.
     if v_last_seen < v_now - interval '1 minute' and pg_catalog.current_setting('transaction_read_only') = 'off' then
         update private.admin_session_activity as a set last_seen_at = v_now
         where a.session_token = (
@@ -93,7 +94,8 @@ begin
     end if;
 end
 $$;
-comment on function private.check_administrator_session(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
+comment on function private.check_administrator_session(jsonb) is
+'The pre-request check of administrators: active account, live session, at most 30 idle minutes and 8 hours. Errors: session_ended.';
 
 do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'pre_request.check_request'$set$; end $$;
 notify pgrst, 'reload config';
@@ -119,5 +121,6 @@ begin
     );
 end
 $$;
-comment on function public.get_my_account_status() is 'The caller''s own status, with the sentence to show when it is not fine. The one call open to a blocked member.';
+comment on function public.get_my_account_status() is
+'The caller''s account status, with a message when it is blocked. The only call open to a blocked member.';
 grant execute on function public.get_my_account_status() to authenticated;

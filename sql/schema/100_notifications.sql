@@ -1,7 +1,7 @@
--- What people are told, written in the transaction that did it: a notification the member reads in the app, a notice in
--- the administrators' panel, an outbox row the worker mails. Nothing is sent from inside a transaction, and nothing
--- that was rolled back is told. A member reads the own inbox a page at a time and marks it as read, which is the only
--- thing a member may change about it. The administrators share one list; each has read it up to a moment of the own.
+-- Notifications, written in the transaction that caused them: a row for the member's inbox, a notice for the admin
+-- panel, an outbox row for the worker to e-mail. Nothing is sent from inside a transaction, so a rollback notifies
+-- nobody. A member reads the own inbox in pages and may only mark it as read. Administrators share one list; each has
+-- a time up to which it is read.
 
 create table public.notifications (
     id uuid primary key default gen_random_uuid(),
@@ -14,7 +14,7 @@ create table public.notifications (
     read_at timestamptz,
     created_at timestamptz not null default now()
 );
-comment on table public.notifications is 'What a member is told in the app.';
+comment on table public.notifications is 'In-app notifications of members.';
 alter table public.notifications enable row level security;
 create index notifications_user_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id) where read_at is null;
@@ -30,7 +30,7 @@ create table private.admin_notices (
     link text,
     created_at timestamptz not null default now()
 );
-comment on table private.admin_notices is 'What all administrators are told in the panel.';
+comment on table private.admin_notices is 'Notices for all administrators, in the panel.';
 alter table private.admin_notices enable row level security;
 create index admin_notices_created_idx on private.admin_notices (created_at desc, id desc);
 
@@ -38,7 +38,7 @@ create table private.admin_notice_reads (
     admin_id uuid primary key references private.admin_users (id) on delete cascade,
     read_until timestamptz not null
 );
-comment on table private.admin_notice_reads is 'Up to when an administrator has read the notices.';
+comment on table private.admin_notice_reads is 'Time up to which an administrator has read the notices.';
 alter table private.admin_notice_reads enable row level security;
 
 create function private.notify_member(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
@@ -64,13 +64,15 @@ begin
     end if;
 end
 $$;
-comment on function private.notify_member(uuid, text, text, text, numeric, text) is 'Tells a member in the app and by mail, if this transaction commits.';
+comment on function private.notify_member(uuid, text, text, text, numeric, text) is
+'Notifies a member in the app and by e-mail, when the transaction commits.';
 
 create function private.notify_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
     insert into private.admin_notices (kind, title, body, link, created_at) values (p_kind, p_title, p_body, p_link, private.clock())
 $$;
-comment on function private.notify_administrators(text, text, text, text) is 'A notice in the panel, if this transaction commits.';
+comment on function private.notify_administrators(text, text, text, text) is
+'Adds a notice to the admin panel, when the transaction commits.';
 
 create function public.get_notifications(p_before text default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -136,7 +138,7 @@ begin
 end
 $$;
 comment on function public.mark_notifications_read(uuid[]) is
-'Marks the caller''s notifications as read, all of them without ids; ids of other members change nothing. Errors: too_many.';
+'Marks the caller''s notifications as read, without p_ids all of them; ignores other members'' ids. Errors: too_many.';
 grant execute on function public.mark_notifications_read(uuid[]) to authenticated;
 
 create function public.get_admin_notices(p_limit integer default 50) returns jsonb
@@ -165,7 +167,8 @@ begin
     );
 end
 $$;
-comment on function public.get_admin_notices(integer) is 'The newest notices and how many of them are unread. Every administrator. Errors: forbidden, session_ended.';
+comment on function public.get_admin_notices(integer) is
+'The newest notices and the number of unread ones. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_notices(integer) to platform_admin;
 
 create function public.mark_admin_notices_read() returns jsonb
@@ -178,5 +181,5 @@ begin
     return pg_catalog.jsonb_build_object('success', true);
 end
 $$;
-comment on function public.mark_admin_notices_read() is 'Everything up to now is read. Every administrator. Errors: forbidden, session_ended.';
+comment on function public.mark_admin_notices_read() is 'Marks all notices as read. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.mark_admin_notices_read() to platform_admin;

@@ -1,6 +1,6 @@
--- Mail that waits to be sent, what became of it, and what a super admin sees of the worker. Mail about money and
--- security is always sent. Of the rest a member may switch topics off: the notice in the app stays, the mail does not
--- leave, and what does leave says where to switch it off.
+-- The e-mail outbox, delivery by the worker, and what a super_admin sees of both. E-mail about money and security is
+-- always sent. Members may opt out of other topics: the in-app notification stays, no e-mail is sent, and every such
+-- e-mail links to the opt-out.
 
 create table private.outbox (
     id bigint generated always as identity primary key,
@@ -17,10 +17,10 @@ create table private.outbox (
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200
 );
-comment on table private.outbox is 'Mail to send. data holds what the template prints (username, title, body, amount as text, link).';
+comment on table private.outbox is 'E-mail to send. data holds the template''s values (username, title, body, amount as text, link).';
 alter table private.outbox enable row level security;
 create index outbox_due_idx on private.outbox (next_attempt_at) where sent_at is null and failed_at is null;
--- Mail that was given up, for the list of a super admin; mail sent long ago, which is forgotten.
+-- Failed e-mail, for the super_admin's list; sent e-mail, for the purge.
 create index outbox_failed_idx on private.outbox (failed_at desc) where failed_at is not null;
 create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not null;
 
@@ -31,7 +31,7 @@ begin
     return null;
 end
 $$;
-comment on function private.outbox_notify() is 'Wakes the worker; delivered at commit.';
+comment on function private.outbox_notify() is 'Trigger: notifies the worker at commit.';
 create trigger _900_notify after insert on private.outbox for each statement execute function private.outbox_notify();
 
 create table private.mail_topics (
@@ -39,7 +39,7 @@ create table private.mail_topics (
     kind_pattern text not null,
     label text not null check (length(label) between 1 and 80)
 );
-comment on table private.mail_topics is 'What members may switch off; kind_pattern is the pattern that the kinds of its notices match.';
+comment on table private.mail_topics is 'Topics that members may opt out of; kind_pattern matches the kinds of their notifications.';
 alter table private.mail_topics enable row level security;
 
 insert into private.mail_topics (topic, kind_pattern, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
@@ -50,7 +50,7 @@ create table private.mail_opt_outs (
     at timestamptz not null default now(),
     primary key (user_id, topic)
 );
-comment on table private.mail_opt_outs is 'Topics that a member does not want by mail. Without a row it is sent.';
+comment on table private.mail_opt_outs is 'Topics that a member opted out of.';
 alter table private.mail_opt_outs enable row level security;
 create index mail_opt_outs_topic_idx on private.mail_opt_outs (topic);
 
@@ -60,7 +60,8 @@ language sql volatile set search_path = '' as $$
     select p_template, a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', p_title, 'body', p_body, 'link', p_link)
     from private.admin_users as a where a.is_active
 $$;
-comment on function private.mail_administrators(text, text, text, text) is 'A mail to every active administrator, if this transaction commits.';
+comment on function private.mail_administrators(text, text, text, text) is
+'E-mails every active administrator, when the transaction commits.';
 
 create function public.get_mail_choices() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -79,7 +80,7 @@ begin
 end
 $$;
 comment on function public.get_mail_choices() is
-'Which mail the caller may switch off, and what is wanted now; mail about money and security is not among it.';
+'Topics that the caller may opt out of, and the current choices; e-mail about money and security is not among them.';
 grant execute on function public.get_mail_choices() to authenticated;
 
 create function public.set_mail_choice(p_topic text, p_wanted boolean) returns jsonb
@@ -98,10 +99,10 @@ begin
     return public.get_mail_choices();
 end
 $$;
-comment on function public.set_mail_choice(text, boolean) is 'Switches one topic on or off; answers all choices. Errors: invalid_input.';
+comment on function public.set_mail_choice(text, boolean) is 'Opts into or out of one topic; returns all choices. Errors: invalid_input.';
 grant execute on function public.set_mail_choice(text, boolean) to authenticated;
 
--- What the worker does with a letter. It is sent at least once; a second copy must stay the exception.
+-- Delivery. Each e-mail is sent at least once; duplicates must stay the exception.
 
 create function jobs.lease_mail(p_max integer) returns setof private.outbox
 language sql volatile security definer set search_path = '' as $$
@@ -116,13 +117,13 @@ language sql volatile security definer set search_path = '' as $$
     )
     returning o.*
 $$;
-comment on function jobs.lease_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
+comment on function jobs.lease_mail(integer) is 'Due e-mail, leased for two minutes: the lease of a crashed worker expires.';
 grant execute on function jobs.lease_mail(integer) to worker;
 
--- Just before a letter is handed to the mail server its lease is renewed, and only by the worker that holds it: of a
--- batch that took longer than the lease, what another worker has taken meanwhile is left to it. The one copy too many
--- that remains is that of a worker which died, or lost the database for good, between the server's word and the note
--- of it; it carries the same Message-ID.
+-- Renew the lease just before handing an e-mail to the mail server, and only for the worker that holds it: when a
+-- batch takes longer than the lease, another worker keeps what it has leased meanwhile. A duplicate remains possible
+-- only when a worker crashes, or loses the database for good, between the mail server's acceptance and
+-- mark_mail_sent(); it has the same Message-ID.
 create function jobs.renew_mail_lease(p_id bigint, p_leased_until timestamptz) returns boolean
 language sql volatile security definer set search_path = '' as $$
     with renewed as (
@@ -133,14 +134,14 @@ language sql volatile security definer set search_path = '' as $$
     select exists (select 1 from renewed)
 $$;
 comment on function jobs.renew_mail_lease(bigint, timestamptz) is
-'Renews the lease of a letter about to be sent; false when it is not the caller''s any more, and must not be sent.';
+'Renews the lease of an e-mail about to be sent; false when another worker holds it: then do not send it.';
 grant execute on function jobs.renew_mail_lease(bigint, timestamptz) to worker;
 
 create function jobs.mark_mail_sent(p_id bigint) returns void
 language sql volatile security definer set search_path = '' as $$
     update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), leased_until = null, last_error = null where o.id = p_id
 $$;
-comment on function jobs.mark_mail_sent(bigint) is 'The mail server took it.';
+comment on function jobs.mark_mail_sent(bigint) is 'Marks an e-mail as accepted by the mail server.';
 grant execute on function jobs.mark_mail_sent(bigint) to worker;
 
 create function jobs.mark_mail_failed(p_id bigint, p_error text) returns void
@@ -152,7 +153,7 @@ language sql volatile security definer set search_path = '' as $$
         failed_at = case when o.attempts >= 12 then pg_catalog.clock_timestamp() end
     where o.id = p_id
 $$;
-comment on function jobs.mark_mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
+comment on function jobs.mark_mail_failed(bigint, text) is 'Schedules a retry with exponential backoff; gives up after twelve attempts.';
 grant execute on function jobs.mark_mail_failed(bigint, text) to worker;
 
 create function jobs.count_mail() returns table (state text, depth bigint)
@@ -161,15 +162,15 @@ language sql stable security definer set search_path = '' as $$
     union all
     select 'failed', pg_catalog.count(*) filter (where o.failed_at is not null) from private.outbox as o where o.sent_at is null
 $$;
-comment on function jobs.count_mail() is 'Letters not sent yet, and letters given up.';
+comment on function jobs.count_mail() is 'Number of unsent and of failed e-mails.';
 grant execute on function jobs.count_mail() to worker;
 
--- What a super admin sees: mail that waits, mail and jobs that were given up, the last check of the books.
+-- What a super_admin sees: queued and failed e-mail, failed jobs, the last ledger check.
 
 create function private.failed_jobs() returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-    -- The worker brings its tables, and the right to read them, when it starts.
+    -- The worker creates these tables, and grants reading them, when it starts.
     if pg_catalog.has_table_privilege(pg_catalog.to_regclass('procrastinate.procrastinate_jobs'), 'select') is not true then
         return '[]'::jsonb;
     end if;
@@ -191,7 +192,7 @@ begin
     );
 end
 $$;
-comment on function private.failed_jobs() is 'Jobs of the worker that failed for good, the newest 100 first. They are forgotten after a month.';
+comment on function private.failed_jobs() is 'The newest 100 failed jobs of the worker. They are purged after a month.';
 
 create function public.list_jobs() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -226,7 +227,8 @@ begin
     );
 end
 $$;
-comment on function public.list_jobs() is 'Mail that waits or failed, jobs that failed for good, the last check of the books, the last kept coverage. Super admin. Errors: forbidden, session_ended.';
+comment on function public.list_jobs() is
+'Queued and failed e-mail, failed jobs, the last ledger check, the last coverage snapshot. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.list_jobs() to platform_admin;
 
 create function public.retry_mail(p_id bigint) returns jsonb
@@ -244,5 +246,5 @@ begin
     return '{"success": true}'::jsonb;
 end
 $$;
-comment on function public.retry_mail(bigint) is 'Sends a mail that was given up once more. Super admin. Errors: forbidden, not_found.';
+comment on function public.retry_mail(bigint) is 'Retries a failed e-mail. Super admin. Errors: forbidden, not_found.';
 grant execute on function public.retry_mail(bigint) to platform_admin;

@@ -1,11 +1,11 @@
--- The figures an administrator's dashboard adds up, kept so that it reads a handful of rows at any size. Each
--- change appends a delta, and a job folds the deltas: one shared row would queue every transaction behind it.
+-- Counters for the admin dashboard, so that it reads a handful of rows at any size. Each change appends a delta and a
+-- job rolls the deltas up: one shared row would serialise every transaction.
 
 create table private.counters (
     name text primary key,
     value numeric not null default 0
 );
-comment on table private.counters is 'Folded figures. The truth is value plus the deltas not folded yet.';
+comment on table private.counters is 'Rolled-up counters. The current value is value plus the pending deltas.';
 alter table private.counters enable row level security;
 
 insert into private.counters (name) values
@@ -22,23 +22,24 @@ create table private.counter_deltas (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.counter_deltas is 'Changes since the last fold.';
+comment on table private.counter_deltas is 'Deltas since the last roll-up.';
 alter table private.counter_deltas enable row level security;
 create index counter_deltas_name_idx on private.counter_deltas (name);
 
--- What came in and went out by day, kept: the panel's chart and the question how much rests on the last deposits read a
--- row a day instead of every approved request of ninety days. The days are noted in a log and folded with the
--- counters, for the same reason. Days are UTC days.
+-- Daily totals of deposits and withdrawals: the panel's chart and the coverage computation read a row a day instead
+-- of every approved request of ninety days. Changes are appended as deltas and rolled up with the counters, for the
+-- same reason. Days are UTC.
 
 create table private.flow_days (
     day date primary key,
-    -- By the day of the request.
+    -- By day of the request.
     deposits numeric not null default 0,
     withdrawals numeric not null default 0,
-    -- By the day of the decision.
+    -- By day of the decision.
     decided_deposits numeric not null default 0
 );
-comment on table private.flow_days is 'Approved requests that count, by day; folded. The truth is these plus the changes not folded yet.';
+comment on table private.flow_days is
+'Approved and not voided requests by day, rolled up. The current value is these plus private.flow_deltas.';
 alter table private.flow_days enable row level security;
 
 create table private.flow_deltas (
@@ -48,7 +49,7 @@ create table private.flow_deltas (
     withdrawals numeric not null default 0,
     decided_deposits numeric not null default 0
 );
-comment on table private.flow_deltas is 'Changes of private.flow_days since the last fold.';
+comment on table private.flow_deltas is 'Deltas of private.flow_days since the last roll-up.';
 alter table private.flow_deltas enable row level security;
 
 create function private.increment_counter(p_name text, p_delta numeric) returns void
@@ -58,7 +59,7 @@ begin
     select p_name, p_delta where p_delta <> 0;
 end
 $$;
-comment on function private.increment_counter(text, numeric) is 'Adds to a kept figure.';
+comment on function private.increment_counter(text, numeric) is 'Adds to a counter.';
 
 create function private.counter_values() returns table (name text, value numeric)
 language plpgsql stable set search_path = '' as $$
@@ -68,7 +69,7 @@ begin
     from private.counters as c;
 end
 $$;
-comment on function private.counter_values() is 'The kept figures as they are now.';
+comment on function private.counter_values() is 'All counters with their current values.';
 
 create function private.counter_value(p_name text) returns numeric
 language plpgsql stable set search_path = '' as $$
@@ -79,7 +80,7 @@ begin
     );
 end
 $$;
-comment on function private.counter_value(text) is 'One kept figure as it is now.';
+comment on function private.counter_value(text) is 'The current value of a counter.';
 
 create function private.flows_since(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
 language sql stable set search_path = '' as $$
@@ -91,7 +92,7 @@ language sql stable set search_path = '' as $$
     ) as a
     group by a.day
 $$;
-comment on function private.flows_since(date) is 'What came in and went out on each day from this one on, as it is now.';
+comment on function private.flows_since(date) is 'Current daily totals of deposits and withdrawals, from a day on.';
 
 create function private.daily_flows(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
@@ -105,7 +106,7 @@ language sql stable set search_path = '' as $$
     ) as s (day)
     left join private.flows_since((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
 $$;
-comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
+comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by UTC day of the request, today last.';
 
 create function jobs.roll_up_counters() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
@@ -136,5 +137,5 @@ begin
     return v_rows + v_flows;
 end
 $$;
-comment on function jobs.roll_up_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
+comment on function jobs.roll_up_counters() is 'Rolls the deltas up into counters and days; returns how many.';
 grant execute on function jobs.roll_up_counters() to worker;

@@ -1,7 +1,7 @@
--- Receipts are files in a private bucket of the storage service. Its own limits are size and type; what is the
--- product's lies here: a member's file lies in the member's folder under a name made of digits, is never
--- overwritten, renamed or removed, and there are not too many of them. The final write of an upload runs as
--- service_role without a user: the trigger knows the member by owner_id.
+-- Receipts are files in a private bucket of the storage service, which limits their size and type. The product's
+-- rules are here: a member's file is in the member's folder, its name is digits, it is never overwritten, renamed or
+-- deleted, and their number is limited. The final write of an upload runs as service_role without a user: the trigger
+-- identifies the member by owner_id.
 
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
@@ -14,7 +14,7 @@ begin
     raise insufficient_privilege using message = p_message;
 end
 $$;
-comment on function private.raise_storage_error(text) is 'A refusal that the storage service reports as access denied.';
+comment on function private.raise_storage_error(text) is 'Raises an error that the storage service reports as access denied.';
 
 create function private.receipts_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -29,15 +29,15 @@ begin
     if tg_op = 'UPDATE' or new.bucket_id is distinct from 'receipts' then
         return new;
     end if;
-    -- Onto a name that is there: a plain upload ends as a duplicate, and an upsert in the branch above.
+    -- Existing name: a plain upload then fails as a duplicate, an upsert in the branch above.
     if exists (select 1 from storage.objects as o where o.bucket_id = 'receipts' and o.name = new.name) then
         return new;
     end if;
     if new.owner_id is null or new.name !~ ('\A' || new.owner_id || '/[0-9]{10,16}\.(png|jpg|jpeg|webp|pdf)\Z') then
         perform private.raise_storage_error('A receipt is named by your own id and the time.');
     end if;
-    -- One upload of a member at a time counts; the lock ends with this short transaction.
-    perform pg_catalog.pg_advisory_xact_lock(45, pg_catalog.hashtext(new.owner_id));
+    -- Serialise a member's uploads, so that the limits hold; the lock ends with this short transaction.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('receipts_of_owner'), pg_catalog.hashtext(new.owner_id));
     select
         count(*), coalesce(sum((o.metadata ->> 'size')::bigint), 0),
         count(*) filter (where o.created_at > pg_catalog.clock_timestamp() - interval '1 hour')
@@ -53,7 +53,7 @@ begin
     return new;
 end
 $$;
-comment on function private.receipts_validate() is 'Name, owner and amount of receipts; a stored one stays as it is.';
+comment on function private.receipts_validate() is 'Trigger: validates name, owner and number of receipts; a stored one is immutable.';
 create trigger harborline_receipts_validate before insert or update on storage.objects for each row execute function private.receipts_validate();
 
 create policy receipts_select_own on storage.objects for select to authenticated
@@ -64,7 +64,7 @@ with check (
     and (storage.foldername(name))[1] = (select auth.uid())::text
     and name ~ '^[0-9a-f-]{36}/[0-9]{10,16}[.](png|jpg|jpeg|webp|pdf)$'
 );
--- No update, no delete policy: a receipt is evidence.
+-- No update and no delete policy: a receipt is evidence.
 
 create function private.receipt_name(p_receipt_url text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -72,22 +72,23 @@ begin
     return (select substring(p_receipt_url from '\Ahttps?://[^\s/?#]+(?:/[^\s?#]*)?/object/public/receipts/([0-9a-f-]{36}/[0-9]{10,16}\.(?:png|jpg|jpeg|webp|pdf))\Z'));
 end
 $$;
-comment on function private.receipt_name(text) is 'Name of the object that a receipt address stands for, null when it stands for none. The address is never opened.';
+comment on function private.receipt_name(text) is
+'Object name in a receipt URL; null when the URL is no receipt''s. The URL is never opened.';
 
--- A receipt is uploaded before its deposit is asked for, so some are never used. They are somebody's papers and count
--- among the member's twenty files: after a day they go, row and bytes, by the storage service's own wire (the worker).
--- A receipt that a deposit names is evidence and stays, whoever asks: removing and naming the same one wait for each
--- other, and the later one is refused.
+-- Unused receipts. A receipt is uploaded before its deposit is requested, so some are never used and count among the
+-- member's twenty files: the worker deletes them after a day through the storage API. A receipt that a deposit uses
+-- is evidence and cannot be deleted by any role: using it and deleting it exclude each other by a lock, and the later
+-- one fails.
 create function private.lock_receipt(p_name text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform pg_catalog.pg_advisory_xact_lock(47, pg_catalog.hashtext(p_name));
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('receipt'), pg_catalog.hashtext(p_name));
 exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function private.lock_receipt(text) is
-'One of naming a receipt and removing it at a time; the last lock of a request for a deposit. Errors: try_again.';
+'Serialises using and deleting a receipt; the last lock of a deposit request. Errors: try_again.';
 
 create function private.receipts_reject_delete() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -99,7 +100,7 @@ begin
     return old;
 end
 $$;
-comment on function private.receipts_reject_delete() is 'Nobody removes a receipt that a deposit names.';
+comment on function private.receipts_reject_delete() is 'Trigger: rejects deleting a receipt that a deposit uses.';
 create trigger harborline_receipts_reject_delete before delete on storage.objects for each row
 when (old.bucket_id = 'receipts') execute function private.receipts_reject_delete();
 
@@ -126,7 +127,7 @@ begin
 end
 $$;
 comment on function private.check_receipt(uuid, text, boolean) is
-'The uploaded file of a receipt: there, the member''s own, unused, an image for a first package. Answers its etag. Errors: invalid_receipt, receipt_used, receipt_must_be_image.';
+'Validates an uploaded receipt: existing, the member''s own, unused, an image for a first package. Returns its etag. Errors: invalid_receipt, receipt_used, receipt_must_be_image.';
 
 create function jobs.unused_receipts(p_max integer) returns table (name text)
 language sql stable security definer set search_path = '' as $$
@@ -136,7 +137,7 @@ language sql stable security definer set search_path = '' as $$
     order by o.created_at
     limit p_max
 $$;
-comment on function jobs.unused_receipts(integer) is 'Receipts that were uploaded more than a day ago and no deposit names, oldest first.';
+comment on function jobs.unused_receipts(integer) is 'Receipts uploaded more than a day ago that no deposit uses, oldest first.';
 grant execute on function jobs.unused_receipts(integer) to worker;
 
 create function public.find_receipt(p_receipt_url text) returns jsonb
@@ -153,5 +154,6 @@ begin
     return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_deposit.receipt_name);
 end
 $$;
-comment on function public.find_receipt(text) is 'Finance and super administrators: the stored object of a deposit''s receipt. The address is parsed, never opened. Errors: forbidden, not_found.';
+comment on function public.find_receipt(text) is
+'Finance and super administrators: the stored object of a deposit''s receipt. The URL is parsed, never opened. Errors: forbidden, not_found.';
 grant execute on function public.find_receipt(text) to platform_admin;

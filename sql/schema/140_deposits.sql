@@ -1,44 +1,52 @@
--- A member claims a USDT transfer; an administrator accepts or refuses it, once. The amount alone decides what
--- a deposit is: the first package, an upgrade at the full price, or cash-in that changes no package.
--- A row is never updated by its member and never deleted by anyone.
+-- A member claims a USDT transfer; an administrator approves or rejects it, once. The amount alone decides what a
+-- deposit is: the first package, an upgrade at the full price, or cash-in that changes no package. No member updates
+-- a row, and nobody deletes one.
 --
--- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction; what stands further in is called by the
--- line above it, a trigger names its table. All of it is schema private unless said. Before it, pre_request.check_request().
---   require_admin                                 finance or super, read by the id in the token: my_role, auth.uid
---     require_totp                                with real money (is_demo, setting_text) not without the second step
---   parse_action                                  approve or reject; only a rejection asks validate_reason
---   require_not_own_account                       nobody decides for a member with the same e-mail
---   lock_money                                    one decision at a time
---   lock_members(upline_ids)                      member, referrer and the referrer's referrer, by id
---                                                 the deposit itself, for no key update; decided already: the first answer, or raise_already_decided
---   clock                                         the moment of the decision
---   credit_deposit                                cash-in and package; refused where the reference was approved before
---     profiles _100_immutable                     profiles_immutable: place and identity stay, a package does not fall
---     profiles _500_sync_position                 profiles_sync_position: package and payment go to the member's position, two figures to the counters
---       positions _500_network_update             positions_record_network_delta: a new package is noted for the networks above
---     profiles _500_update_verified_counter       profiles_update_verified_counter, increment_counter: where this completed the account
---     post_bonuses                                moves the sequence private.bonus_revision_seq, then asks what is wrong
---       child_bonus_discrepancies                 referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
---                                                 and under these due_pair_bonuses and pairs, with referral_percent and override_percent
---       owner_bonus_discrepancies                 the member's own pairings, where there is a second child
---         pair_source                             of pairs without a row: which child completed it
---       write_bonuses                             raises stored rows, inserts missing ones; reentry_percent fills a column of each
---         bonuses _100_immutable                  bonuses_immutable: a bonus keeps its reason and only rises (of rows that rise)
---         bonuses _500_record_update              bonuses_record_update, clock: journal, sums, days and counts of rows that rose
---         bonuses _500_record_insert              bonuses_record_insert: the same of new rows
---           transactions _500_update_counters     transactions_update_counters: journal rows of bonuses are counted (from either of the two)
---           totals _500_update_shortfall_counter  totals_update_shortfall_counter, increment_counter: only of whom withdrew or asked for more than is there
---   update of the deposit                         approved, by whom, when
---     deposits _100_immutable                     deposits_immutable: decided once, and what was claimed never changes
---     deposits _500_record_decision               deposits_record_decision: settles the journal row, three figures to the counters
---       transactions _100_immutable               transactions_immutable: pending to completed, and nothing else
---       record_deposit_flow                       the days of the request and of the decision
---   notify_decision, dollars                      the sentence for the member
---     notify_member, clock, money                 the notification, and the mail unless its topic is switched off
---       outbox _900_notify                        outbox_notify: wakes the worker at commit
---   audit, clock, money                           who decided what; last, because of its lock
---     audit_log _100_set_hash                     audit_log_set_hash: lock_audit_log, then the row's number and audit_hash over the row before
---   request_json, money                           the answer
+-- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction. A line further in is called by
+-- the line above it; a trigger stands behind its table. Everything is in schema private unless it says otherwise.
+-- pre_request.check_request() has run before.
+--   require_admin                       finance or super administrator, by the id in the token: my_role, auth.uid
+--     require_totp                      with real money (is_demo, setting_text): the second step was shown
+--   parse_action                        approve or reject; a rejection calls validate_reason
+--   require_not_own_account             not for a member with the administrator's e-mail address
+--   lock_money                          one decision at a time: lock_key
+--   lock_members(upline_ids)            member, referrer and the referrer's referrer, by id
+--                                       then the deposit, for no key update; already decided: the first response,
+--                                       or raise_already_decided
+--   clock                               the time of the decision
+--   credit_deposit                      cash-in and package; an error where the reference was approved before
+--     profiles _100_immutable           profiles_immutable: identity and place stay, a package never falls
+--     profiles _500_sync_position       profiles_sync_position: package and payment go to the member's position, two
+--                                       figures to the counters
+--       positions _500_network_update   positions_record_network_delta: the new package, for the networks above
+--     profiles _500_update_verified_counter
+--                                       profiles_update_verified_counter, increment_counter: if the account is complete
+--     post_bonuses                      advances private.bonus_revision_seq, then looks for discrepancies
+--       child_bonus_discrepancies       referral, pairing and override around the member: due_referrals, due_pairings,
+--                                       due_overrides; below these due_pair_bonuses, pairs and the percentages
+--       owner_bonus_discrepancies       the member's own pairings, if there is a second child
+--         pair_source                   of pairs without a row: the child that completed it
+--       write_bonuses                   raises stored rows, then inserts missing ones; a column default calls
+--                                       reentry_percent
+--         bonuses _100_immutable        bonuses_immutable: a bonus keeps its reason and only rises (updated rows)
+--         bonuses _500_record_update    bonuses_record_update, clock: journal, sums, days and counters of updated rows
+--         bonuses _500_record_insert    bonuses_record_insert: the same of inserted rows
+--           transactions _500_update_counters
+--                                       transactions_update_counters: counts the journal rows of bonuses
+--           totals _500_update_shortfall_counter
+--                                       totals_update_shortfall_counter, increment_counter: of members who withdrew
+--                                       or requested more than they have
+--   update public.deposits              approved, by whom, when
+--     deposits _100_immutable           deposits_immutable: decided once, and a claim never changes
+--     deposits _500_record_decision     deposits_record_decision: finalises the journal row, three figures to the counters
+--       transactions _100_immutable     transactions_immutable: pending to completed, and nothing else
+--       record_deposit_flow             the days of the request and of the decision
+--   notify_decision, dollars            the message for the member
+--     notify_member, clock, money       the notification, and the email unless the member opted out
+--       outbox _900_notify              outbox_notify: wakes the worker at commit
+--   audit, clock, money                 who decided what; last, because of its lock
+--     audit_log _100_set_hash           audit_log_set_hash: lock_audit_log, then number and audit_hash over the last row
+--   request_json, money                 the response
 
 create table public.deposits (
     id uuid primary key default gen_random_uuid(),
@@ -51,7 +59,7 @@ create table public.deposits (
     created_at timestamptz not null default now(),
     decided_at timestamptz,
     decided_by uuid references private.admin_users (id) on delete restrict,
-    -- Worked out by the guard; nobody may write them.
+    -- Computed by the validation trigger; no role may write them.
     kind text not null check (kind in ('first', 'upgrade', 'cash_in')),
     reference_key text not null check (length(reference_key) between 1 and 200),
     receipt_name text not null,
@@ -67,30 +75,31 @@ create table public.deposits (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
 comment on table public.deposits is 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
-comment on column public.deposits.reference_key is 'The reference without spelling: 64 hex digits if it holds them, else lower-case letters and digits.';
+comment on column public.deposits.reference_key is
+'The normalised reference: its 64 hex digits if there are any, else its lower-case letters and digits.';
 alter table public.deposits enable row level security;
--- A member's own, newest first; also the foreign key.
+-- A member's deposits, newest first; also the foreign key.
 create index deposits_user_idx on public.deposits (user_id, created_at desc, id desc);
--- The administrators' list by status, newest first, and the pending counts.
+-- The admin list by status, newest first, and the pending counts.
 create index deposits_status_idx on public.deposits (status, created_at desc, id desc);
 create index deposits_created_idx on public.deposits (created_at desc, id desc);
 create index deposits_decided_by_idx on public.deposits (decided_by) where decided_by is not null;
--- One transfer counts once.
+-- A transfer is approved once.
 create unique index deposits_reference_approved_key on public.deposits (reference_key)
 where status = 'approved' and voided_at is null;
--- "The same reference elsewhere" for the flag.
+-- Finds the same reference elsewhere, for the flag.
 create index deposits_reference_idx on public.deposits (reference_key);
--- One receipt serves one deposit.
+-- A receipt belongs to one deposit.
 create unique index deposits_receipt_key on public.deposits (receipt_name);
--- What waits already, for the form and the limit.
+-- A member's pending deposits, for the form and the limit.
 create index deposits_pending_idx on public.deposits (user_id, created_at) where status = 'pending';
 create index deposits_reference_search_idx on public.deposits
 using gin (lower(reference_number) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 -- Lists sorted by amount.
 create index deposits_amount_idx on public.deposits (amount, id);
--- The broken first day of "approved in the last 30 days" is added up row by row.
+-- The partial first day of "approved in the last 30 days" is summed row by row.
 create index deposits_decided_flow_idx on public.deposits (decided_at) include (amount) where status = 'approved' and voided_at is null;
--- "Another member's receipt file" for the flag.
+-- Finds another member's receipt file, for the flag.
 create index deposits_receipt_etag_idx on public.deposits (receipt_etag) where status <> 'rejected';
 
 create policy select_own on public.deposits for select to authenticated using (user_id = (select auth.uid()));
@@ -101,13 +110,13 @@ grant select on public.deposits to authenticated, platform_admin;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to authenticated;
 grant select on public.deposits to service_role;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to service_role;
--- Not granted: update and delete, to anyone. A decision is a function.
+-- Not granted: update and delete, to any role. Decisions are made by a function.
 
 create function private.reference_key(p_reference text) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
     return (
-        -- A transaction hash counts by itself, whatever stands around it.
+        -- A transaction hash identifies the transfer, whatever text surrounds it.
         select coalesce(
             pg_catalog.lower(substring(p_reference from '[0-9A-Fa-f]{64}')),
             pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]', '', 'g'), 200)
@@ -115,7 +124,7 @@ begin
     );
 end
 $$;
-comment on function private.reference_key(text) is 'A reference without its spelling; empty when it holds no letter and no digit.';
+comment on function private.reference_key(text) is 'Normalises a reference; empty when it has no letter and no digit.';
 
 create function private.deposit_kind(p_amount numeric, p_package numeric) returns text
 language plpgsql stable set search_path = '' as $$
@@ -140,9 +149,9 @@ begin
 end
 $$;
 comment on function private.deposit_kind(numeric, numeric) is
-'What an amount in USD means beside the present package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
+'Kind of a deposit of this amount (USD) given the current package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
 
--- A repeated request is told by its trimmed reference, as stored.
+-- A retried request is recognised by its id and compared with the stored, trimmed reference.
 create function private.deposits_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -153,9 +162,9 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
-    -- What is copied brings a line's end along; a retry brings it again and is compared with what was stored.
+    -- Copied text brings a line break; a retry brings it again and is compared with the stored value.
     new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
-    -- A retry is looked for first: triggers run before ON CONFLICT.
+    -- Look for a retry first: triggers run before ON CONFLICT.
     select * into v_existing from public.deposits as d where d.id = new.id;
     if found then
         if (v_existing.user_id, v_existing.amount, v_existing.reference_number, v_existing.receipt_url)
@@ -193,7 +202,7 @@ begin
 end
 $$;
 comment on function private.deposits_validate() is
-'Every rule of a new deposit, under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
+'Trigger: validates a new deposit under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
 
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -209,7 +218,8 @@ begin
     return new;
 end
 $$;
-comment on function private.deposits_immutable() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
+comment on function private.deposits_immutable() is
+'Trigger: a claim never changes; it is decided once; only a confirmed correction voids it. Errors: append_only.';
 
 create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -220,7 +230,7 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_request() is 'Journal row and count of a new deposit.';
+comment on function private.deposits_record_request() is 'Trigger: journal row and counter of a new deposit.';
 
 create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -231,7 +241,8 @@ begin
     (((p_deposit).decided_at at time zone 'UTC')::date, 0, p_sign * (p_deposit).amount);
 end
 $$;
-comment on function private.record_deposit_flow(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
+comment on function private.record_deposit_flow(public.deposits, integer) is
+'Adds an approved deposit to the daily totals of its two days; with -1 subtracts a voided one.';
 
 create function private.deposits_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -249,7 +260,8 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_decision() is 'Settles the journal row of a deposit when its status moves.';
+comment on function private.deposits_record_decision() is
+'Trigger: finalises the journal row of a deposit and updates counters when its status changes.';
 
 create function private.deposits_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -258,7 +270,7 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_void() is 'A voided deposit is no flow.';
+comment on function private.deposits_record_void() is 'Trigger: subtracts a voided deposit from the daily totals.';
 
 create trigger _100_validate before insert on public.deposits for each row execute function private.deposits_validate();
 create trigger _100_immutable before update on public.deposits for each row execute function private.deposits_immutable();
@@ -283,7 +295,8 @@ begin
     );
 end
 $$;
-comment on function private.upline_ids(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
+comment on function private.upline_ids(uuid) is
+'User ids whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
 
 create function private.credit_deposit(p_deposit public.deposits) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -298,7 +311,7 @@ begin
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount + (p_deposit).amount,
-        -- The larger of the two, in whatever order pending deposits are decided.
+        -- The larger of the two, in whatever order pending deposits are approved.
         package_value = greatest(p.package_value, coalesce((select k.value from private.packages as k where k.value = (p_deposit).amount), 0))
     where p.user_id = (p_deposit).user_id;
     select * into v_position from private.positions as o where o.user_id = (p_deposit).user_id;
@@ -306,7 +319,7 @@ begin
 end
 $$;
 comment on function private.credit_deposit(public.deposits) is
-'What an approval is worth: cash-in, package, bonuses. Called under the locks, before the row is marked approved. Errors: reference_used.';
+'Effects of an approval: cash-in, package, bonuses. Call under the locks, before the row is approved. Errors: reference_used.';
 
 create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason text default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -346,11 +359,11 @@ begin
 end
 $$;
 comment on function public.decide_deposit(uuid, text, text) is
-'Finance and super administrators. Approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, try_again.';
+'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, try_again.';
 grant execute on function public.decide_deposit(uuid, text, text) to platform_admin;
 
--- What the deposit form needs before anything is typed: how far the account is, what can be chosen, where to pay, what
--- waits already. The guard decides again when something is sent.
+-- Options of the deposit form: verification, packages to choose from, deposit address, pending deposits. The
+-- validation trigger decides again on submission.
 create function public.get_deposit_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -393,13 +406,12 @@ begin
 end
 $$;
 comment on function public.get_deposit_options() is
-'What the caller may deposit: all packages before the first one, then only larger ones at their full price, or any other amount. Errors: profile_not_found.';
+'What the caller may deposit: before the first package one of the packages, then only larger ones at their full price, or any other amount. Errors: profile_not_found.';
 grant execute on function public.get_deposit_options() to authenticated;
 
--- The list that administrators decide from: the member beside each request, what the decision would change, and what
--- stands out. Decided rows carry no flags and no before and after: nothing is left to decide. A paper that another member
--- sent too stands out as well: its reference may be typed differently, the file is the same. The flags are plpgsql: in
--- SQL they would be planned for every row, five thousand times for the full list.
+-- The admin list: each request with its member, what the decision would change, and flags. Decided rows have no flags
+-- and no before and after values. A receipt file that another member also uploaded is flagged even if its reference
+-- differs. The flags are plpgsql: in SQL they would be planned for every row, five thousand times for the full list.
 
 create function private.deposit_flags(p_deposit public.deposits, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -440,7 +452,7 @@ begin
 end
 $$;
 comment on function private.deposit_flags(public.deposits, private.profiles) is
-'What stands out about a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
+'Flags of a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
 
 create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -473,7 +485,7 @@ language sql stable set search_path = '' as $$
     left join private.admin_users as a on d.decided_by = a.id
 $$;
 comment on function private.deposit_items(uuid[]) is
-'Deposits as the administrators'' list shows them. total_deposits is what was approved and counts, which is the member''s cash-in. Money as text.';
+'Deposits as items of the admin list. total_deposits is the approved and not voided deposits, which is the member''s cash-in. Money as text.';
 
 create function public.list_deposits(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -489,5 +501,5 @@ begin
 end
 $$;
 comment on function public.list_deposits(jsonb) is
-'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} answers all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_deposits(jsonb) to platform_admin;

@@ -1,6 +1,6 @@
--- A member asks for money; an administrator records that it will be paid, or refuses, once. The balance cannot
--- be guarded by row-level security (fifty parallel requests would all see it untouched): the guard locks the
--- member's row before it reads. The address is frozen with the request.
+-- Withdrawals. A member requests money; an administrator approves (it will be paid) or rejects it, once. Row-level
+-- security cannot protect the balance (fifty concurrent requests would all see it unchanged): the validation trigger
+-- locks the member's row before it reads. The wallet address is immutable once requested.
 
 create table public.withdrawals (
     id uuid primary key default gen_random_uuid(),
@@ -24,13 +24,13 @@ create table public.withdrawals (
     constraint a_payout_has_its_time check ((payout_reference is null) = (payout_at is null)),
     constraint only_unpaid_is_voided check (voided_at is null or (status = 'approved' and payout_reference is null))
 );
-comment on table public.withdrawals is 'Requests for payment. Pending rows reserve balance, approved ones that are not voided reduce it.';
+comment on table public.withdrawals is 'Withdrawal requests. Pending rows reserve balance; approved and not voided ones reduce it.';
 alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
 create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
--- What waits already, for the form.
+-- A member's pending withdrawals, for the form.
 create index withdrawals_pending_idx on public.withdrawals (user_id, created_at) where status = 'pending';
 create index withdrawals_wallet_search_idx on public.withdrawals
 using gin (lower(wallet_address) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
@@ -44,13 +44,14 @@ grant select on public.withdrawals to authenticated, platform_admin;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to authenticated;
 grant select on public.withdrawals to service_role;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to service_role;
--- Not granted: update and delete, to anyone. A decision is a function.
+-- Not granted: update and delete, to any role. Decisions are made by a function.
 
 create function private.requestable_amount(p_user_id uuid) returns numeric
 language plpgsql volatile set search_path = '' as $$
 begin
     return (
-        -- Pending rows are read from the table, not from the kept sum: within one array of requests the sum is not there yet.
+        -- Read pending rows from the table, not from the totals: within one multi-row insert the totals are not
+        -- updated yet.
         select t.bonus_amount - t.withdrawn_amount - coalesce(
             (select sum(w.amount) from public.withdrawals as w where w.user_id = p_user_id and w.status = 'pending'), 0
         )
@@ -58,7 +59,8 @@ begin
     );
 end
 $$;
-comment on function private.requestable_amount(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
+comment on function private.requestable_amount(uuid) is
+'What a member could request now: bonuses - approved - pending withdrawals. Volatile, so that it reads what the lock waited for.';
 
 create function private.withdrawals_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -69,7 +71,7 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
-    -- A retry is looked for first: triggers run before ON CONFLICT.
+    -- Look for a retry first: triggers run before ON CONFLICT.
     select * into v_existing from public.withdrawals as w where w.id = new.id;
     if found then
         if (v_existing.user_id, v_existing.amount, v_existing.wallet_address)
@@ -109,7 +111,7 @@ begin
 end
 $$;
 comment on function private.withdrawals_validate() is
-'Every rule of a new withdrawal, under the member''s lock: valid amount, balance, minimum, verified, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
+'Trigger: validates a new withdrawal under the member''s lock: amount, balance, minimum, verified account, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
 
 create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -127,7 +129,7 @@ begin
 end
 $$;
 comment on function private.withdrawals_immutable() is
-'What was asked never changes; a decision is made once; a payout reference is added once; only a confirmed correction voids. Errors: append_only.';
+'Trigger: a request never changes; it is decided once; a payout reference is added once; only a confirmed correction voids it. Errors: append_only.';
 
 create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -140,7 +142,7 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_request() is 'Journal row, reserved sum and count of a new withdrawal.';
+comment on function private.withdrawals_record_request() is 'Trigger: journal row, reserved amount and counters of a new withdrawal.';
 
 create function private.record_withdrawal_flow(p_withdrawal public.withdrawals, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -149,7 +151,8 @@ begin
     values (((p_withdrawal).created_at at time zone 'UTC')::date, p_sign * (p_withdrawal).amount);
 end
 $$;
-comment on function private.record_withdrawal_flow(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
+comment on function private.record_withdrawal_flow(public.withdrawals, integer) is
+'Adds an approved withdrawal to the daily totals of its day; with -1 subtracts a voided one.';
 
 create function private.withdrawals_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -172,7 +175,8 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_decision() is 'Settles journal row and sums of a withdrawal when its status moves.';
+comment on function private.withdrawals_record_decision() is
+'Trigger: finalises the journal row of a withdrawal and updates totals and counters when its status changes.';
 
 create function private.withdrawals_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -181,7 +185,7 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_void() is 'A voided withdrawal is no flow.';
+comment on function private.withdrawals_record_void() is 'Trigger: subtracts a voided withdrawal from the daily totals.';
 
 create trigger _100_validate before insert on public.withdrawals for each row execute function private.withdrawals_validate();
 create trigger _100_immutable before update on public.withdrawals for each row execute function private.withdrawals_immutable();
@@ -211,7 +215,7 @@ begin
             )
         );
     end if;
-    -- From the rows, not from the kept sums: this is the last look before money leaves.
+    -- Sum the rows, not the totals: the last check before money is paid out.
     select coalesce((select sum(b.amount) from public.bonuses as b where b.user_id = (p_withdrawal).user_id), 0)
         - coalesce((
             select sum(w.amount) from public.withdrawals as w
@@ -223,9 +227,9 @@ begin
 end
 $$;
 comment on function private.check_payable(public.withdrawals, private.profiles) is
-'Under the member''s lock: not blocked, no hold, and the balance still covers it. Errors: account_blocked, on_hold, insufficient_available_balance.';
+'Under the member''s lock: raises when the member is blocked, on hold, or the balance does not cover the amount. Errors: account_blocked, on_hold, insufficient_available_balance.';
 
--- How a withdrawal was paid is read by its member, so it must be readable, whether it is told with the approval or later.
+-- The member reads the payout reference, so it must be readable, whether it is recorded with the approval or later.
 create function private.add_payout_reference(p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text)
 returns public.withdrawals
 language plpgsql volatile set search_path = '' as $$
@@ -279,7 +283,7 @@ begin
     select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id for no key update;
     v_paid := case when v_status = 'approved' then nullif(pg_catalog.btrim(p_payout_reference), '') end;
     if v_withdrawal.status <> 'pending' then
-        -- How it was paid may be told later, by any administrator who may decide.
+        -- Any administrator who may decide may record the payout later.
         if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
             perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
@@ -302,10 +306,10 @@ begin
 end
 $$;
 comment on function public.decide_withdrawal(uuid, text, text, text) is
-'Finance and super administrators. Approves (records that it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
+'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
 grant execute on function public.decide_withdrawal(uuid, text, text, text) to platform_admin;
 
--- What the withdrawal form needs before anything is typed. The guard decides again when something is sent.
+-- Options of the withdrawal form. The validation trigger decides again on submission.
 create function public.get_withdraw_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -339,10 +343,10 @@ begin
 end
 $$;
 comment on function public.get_withdraw_options() is
-'What the caller can ask for now, where it would go and what waits already. Errors: profile_not_found.';
+'What the caller can withdraw now, to which wallet, and the pending withdrawals. Errors: profile_not_found.';
 grant execute on function public.get_withdraw_options() to authenticated;
 
--- The list that administrators decide from, as that of deposits.
+-- The admin list, as for deposits.
 
 create function private.withdrawal_flags(p_withdrawal public.withdrawals, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -391,7 +395,7 @@ begin
 end
 $$;
 comment on function private.withdrawal_flags(public.withdrawals, private.profiles) is
-'What stands out about a pending withdrawal: no TRC20 address, changed within 7 days, shared with other members, on hold, blocked.';
+'Flags of a pending withdrawal: no TRC20 address, wallet changed within 7 days or shared with other members, on hold, blocked.';
 
 create function private.withdrawal_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -421,7 +425,7 @@ language sql stable set search_path = '' as $$
     cross join (select private.review_interval() as due_after) as e
 $$;
 comment on function private.withdrawal_items(uuid[]) is
-'Withdrawals as the administrators'' list shows them. available_after is negative when the balance no longer covers it. Money as text.';
+'Withdrawals as items of the admin list. available_after is negative when the balance does not cover the amount. Money as text.';
 
 create function public.list_withdrawals(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -437,5 +441,5 @@ begin
 end
 $$;
 comment on function public.list_withdrawals(jsonb) is
-'Administrators: withdrawals with their members. Filters as in list_deposits; search looks in member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: withdrawals with their members. Filters as in list_deposits; search matches member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_withdrawals(jsonb) to platform_admin;

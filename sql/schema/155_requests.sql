@@ -1,7 +1,7 @@
--- What deposits and withdrawals share. A decision happens once: pending to approved or rejected by compare-and-set, in
--- one transaction with the journal row, cash-in, package, bonuses, notice and audit row. Asked again by the same
--- administrator it answers the first result; anybody else, or another decision, is told who decided and when.
--- Locks: money, then the members by id, then the audit row last.
+-- What deposits and withdrawals share. A request is decided once: pending to approved or rejected by compare-and-set,
+-- in one transaction with journal row, cash-in, package, bonuses, notification and audit row. A repeated call by the
+-- same administrator returns the first result; any other gets already_decided with who and when. Locks: money, then
+-- members by id, then the audit log.
 
 create function private.parse_action(p_action text) returns public.request_status
 language plpgsql immutable set search_path = '' as $$
@@ -12,7 +12,7 @@ begin
     return case p_action when 'approve' then 'approved'::public.request_status else 'rejected'::public.request_status end;
 end
 $$;
-comment on function private.parse_action(text) is 'approve or reject. Errors: invalid_action.';
+comment on function private.parse_action(text) is 'Maps approve or reject to a status. Errors: invalid_action.';
 
 create function private.validate_reason(p_reason text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -25,7 +25,7 @@ begin
     return v_reason;
 end
 $$;
-comment on function private.validate_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
+comment on function private.validate_reason(text) is 'Trims a reason; ''No reason provided'' when empty. Errors: invalid_reason.';
 
 create function private.require_not_own_account(p_admin private.admin_users, p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -38,7 +38,8 @@ begin
     end if;
 end
 $$;
-comment on function private.require_not_own_account(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
+comment on function private.require_not_own_account(private.admin_users, uuid) is
+'Raises when the member has the administrator''s e-mail. Errors: own_account.';
 
 create function private.raise_already_decided(p_row jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -62,7 +63,8 @@ begin
     );
 end
 $$;
-comment on function private.raise_already_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
+comment on function private.raise_already_decided(jsonb) is
+'Raises already_decided with who decided what and when. Errors: already_decided.';
 
 create function private.notify_decision(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -78,7 +80,8 @@ begin
     );
 end
 $$;
-comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
+comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is
+'Notifies a member of a decision, with the reason of a rejection.';
 
 create function private.request_json(p_row jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -86,16 +89,16 @@ begin
     return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
 end
 $$;
-comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
+comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, with its amount as text.';
 
--- A member set to pending may neither deposit nor withdraw, and no more than that: who asked before may take it back.
+-- A pending account may not request anything new, but may cancel its own requests.
 create function public.cancel_request(p_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_row jsonb;
     v_noun text;
 begin
-    -- Pending closes what is new only.
+    -- Status pending blocks only new requests.
     perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
     where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
@@ -127,16 +130,16 @@ begin
 end
 $$;
 comment on function public.cancel_request(uuid) is
-'A member, also a pending one, takes back an own pending deposit or withdrawal; it counts as rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
+'A member, also a pending one, cancels an own pending deposit or withdrawal; it becomes rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
 grant execute on function public.cancel_request(uuid) to authenticated;
 
--- One list for both, as administrators page it.
+-- One paged admin list for both.
 
 create function private.review_interval() returns interval
 language sql stable set search_path = '' as $$
     select pg_catalog.make_interval(hours => private.setting_text('review.due_hours')::integer)
 $$;
-comment on function private.review_interval() is 'How long a request may wait for its decision.';
+comment on function private.review_interval() is 'Time within which a request should be decided.';
 
 create function private.oldest_pending(p_row jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -153,7 +156,7 @@ begin
     );
 end
 $$;
-comment on function private.oldest_pending(jsonb) is 'The request that waits longest, with its member and when it is due.';
+comment on function private.oldest_pending(jsonb) is 'The oldest pending request, with its member and due time.';
 
 create function private.request_counts(p_noun text) returns jsonb
 language sql stable set search_path = '' as $$
@@ -163,7 +166,7 @@ language sql stable set search_path = '' as $$
         'rejected', private.counter_value(p_noun || '_rejected_count')::bigint
     )
 $$;
-comment on function private.request_counts(text) is 'Deposits or withdrawals by status, from kept figures.';
+comment on function private.request_counts(text) is 'Number of deposits or withdrawals by status, from counters.';
 
 create function private.newest_requests(p_table text, p_pending bigint) returns uuid[]
 language plpgsql stable set search_path = '' as $$
@@ -186,7 +189,8 @@ begin
     return v_ids;
 end
 $$;
-comment on function private.newest_requests(text, bigint) is 'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
+comment on function private.newest_requests(text, bigint) is
+'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
 
 create function private.request_page(
     p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,
@@ -196,7 +200,7 @@ language plpgsql stable set search_path = '' as $$
 declare
     v_all bigint := (p_counts ->> 'pending')::bigint + (p_counts ->> 'approved')::bigint + (p_counts ->> 'rejected')::bigint;
     v_status text := coalesce(' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status', '');
-    -- The member is joined only where it is asked for: without it a page number is counted along an index.
+    -- Join the member only where needed: without it a page number is counted along an index.
     v_from text := pg_catalog.format(
         'from public.%I as r %s where true', p_table,
         case when (p_request).sort_by = 'username' or (p_request).pattern is not null
@@ -270,4 +274,4 @@ begin
 end
 $$;
 comment on function private.request_page(text, text, private.list_request, jsonb) is
-'Ids of one page of deposits or withdrawals, the exact total, or 10,000 and more when a search finds more. Errors: invalid_filter.';
+'Ids of one page of deposits or withdrawals, with the exact total, or 10,000 and more for a frequent search. Errors: invalid_filter.';

@@ -1,31 +1,28 @@
--- Who earns what, and why: three rules over the tree, read aloud by three views, written by one function.
---   referral   5% of each funded child's package, to its referrer;
---   pairing    of each pair of funded children, the owner's tier rate of both packages together;
---   override   1% of the same volume, to the owner's referrer.
--- Children are paired by their number: 1 with 2, 3 with 4. An unfunded child earns nobody anything and blocks its
--- pair. The earner of a pairing needs a package (its rate), the earners of the others need none. Everything is
--- computed in whole cents; packages are whole multiples of $50, so nothing is ever rounded.
---
--- One row per reason, found by a natural key, so that posting twice is impossible and an upgrade raises the row it
--- belongs to. Rows keep their id and created_at; nothing is deleted and inserted again. Only what is below writes here;
--- over REST nobody does.
---
--- Bonuses are posted and compared by plans that fit three rows and a million. A hub's upgrade re-rates thousands of
--- pairs in one statement: the sums of what changed do not join the rows before with the rows after, because a plan
--- cached for one row would be a nested loop over all. Who completed a pair is looked up for new rows only, and a
--- reconcile looks for the stored rows only of what is wrong. Do not take a plan setting away because a test with a few
--- rows is as fast without it: `make bench` has the sizes at which it counts.
+-- Bonuses: three rules over the tree, defined by three views and written by one function.
+-- referral 5% of each funded direct referral's package, to the referrer;
+-- pairing the owner's rate of both packages of each pair of funded referrals;
+-- override 1% of the same volume, to the owner's referrer.
+-- Direct referrals are paired by child_no: 1 with 2, 3 with 4. An unfunded referral earns nobody a bonus and blocks
+-- its pair. A pairing needs the owner to have a package (its rate); the others need none. Everything is computed in
+-- whole cents; packages are multiples of $50, so nothing is rounded.
+-- One row per natural key, so that posting twice is impossible and an upgrade raises the existing row. Rows keep id
+-- and created_at; nothing is deleted and inserted again. Only the functions below write here; no role may over REST.
+-- The plans must suit three rows and a million. An upgrade of a member with many direct referrals changes thousands
+-- of pairs in one statement: the sums do not join the rows before with the rows after, because a plan cached for one
+-- row would be a nested loop over all. pair_source() runs for new rows only, and a reconciliation looks up stored
+-- rows only for discrepancies. Do not remove a plan setting because a small test is as fast without it: `make bench`
+-- has the relevant sizes.
 
--- Immutable and without arguments: the planner puts the number where the call stands. plpgsql, because the percentages
--- of bonuses.reentry_amount are evaluated in every statement that writes a bonus, and a sql function with a fixed
--- search_path is parsed and planned there; parallel safe, because a query with any other function has one process.
+-- Immutable and without arguments: the planner inlines the constant. plpgsql, because the percentage of
+-- bonuses.reentry_amount is evaluated in every statement that writes a bonus, and an SQL function with a fixed
+-- search_path is parsed and planned there; parallel safe, because any other function disables parallel plans.
 create function private.referral_percent() returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
     return 5;
 end
 $$;
-comment on function private.referral_percent() is 'Share of a direct referral''s package.';
+comment on function private.referral_percent() is 'Referral bonus in percent of a direct referral''s package.';
 
 create function private.override_percent() returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
@@ -33,7 +30,7 @@ begin
     return 1;
 end
 $$;
-comment on function private.override_percent() is 'Share of a pair''s volume for the referrer of the pair''s owner.';
+comment on function private.override_percent() is 'Override bonus in percent of a pair''s volume, for the referrer of the pair owner.';
 
 create function private.reentry_percent() returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
@@ -41,7 +38,7 @@ begin
     return 10;
 end
 $$;
-comment on function private.reentry_percent() is 'Share of each bonus that auto-reenters: a memo, never deducted from the balance.';
+comment on function private.reentry_percent() is 'Share of each bonus that re-enters: informational, never deducted from the balance.';
 
 create table public.bonuses (
     id uuid primary key default gen_random_uuid(),
@@ -54,9 +51,9 @@ create table public.bonuses (
     rate numeric(5, 2) not null check (rate between 0 and 100),
     volume public.usd not null check (volume >= 0),
     reentry_amount public.usd generated always as (round(amount * private.reentry_percent() / 100, 2)) stored,
-    -- For comparing a million rows in integers.
+    -- For comparing a million rows as integers.
     amount_cents bigint generated always as ((amount * 100)::bigint) stored,
-    -- Whose the natural key is: the child of a referral bonus, the pair's owner of the others.
+    -- Subject of the natural key: the referred member of a referral bonus, the pair owner of the others.
     subject_no integer not null references private.positions (no) on delete restrict,
     constraint amount_is_rate_of_volume check (amount = round(volume * rate / 100, 2)),
     constraint pairs_have_a_number check ((bonus_type = 'referral') = (pair_number is null)),
@@ -65,31 +62,33 @@ create table public.bonuses (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table public.bonuses is 'Current amount of every bonus. Source: the child of a referral, the child that completed the pair of a pairing, the pair''s owner of an override.';
+comment on table public.bonuses is
+'Current amount of every bonus. Source: the referred member of a referral, the member who completed the pair of a pairing, the pair owner of an override.';
 alter table public.bonuses enable row level security;
--- The natural keys, each in the order in which the engine computes its rows, with what the comparison reads. They hold what
--- any other index on subject_no would.
+-- The natural keys, in the order in which the engine computes its rows, including what the comparison reads. They
+-- make another index on subject_no unnecessary.
 create unique index bonuses_referral_key on public.bonuses (subject_no) include (amount_cents) where bonus_type = 'referral';
 create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'pairing';
 create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
 create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
 create index bonuses_source_idx on public.bonuses (source_user_id);
--- The few pairings that a correction set to zero, which pay no more.
+-- The few pairings that a correction set to zero.
 create index bonuses_lapsed_idx on public.bonuses (subject_no) where bonus_type = 'pairing' and amount = 0;
 
--- Who caused a bonus is asked as a range of one id, which the planner takes for more than a few rows: a member's page is
--- read along its index, and everything that a member may see is still found by two indexes. As an equality, "mine or
--- from me" with the filter "mine" would be taken for a single row, and a hub would read twenty thousand rows for a
+-- The source is compared as a range of one id, which the planner estimates as more than a few rows: a member's page
+-- is read along its index, and all visible rows are still found by two indexes. As an equality, "mine or from me"
+-- with the filter "mine" is estimated as one row, and a member with many referrals reads twenty thousand rows for a
 -- hundred.
 create policy select_own on public.bonuses for select to authenticated
 using (user_id = (select auth.uid()) or source_user_id between (select auth.uid()) and (select auth.uid()));
 create policy select_all on public.bonuses for select to platform_admin using (true);
 grant select on public.bonuses to authenticated, platform_admin, service_role;
--- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
+-- Not granted: insert, update, delete to any role. sync_bonuses() replaces a client's delete and insert.
 
 create sequence private.bonus_revision_seq as bigint;
 select pg_catalog.setval('private.bonus_revision_seq', 1);
-comment on sequence private.bonus_revision_seq is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
+comment on sequence private.bonus_revision_seq is
+'Revision of bonuses and of what they are computed from; advances with every change. Equal to the last clean reconciliation: nothing to do.';
 
 create function private.bonuses_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -104,7 +103,8 @@ begin
     return new;
 end
 $$;
-comment on function private.bonuses_immutable() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
+comment on function private.bonuses_immutable() is
+'Trigger: a bonus keeps its key and only increases, except within a correction or a repair. Errors: append_only.';
 
 create function private.bonuses_record_insert() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -151,7 +151,7 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_record_insert() is 'Journal, sums, days and counts of new bonuses.';
+comment on function private.bonuses_record_insert() is 'Trigger: journal rows, totals, daily deltas and counters of new bonuses.';
 
 create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -203,7 +203,7 @@ begin
     inner join private.positions as p on c.user_id = p.user_id
     group by p.no having sum(c.amount) <> 0
     union all
-    -- A member is funded from the day of the referral bonus, as long as it is one.
+    -- A member counts as funded from the day of the referral bonus, as long as that is not zero.
     select c.subject_no, c.day, 0, 0, 0, sum(c.funded)
     from (
         select n.subject_no, (n.created_at at time zone 'UTC')::date as day, (n.amount > 0)::integer as funded
@@ -220,7 +220,8 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_record_update() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
+comment on function private.bonuses_record_update() is
+'Trigger: journal rows of the differences, totals, daily deltas and counters of changed bonuses.';
 
 create trigger _100_immutable before update on public.bonuses for each row execute function private.bonuses_immutable();
 create trigger _100_reject_change before delete or truncate on public.bonuses for each statement execute function private.reject_change();
@@ -241,7 +242,7 @@ select
 from private.positions as l
 inner join private.positions as r on l.referrer_no = r.referrer_no and l.pair_no = r.pair_no
 where l.is_left and not r.is_left and l.paid_cents > 0 and r.paid_cents > 0;
-comment on view private.pairs is 'Paying pairs: both children funded. A merge join of two covering indexes.';
+comment on view private.pairs is 'Paying pairs: both members funded. A merge join of two covering indexes.';
 
 create view private.due_referrals as
 select
@@ -252,9 +253,9 @@ select
     c.paid_cents::bigint * private.referral_percent() / 100 as cents
 from private.positions as c
 where c.referrer_no is not null and c.paid_cents > 0;
-comment on view private.due_referrals is 'Referral bonuses as they should be; subject and source: the child.';
+comment on view private.due_referrals is 'Expected referral bonuses; subject and source: the referred member.';
 
--- Both bonuses of a pair come from one reading of the pairs, which is most of the work of comparing them all.
+-- Compute both bonuses of a pair from one scan of the pairs, which is most of the work of comparing all.
 create view private.due_pair_bonuses as
 select
     q.owner_no,
@@ -271,7 +272,7 @@ from private.pairs as q
 inner join private.positions as o on q.owner_no = o.no
 left join private.packages as k on o.package_cents = k.value_cents;
 comment on view private.due_pair_bonuses is
-'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
+'Expected bonuses of a paying pair: the owner''s (null without a package) and that of the owner''s referrer (null at the root).';
 
 create view private.due_pairings as
 select
@@ -285,7 +286,7 @@ select
     d.right_no
 from private.due_pair_bonuses as d
 where d.pairing_percent is not null;
-comment on view private.due_pairings is 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
+comment on view private.due_pairings is 'Expected pairing bonuses; subject: the pair owner, source: the member funded later.';
 
 create view private.due_overrides as
 select
@@ -297,7 +298,7 @@ select
     d.override_cents as cents
 from private.due_pair_bonuses as d
 where d.referrer_no is not null;
-comment on view private.due_overrides is 'Override bonuses as they should be; subject and source: the pair''s owner.';
+comment on view private.due_overrides is 'Expected override bonuses; subject and source: the pair owner.';
 
 -- Posting.
 
@@ -312,18 +313,18 @@ create type private.due_bonus as (
     rate integer,
     cents bigint
 );
-comment on type private.due_bonus is 'One bonus as it should be, and the stored row that is not so; without one it is missing. cents 0: no longer due.';
+comment on type private.due_bonus is 'An expected bonus and the stored row that differs (bonus_id null: missing). cents 0: no longer due.';
 
--- Within a reconcile, which plans each statement anew, this would be planned once for each pair.
+-- A reconciliation plans each statement anew; without this setting it would plan once per pair.
 create function private.pair_source(p_left integer, p_right integer) returns integer
 language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
 begin
     return (select p.no from private.positions as p where p.no in (p_left, p_right) order by p.paid_order desc nulls last limit 1);
 end
 $$;
-comment on function private.pair_source(integer, integer) is 'The child that completed a pair: the one that was funded later.';
+comment on function private.pair_source(integer, integer) is 'The member who completed a pair: the one funded later.';
 
--- One statement for the stored rows and one for the missing ones, each only where there are any.
+-- One statement for stored rows and one for missing ones, each only where needed.
 create function private.write_bonuses(p_due private.due_bonus[], p_at timestamptz) returns void
 language plpgsql volatile set plan_cache_mode = 'force_generic_plan' set search_path = '' as $$
 declare
@@ -353,10 +354,10 @@ begin
 end
 $$;
 comment on function private.write_bonuses(private.due_bonus[], timestamptz) is
-'Raises or lowers the stored rows, inserts the missing ones; touches no other row. The earners must be locked.';
+'Updates stored rows and inserts missing ones; touches no others. Lock the earners first.';
 
--- What one member's package can change, and nothing else: as a child, the referrer's referral and pairing and the
--- grand-referrer's override; as an owner, the member's own pairings. Point look-ups, planned once a session.
+-- Discrepancies that one member's package can cause: as a referral, the referrer's referral and pairing and the
+-- referrer's referrer's override; as an owner, the own pairings. Point look-ups, planned once per session.
 create function private.child_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set search_path = '' as $$
 declare
@@ -384,9 +385,10 @@ begin
         and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.child_bonus_discrepancies(integer) is 'Bonuses of the two members above that this member''s package has changed.';
+comment on function private.child_bonus_discrepancies(integer) is
+'Discrepancies of the two members above that this member''s package caused.';
 
--- The plan must know how many children this owner has: a cached one is quadratic for a hub.
+-- Plan for this owner's number of referrals: a cached plan is quadratic for a member with many.
 create function private.owner_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
@@ -399,7 +401,7 @@ begin
     where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.owner_bonus_discrepancies(integer) is 'The member''s own pairings that the member''s tier has changed.';
+comment on function private.owner_bonus_discrepancies(integer) is 'Discrepancies of the member''s own pairings after a changed rate.';
 
 create function private.post_bonuses(p_no integer, p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -416,4 +418,4 @@ begin
 end
 $$;
 comment on function private.post_bonuses(integer, timestamptz) is
-'Posts what one member''s new package earns others and the member. Called under the money lock with the three members locked.';
+'Posts the bonuses that one member''s new package causes. Call under the money lock with the three members locked.';

@@ -1,7 +1,7 @@
--- Audit and repair of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
--- changes nothing when all is right. It never deletes: what is missing is inserted, what differs is set, what
--- is no longer due goes to zero. One run at a time, at most one in ten seconds; who calls meanwhile waits for
--- it or gets the last summary, and is never refused for calling often.
+-- Reconciliation of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
+-- changes nothing when they match. It never deletes: it inserts missing rows, corrects different ones and sets those
+-- no longer due to zero. One run at a time, at most one in ten seconds; concurrent callers wait for it or get the
+-- last summary, and are never rejected.
 
 create table private.reconcile_state (
     only_row boolean primary key default true check (only_row),
@@ -9,7 +9,8 @@ create table private.reconcile_state (
     ran_at timestamptz,
     repaired bigint not null default 0
 );
-comment on table private.reconcile_state is 'The last clean run: the posting number it saw. repaired counts rows that were ever found wrong.';
+comment on table private.reconcile_state is
+'The last clean run and the bonus revision it saw. repaired counts all rows that were ever repaired.';
 alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
@@ -58,18 +59,18 @@ from (select c.* from paired as c where c.referrer_no is not null) as d
 full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
     on d.owner_no = b.subject_no and d.pair_no = b.pair_number
 where coalesce(d.override_cents, 0) is distinct from b.cents;
-comment on view private.bonus_discrepancies is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
+comment on view private.bonus_discrepancies is
+'Bonuses that differ from tree and packages: missing, different, or no longer due. Empty when all match.';
 
--- The comparison of all bonuses is a merge from end to end. How many pairs are complete, and how many bonuses are
--- wrong, the planner cannot know: it expects a hundred times too many and then looks up each left child by itself,
--- which takes twice as long at a million members; or it joins the owners first, of which there are more; or it keeps
--- copies of what it reads in order anyway. So the comparison has a function of its own, which does nothing but merge,
--- with the joins in the order in which the views have them, and what is done about a few wrong rows is planned as
+-- The comparison is a merge from end to end. The planner cannot know how many pairs are complete or how many bonuses
+-- differ: it expects a hundred times too many and then looks up each left member separately (twice as slow at a
+-- million members), joins the owners first, or materialises what it reads in order anyway. So the comparison has a
+-- function of its own that may only merge, in the join order of the views; the repair of a few rows is planned as
 -- usual.
 create function private.all_bonus_discrepancies() returns private.due_bonus[]
 language plpgsql stable set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
--- The pairs of a million members are sorted in memory; one comparison runs at a time.
+-- The pairs of a million members are sorted in memory; one reconciliation runs at a time.
 set work_mem = '64MB' as $$
 begin
     return array(
@@ -112,7 +113,8 @@ begin
         end;
 end
 $$;
-comment on function private.lapsed_bonuses(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
+comment on function private.lapsed_bonuses(integer) is
+'Stored bonuses around one member that are no longer due. Only a correction causes them.';
 
 create function private.reconcile() returns integer
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
@@ -150,7 +152,8 @@ begin
     return pg_catalog.cardinality(v_discrepancies);
 end
 $$;
-comment on function private.reconcile() is 'Compares all bonuses with tree and packages and repairs what differs, audited; answers how many rows did. Errors: try_again.';
+comment on function private.reconcile() is
+'Compares all bonuses with tree and packages and repairs differences, with an audit row; returns how many. Errors: try_again.';
 
 create function private.reconcile_if_stale() returns void
 language plpgsql volatile set search_path = '' as $$
@@ -163,8 +166,8 @@ begin
     if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
         return;
     end if;
-    -- Whoever comes second waits here for the run of the first, then finds it done.
-    perform pg_catalog.pg_advisory_xact_lock(44);
+    -- A second caller waits here for the first run and then finds it done.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('reconcile'));
     select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
     if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
@@ -172,11 +175,12 @@ begin
     end if;
     perform private.reconcile();
 exception when lock_not_available or sqlstate 'PGRST' then
-    -- The run of another takes long: the last summary serves until it is done.
+    -- Another run takes long: return the last summary.
     return;
 end
 $$;
-comment on function private.reconcile_if_stale() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
+comment on function private.reconcile_if_stale() is
+'Reconciles unless nothing was posted since the last run or it ended less than ten seconds ago; concurrent callers share one run.';
 
 create function public.sync_bonuses() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -193,12 +197,13 @@ begin
     );
 end
 $$;
-comment on function public.sync_bonuses() is 'Members and administrators: makes sure that all bonuses are right and answers how many rows there are. Errors: not_authenticated.';
+comment on function public.sync_bonuses() is
+'Members and administrators: reconciles all bonuses and returns the number of rows. Errors: not_authenticated.';
 grant execute on function public.sync_bonuses() to authenticated, platform_admin;
 
 create function jobs.reconcile() returns integer
 language sql volatile security definer set search_path = '' as $$
     select private.reconcile()
 $$;
-comment on function jobs.reconcile() is 'A full run; answers how many rows had to be repaired.';
+comment on function jobs.reconcile() is 'Runs a full reconciliation; returns how many rows were repaired.';
 grant execute on function jobs.reconcile() to worker;

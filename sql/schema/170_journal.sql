@@ -1,5 +1,5 @@
--- The journal of all movements: one row for each deposit and withdrawal from the moment it is requested, one
--- for each bonus credit or change. Amounts never change, rows are never deleted, a status moves once.
+-- The journal: one row per deposit and withdrawal from its request on, one per bonus credit or change. Amounts never
+-- change, rows are never deleted, a status changes once.
 
 create table public.transactions (
     id uuid primary key default gen_random_uuid(),
@@ -7,26 +7,27 @@ create table public.transactions (
     amount public.usd not null check (amount between -10000000 and 10000000 and amount <> 0),
     transaction_type public.transaction_type not null,
     status public.transaction_status not null,
-    -- The deposit, withdrawal or bonus the row belongs to; of a correction's rows, the correction.
+    -- The deposit, withdrawal or bonus of the row; for a correction's rows, the correction.
     reference_id uuid not null,
     created_at timestamptz not null default now()
 ) with (
     autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table public.transactions is 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: their sum per reference is the bonus.';
+comment on table public.transactions is
+'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: per reference they sum to the bonus.';
 alter table public.transactions enable row level security;
 create unique index transactions_source_key on public.transactions (transaction_type, reference_id) where transaction_type <> 'bonus';
 create index transactions_reference_idx on public.transactions (reference_id);
 create index transactions_user_idx on public.transactions (user_id, created_at desc, id desc);
 create index transactions_created_idx on public.transactions (created_at desc, id desc);
--- A filter by type, and one by a status that few rows have.
+-- Filter by type, and by a rare status.
 create index transactions_type_idx on public.transactions (transaction_type, created_at desc, id desc);
 create index transactions_not_completed_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
 
 create policy select_own on public.transactions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.transactions for select to platform_admin using (true);
 grant select on public.transactions to authenticated, platform_admin, service_role;
--- Not granted: insert, update, delete to anyone.
+-- Not granted: insert, update, delete to any role.
 
 create function private.transactions_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -39,7 +40,8 @@ begin
     return new;
 end
 $$;
-comment on function private.transactions_immutable() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
+comment on function private.transactions_immutable() is
+'Trigger: a journal row changes once, from pending to completed or failed. Errors: append_only.';
 
 create function private.transactions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -54,17 +56,17 @@ begin
     return null;
 end
 $$;
-comment on function private.transactions_update_counters() is 'Counts new bonus rows of the journal and their absolute amounts.';
+comment on function private.transactions_update_counters() is 'Trigger: counts new bonus rows of the journal and their absolute amounts.';
 
 create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
 create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
 create trigger _500_update_counters after insert on public.transactions
 referencing new table as added for each statement execute function private.transactions_update_counters();
 
--- A member's money in one list: bonuses, deposits, withdrawals, and the journal rows that none of these three stands
--- for (corrections). Newest first, one keyset page at a time: each source gives at most a page from its own (user, time)
--- index, so the cost does not grow with the member's history. A member's corrections are found by their reference before
--- they are put in order: nobody has many, and along the journal they would be looked for to its end. Days are UTC days.
+-- A member's transaction history: bonuses, deposits, withdrawals, and the journal rows of corrections. Newest first,
+-- keyset pagination: each source reads at most a page from its own (user, time) index, so the cost does not grow with
+-- the history. Corrections are found by their reference before sorting: they are few, and a scan of the journal would
+-- read to its end. Days are UTC.
 create function private.transaction_history(
     p_user_id uuid,
     p_type text,
@@ -76,12 +78,12 @@ create function private.transaction_history(
     p_limit integer
 ) returns table (created_at timestamptz, id uuid, item jsonb)
 language plpgsql stable set search_path = ''
--- One plan for everybody, made once a connection: planning this query costs more than running it, and each source
--- must be read along its index whatever the statistics say, or a hub's whole history would be sorted for a page.
+-- One generic plan per connection: planning this query costs more than running it, and each source must use its index
+-- whatever the statistics say, or the whole history of a member with many referrals would be sorted for one page.
 set plan_cache_mode = 'force_generic_plan' set enable_bitmapscan = 'off' set enable_seqscan = 'off' as $$
 begin
     return query
-    -- What a row says is carried along: looking each of them up again would cost as much as finding them.
+    -- Select all columns here: looking the rows up again would cost as much as finding them.
     with page (
         created_at, id, source, amount, kind, status, source_user_id, subject_no, pair_number, rate, volume, reentry_amount,
         reference, wallet_address, admin_notes, decided_at, payout_reference
@@ -186,7 +188,7 @@ begin
 end
 $$;
 comment on function private.transaction_history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
-'One page of a member''s merged history, newest first, before a key. Withdrawals are negative. pair_names are the two children of the pair''s owner.';
+'One page of a member''s history, newest first, before a key. Withdrawals are negative. pair_names are the two members of the pair.';
 
 create function public.get_transaction_history(
     p_type text default null,
@@ -211,7 +213,7 @@ begin
         perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     select * into v_before from private.decode_cursor(p_before);
-    -- One row more than asked for tells whether there is a next page.
+    -- Read one row more to know whether there is a next page.
     select
         pg_catalog.array_agg(h.item order by h.created_at desc, h.id desc),
         pg_catalog.array_agg(private.encode_cursor(h.created_at, h.id) order by h.created_at desc, h.id desc)
@@ -229,11 +231,11 @@ begin
 end
 $$;
 comment on function public.get_transaction_history(text, text, date, date, text, integer) is
-'The caller''s movements, newest first, filtered by type, status and days (UTC, inclusive). next is the cursor of the following page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
+'The caller''s transactions, newest first, filtered by type, status and days (UTC, inclusive). next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
 grant execute on function public.get_transaction_history(text, text, date, date, text, integer) to authenticated;
 
--- The journal as administrators read it. Its totals come from kept figures: deposits and withdrawals are counted by
--- status anyway; the bonus rows are counted with each statement that posts some.
+-- The journal in the admin panel. Its totals come from counters: deposits and withdrawals by status, and bonus rows
+-- counted by each statement that posts some.
 
 create function private.transaction_counts() returns table (transaction_type text, status text, rows bigint)
 language sql stable set search_path = '' as $$
@@ -253,20 +255,20 @@ language sql stable set search_path = '' as $$
         ('bonus', 'completed', private.counter_value('bonus_transactions'))
     ) as c (transaction_type, status, rows)
 $$;
-comment on function private.transaction_counts() is 'Rows of the journal by type and status. A voided request has one row more, the one that takes it back.';
+comment on function private.transaction_counts() is
+'Rows of the journal by type and status. A voided request has a second row that reverses it.';
 
 create function private.completed_volume() returns numeric
 language sql stable set search_path = '' as $$
     select private.counter_value('deposits_approved') + private.counter_value('withdrawals_approved') + private.counter_value('bonus_volume')
-        -- What was voided is in the journal twice, there and back, and in the kept figures not at all.
+        -- A voided request is in the journal twice (amount and reversal) and in the counters not at all.
         + 2 * coalesce((
             select sum(pg_catalog.abs(t.amount))
             from private.corrections as v inner join public.transactions as t on v.id = t.reference_id
             where v.confirmed_by is not null
         ), 0)
 $$;
-comment on function private.completed_volume() is
-'Sum of the absolute amounts of completed journal rows.';
+comment on function private.completed_volume() is 'Sum of the absolute amounts of completed journal rows.';
 
 create function private.id_range(p_search text, out first uuid, out last uuid)
 language plpgsql immutable set search_path = '' as $$
@@ -279,7 +281,7 @@ begin
     end if;
 end
 $$;
-comment on function private.id_range(text) is 'The ids that begin with what was typed, from four digits on; null when it is no beginning of an id.';
+comment on function private.id_range(text) is 'The range of ids with this prefix, from four digits on; null when it is no prefix of an id.';
 
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -379,5 +381,5 @@ begin
 end
 $$;
 comment on function public.list_transactions(jsonb) is
-'Administrators: the journal, newest first. Filters: page, pageSize, search (member, beginning of a reference id), type, status, sort (created_at). {} answers all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: the journal, newest first. Filters: page, pageSize, search (member, prefix of a reference id), type, status, sort (created_at). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_transactions(jsonb) to platform_admin;

@@ -1,9 +1,8 @@
--- The team tree, one parent's children at a time. A member sees the own line only: a root that is neither the
--- caller nor below the caller does not exist. Administrators see every line; without a root they get the members
--- who have no sponsor, under the name 'Company'.
---
--- At a hub with twenty thousand children nothing here reads more than a page: "all children" is asked as a range of
--- places, and what is added up over all children comes from kept figures.
+-- The team tree, one member's direct referrals at a time. A member sees only the own downline: any other root is not
+-- found. Administrators see every tree; without a root they get the members without a referrer, under the name
+-- 'Company'.
+-- With twenty thousand direct referrals nothing here reads more than a page: "all referrals" is a range of child
+-- numbers, and totals come from counters.
 
 create function private.visible_root(p_root uuid) returns private.profiles
 language plpgsql stable set search_path = '' as $$
@@ -28,7 +27,7 @@ begin
 end
 $$;
 comment on function private.visible_root(uuid) is
-'The member whose tree the caller may open: a member without a root the own one; an administrator without a root null. Errors: member_not_found.';
+'The member whose tree the caller may open: without a root the own one, for an administrator null. Errors: member_not_found.';
 
 create function private.tree_node(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -46,7 +45,7 @@ begin
     );
 end
 $$;
-comment on function private.tree_node(private.positions, private.profiles) is 'A member as a row of the team tree.';
+comment on function private.tree_node(private.positions, private.profiles) is 'A member as a node of the team tree.';
 
 create function private.tree_path(p_root private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -58,7 +57,7 @@ begin
             select p.id, p.username, p.display_name, p.referrer_id, p.user_id, l.step + 1
             from line as l
             inner join private.profiles as p on l.referrer_id = p.id
-            -- A member's path begins at the member: nobody reads who stands above.
+            -- Stop at the caller: a member may not read the upline.
             where l.user_id is distinct from auth.uid()
         )
         select pg_catalog.jsonb_agg(
@@ -69,7 +68,7 @@ begin
     );
 end
 $$;
-comment on function private.tree_path(private.profiles) is 'From the caller, or for administrators from the top, down to this member.';
+comment on function private.tree_path(private.profiles) is 'Path from the caller (administrators: from the root) down to this member.';
 
 create function private.tree_children(p_referrer_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -100,7 +99,7 @@ begin
                     min(o.paid_cents) filter (where not o.is_left) over pair as right_cents,
                     min(p.username) filter (where o.is_left) over pair as left_name,
                     min(p.username) filter (where not o.is_left) over pair as right_name
-                -- A range of places: whole pairs, so that both children of each are here.
+                -- A range of child numbers in whole pairs, so that both members of each are selected.
                 from private.positions as o
                 inner join private.profiles as p on o.profile_id = p.id
                 where o.referrer_no = p_referrer_no and o.child_no between p_after + 1 and p_after + p_limit
@@ -111,7 +110,7 @@ begin
 end
 $$;
 comment on function private.tree_children(integer, numeric, integer, integer) is
-'Children of one position after a position, in order, with the state of their pair and who keeps it waiting.';
+'Direct referrals after a position, in order, with the state of their pair and who blocks it.';
 
 create function private.company_tree(p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -140,11 +139,10 @@ begin
     );
 end
 $$;
-comment on function private.company_tree(integer, integer) is 'The members without a sponsor, under a made-up root with package 0.';
+comment on function private.company_tree(integer, integer) is 'The members without a referrer, under a synthetic root with package 0.';
 
--- The tree says of the member at its root how many stand below and what their packages are worth: of a large team a page
--- of fifty tells nothing. The sums are the kept ones with what happened since their last fold, so they agree with the
--- network summary.
+-- The root node has the size and the packages of its whole team, which one page cannot show. They are the rolled-up
+-- totals plus pending deltas, so they agree with the network summary.
 create function private.team_totals(p_root private.profiles, p_position private.positions) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -157,14 +155,14 @@ begin
 end
 $$;
 comment on function private.team_totals(private.profiles, private.positions) is
-'Everybody below a member, as it is now: how many, and their packages in dollars.';
+'Current size and packages (dollars) of a member''s downline.';
 
 create function private.company_totals() returns jsonb
 language sql stable set search_path = '' as $$
     select pg_catalog.jsonb_build_object(
         'team_count', coalesce(sum(a.members), 0), 'team_packages', private.money(coalesce(sum(a.package_cents), 0) * 0.01)
     )
-    -- One statement: a fold between two would count twice or not at all.
+    -- One statement: a roll-up between two would count deltas twice or not at all.
     from (
         select n.members, n.package_cents
         from private.positions as o inner join private.networks as n on o.no = n.no
@@ -173,7 +171,7 @@ language sql stable set search_path = '' as $$
         select c.members, c.package_cents from private.network_deltas as c
     ) as a
 $$;
-comment on function private.company_totals() is 'All members, and their packages in dollars, as they are now.';
+comment on function private.company_totals() is 'Current number of all members and their packages in dollars.';
 
 create function public.get_team_tree(
     p_root uuid default null, p_after integer default null, p_limit integer default null
@@ -205,11 +203,11 @@ begin
 end
 $$;
 comment on function public.get_team_tree(uuid, integer, integer) is
-'One member (the caller without p_root) with the totals of everybody below, and 50 of the direct referrals after a position, always whole pairs. pair_state is paying, blocked, open or no_rate. Errors: member_not_found, invalid_limit.';
+'One member (without p_root the caller) with downline totals, and 50 direct referrals after a position, in whole pairs. pair_state is paying, blocked, open or no_rate. Errors: member_not_found, invalid_limit.';
 grant execute on function public.get_team_tree(uuid, integer, integer) to authenticated, platform_admin;
 
--- The caller's pairs. Positions never move: pair n is children 2n-1 and 2n, whoever of them has paid, so a pair that
--- waits says for whom.
+-- The caller's pairs. Positions never change: pair n is referrals 2n-1 and 2n, funded or not, so a blocked pair names
+-- who blocks it.
 
 create function private.pair_state(
     p_left_cents integer, p_right_cents integer, p_has_right boolean, p_rate numeric
@@ -225,7 +223,7 @@ begin
 end
 $$;
 comment on function private.pair_state(integer, integer, boolean, numeric) is
-'open: no second child yet; blocked: a child has not funded a package; no_rate: the owner has no package; else paying. Takes funded cents.';
+'open: no second referral yet; blocked: one has no funded package; no_rate: the owner has no package; else paying. Arguments are funded cents.';
 
 create function private.pair_child_item(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -239,7 +237,7 @@ begin
     );
 end
 $$;
-comment on function private.pair_child_item(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
+comment on function private.pair_child_item(private.positions, private.profiles) is 'A member of a pair as the table of pairs shows it.';
 
 create function private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -276,7 +274,7 @@ begin
                 min(o.package_cents) filter (where not o.is_left) as right_package,
                 (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where o.is_left)) -> 0 as left_child,
                 (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where not o.is_left)) -> 0 as right_child
-            -- A range of places, two for each pair.
+            -- A range of child numbers, two per pair.
             from private.positions as o
             inner join private.profiles as p on o.profile_id = p.id
             where o.referrer_no = p_no and o.child_no between p_after * 2 + 1 and (p_after + p_limit) * 2
@@ -285,7 +283,8 @@ begin
     );
 end
 $$;
-comment on function private.pair_items(integer, numeric, integer, integer) is 'Pairs of one owner after a pair number, in order, with what each waits for.';
+comment on function private.pair_items(integer, numeric, integer, integer) is
+'Pairs of one owner after a pair number, in order, with their state.';
 
 create function private.paying_pair_count(p_no integer, p_rows integer) returns bigint
 language plpgsql stable set search_path = '' as $$
@@ -296,7 +295,7 @@ begin
 end
 $$;
 comment on function private.paying_pair_count(integer, integer) is
-'Pairs that pay this owner: the rows of the kept sums less the few that a correction set to zero.';
+'Number of paying pairs: the total''s rows minus those that a correction set to zero.';
 
 create function public.get_pairings(p_after integer default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -319,7 +318,7 @@ begin
         'pairs', v_pairs,
         'next', case when v_after + v_limit < v_pairs then v_after + v_limit end,
         'totals', pg_catalog.jsonb_build_object(
-            -- Every paying pair earns the owner's present rate, to the cent: what they earned says what they hold.
+            -- Every paying pair earns the owner's current rate exactly, so the bonuses determine the volume.
             'total_volume', private.money(case when v_rate > 0 then v_totals.pairing_amount * 100 / v_rate else 0 end),
             'total_user_bonus', private.money(v_totals.pairing_amount),
             'paying_pairs', case when v_rate > 0 then private.paying_pair_count(v_position.no, v_totals.pairing_count) else 0 end
@@ -352,11 +351,11 @@ begin
 end
 $$;
 comment on function private.direct_referral_totals(private.positions) is
-'Funded direct referrals and the packages of all of them: added up from the places, of more than 200 from kept figures.';
+'Number of funded direct referrals, and the packages of all: summed from positions up to 200, else from rolled-up totals.';
 
--- Finding somebody in one's own team by name. Asked of the view, row-level security would be tested for every member of
--- the installation before the text is looked at (a pattern match is not leakproof, so it can use no index there):
--- seconds among a million. Asked here, the text is looked up first, or the team is walked, whichever is smaller.
+-- Search the own team by name. Through the view, row-level security would be evaluated for every member before the
+-- pattern (which is not leakproof, so it can use no index): seconds with a million members. Here the text is looked
+-- up first, or the downline is walked, whichever is smaller.
 create function private.network_positions(p_root integer) returns table (no integer, level integer)
 language sql stable set search_path = '' as $$
     with recursive downline as (
@@ -368,15 +367,16 @@ language sql stable set search_path = '' as $$
     )
     select b.no, b.level from downline as b
 $$;
-comment on function private.network_positions(integer) is 'Positions of a member and of everybody below, with the distance from the member. Walks them all.';
+comment on function private.network_positions(integer) is
+'Positions of a member and the downline, with the distance from the member. Walks all of them.';
 
 create function private.team_search_ids(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = 'force_custom_plan'
--- A walk goes from member to member: nobody can tell the planner how few they are. Nor is a text looked for among
--- all members in the order in which they lie, however frequent it seems.
+-- A recursive walk: the planner overestimates its rows. Nor may it scan all members in sort order for a frequent
+-- text.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off' set enable_seqscan = 'off' as $$
 declare
-    -- Three characters make a trigram; of fewer, everything would match.
+    -- A trigram needs three characters; with fewer, everything would match.
     v_indexed boolean := pg_catalog.length(p_pattern) >= 5;
     v_members integer := coalesce((select n.members from private.networks as n where n.no = p_no), 1);
     v_found uuid[];
@@ -407,7 +407,7 @@ begin
             order by p.created_at, p.id limit p_limit
         );
     end if;
-    -- A frequent text in a large team: the first matches come soon in the order of joining.
+    -- A frequent text in a large team: the first matches come early in the order of joining.
     return array(
         select p.id from private.profiles as p
         where (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
@@ -417,7 +417,7 @@ begin
 end
 $$;
 comment on function private.team_search_ids(private.profiles, integer, text, integer) is
-'Ids of the first members of a team, oldest first, whose username or display name holds the text; the member counts.';
+'Ids of the first members of a team (including the member), oldest first, whose username or display name contains the text.';
 
 create function public.search_team(p_search text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -447,5 +447,5 @@ begin
 end
 $$;
 comment on function public.search_team(text) is
-'The first ten people of the caller''s own team, the caller included, whose username or name holds the text; oldest first. Errors: profile_not_found, invalid_filter.';
+'The first ten members of the caller''s own team (including the caller) whose username or name contains the text; oldest first. Errors: profile_not_found, invalid_filter.';
 grant execute on function public.search_team(text) to authenticated;

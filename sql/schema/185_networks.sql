@@ -1,8 +1,7 @@
--- What the network below a member brought, and how it grew. A network is the member and everybody below. The
--- company's share is what is left of the packages after every bonus that anybody in the network earned. The sums
--- are kept: a change is noted at the member it happened to, with its day, and a job carries the notes up to everybody
--- above. What a member earned by day, and how a large team grew by day, ride on the same notes, which every sign-up and
--- every bonus writes anyway, so no chart walks a large network. Days are UTC days.
+-- Network totals and growth. A network is a member and the downline. The company's share is what remains of the
+-- packages after all bonuses earned in the network. Totals are materialised: a change appends a delta for its member
+-- and day, and a job propagates the deltas to everybody above. Earnings by day, and the daily growth of a large team,
+-- use the same deltas, which every sign-up and bonus writes anyway, so no chart walks a large network. Days are UTC.
 
 create table private.networks (
     no integer primary key references private.positions (no) on delete restrict,
@@ -15,10 +14,11 @@ create table private.networks (
     direct_cents bigint not null default 0,
     direct_funded integer not null default 0
 );
-comment on table private.networks is 'Folded sums over a member and everybody below. The truth is these plus the changes below the member that are not folded yet.';
-comment on column private.networks.direct_cents is 'Packages of the direct referrals alone, folded; a hub''s screens read it.';
-comment on column private.networks.direct_funded is 'How many direct referrals are funded, folded.';
-comment on column private.networks.has_days is 'Large: private.team_days has its growth by day.';
+comment on table private.networks is
+'Rolled-up totals of a member and the downline. The current value is these plus the pending deltas of the downline.';
+comment on column private.networks.direct_cents is 'Packages of the direct referrals alone, rolled up; read where a member has many.';
+comment on column private.networks.direct_funded is 'Number of funded direct referrals, rolled up.';
+comment on column private.networks.has_days is 'A large team: private.team_days has its growth by day.';
 alter table private.networks enable row level security;
 
 create table private.network_deltas (
@@ -34,10 +34,13 @@ create table private.network_deltas (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_deltas is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
-comment on column private.network_deltas.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
-comment on column private.network_deltas.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
-comment on column private.network_deltas.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+comment on table private.network_deltas is
+'Deltas of one member since the last roll-up. Appended, so that no transaction waits for a shared row.';
+comment on column private.network_deltas.day is 'The day on which the member joined, was funded or earned it; charts use it.';
+comment on column private.network_deltas.funded is
+'1 when the referrer got the referral bonus, -1 when a correction removed it, on the day of that bonus.';
+comment on column private.network_deltas.no is
+'A position. No foreign key: only triggers write here, from existing rows, and positions are never deleted.';
 alter table private.network_deltas enable row level security;
 create index network_deltas_no_idx on private.network_deltas (no);
 
@@ -52,11 +55,12 @@ create unlogged table private.network_rollup_staging (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_rollup_staging is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
+comment on table private.network_rollup_staging is
+'Totals being propagated by a roll-up; empty otherwise. Unlogged: a crash also rolls the roll-up back.';
 alter table private.network_rollup_staging enable row level security;
 create index network_rollup_staging_depth_idx on private.network_rollup_staging (depth);
 
--- A team of up to 500 is walked, which takes milliseconds; keeping days for every member would be a row for each member
+-- Teams of up to 500 are walked, which takes milliseconds; daily rows for every member would be a row for each member
 -- and ancestor.
 create table private.team_days (
     no integer not null references private.positions (no) on delete restrict,
@@ -65,7 +69,7 @@ create table private.team_days (
     funded integer not null default 0,
     primary key (no, day)
 );
-comment on table private.team_days is 'Members who joined, and who were funded, below a member with a large team, by day; folded.';
+comment on table private.team_days is 'Members who joined and who were funded in a large team, by day; rolled up.';
 alter table private.team_days enable row level security;
 
 create unlogged table private.team_day_rollup_staging (
@@ -80,7 +84,8 @@ create unlogged table private.team_day_rollup_staging (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.team_day_rollup_staging is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
+comment on table private.team_day_rollup_staging is
+'Days being propagated by a roll-up, own ones apart from the downline''s; empty otherwise. Unlogged: a crash also rolls the roll-up back.';
 alter table private.team_day_rollup_staging enable row level security;
 create index team_day_rollup_staging_depth_idx on private.team_day_rollup_staging (depth);
 
@@ -92,7 +97,7 @@ create table private.earning_days (
     override numeric not null default 0,
     primary key (no, day)
 );
-comment on table private.earning_days is 'Bonus journal of a member by day and type; folded.';
+comment on table private.earning_days is 'Bonuses of a member by day and type; rolled up.';
 alter table private.earning_days enable row level security;
 
 create function private.positions_record_network_delta() returns trigger
@@ -109,17 +114,16 @@ begin
     return null;
 end
 $$;
-comment on function private.positions_record_network_delta() is 'Notes a new member, or a new package, for the networks above.';
+comment on function private.positions_record_network_delta() is 'Trigger: appends a delta for a new member or a new package.';
 
 create trigger _500_network_insert after insert on private.positions
 for each row execute function private.positions_record_network_delta();
 create trigger _500_network_update after update of package_cents on private.positions
 for each row when (old.package_cents is distinct from new.package_cents) execute function private.positions_record_network_delta();
 
--- Changes are carried up the tree level by level, the deepest first, each level summed before it goes on: a member is
--- visited once however many below have changed. Walking up from every change on its own would take minutes after an
--- import, and a chain of a thousand would make it a million steps. The carried sums lie in tables of their own only
--- while the fold runs, under its lock.
+-- Propagate deltas up the tree level by level, deepest first, summing each level before the next: a member is visited
+-- once however many deltas the downline has. Walking up from every delta would take minutes after an import, and a
+-- million steps for a chain of a thousand. The staging tables hold rows only during the roll-up, under its lock.
 create function jobs.roll_up_networks() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -127,8 +131,8 @@ declare
     v_depth integer;
     v_large_teams integer[];
 begin
-    -- One fold at a time; readers see either the changes or the sums they went into.
-    perform pg_catalog.pg_advisory_xact_lock(46);
+    -- One roll-up at a time; readers see either the deltas or the totals that include them.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('networks'));
     with taken as (
         delete from private.network_deltas
         returning no, day, members, funded, package_cents, referral, pairing, override
@@ -193,7 +197,7 @@ begin
     return v_rows;
 end
 $$;
-comment on function jobs.roll_up_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
+comment on function jobs.roll_up_networks() is 'Propagates the deltas to every member above and into the daily tables; returns how many.';
 grant execute on function jobs.roll_up_networks() to worker;
 
 create function private.propagate_team_days(p_depth integer) returns void
@@ -208,7 +212,8 @@ begin
     on conflict (no, day) do update set members = n.members + excluded.members, funded = n.funded + excluded.funded;
 end
 $$;
-comment on function private.propagate_team_days(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
+comment on function private.propagate_team_days(integer) is
+'One level of the roll-up: propagates the days of members at this depth to their referrers.';
 
 create function private.finalise_network_roll_up() returns integer[]
 language plpgsql volatile set search_path = '' as $$
@@ -245,7 +250,8 @@ begin
     return v_large_teams;
 end
 $$;
-comment on function private.finalise_network_roll_up() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
+comment on function private.finalise_network_roll_up() is
+'The end of a roll-up: adds the staged values to totals and days. Returns large teams whose days are not materialised yet.';
 
 create function private.backfill_team_days(p_nos integer[], p_max integer) returns integer
 language plpgsql volatile set search_path = '' as $$
@@ -253,7 +259,7 @@ declare
     v_no integer;
     v_rows integer := 0;
 begin
-    -- Small teams first, so that a larger one is made of those below it and of what is left.
+    -- Small teams first: a larger one then reuses the days of those within it.
     for v_no in
         select n.no from private.networks as n
         where n.no = any(p_nos) and not n.has_days
@@ -283,7 +289,7 @@ begin
             from downline as b inner join private.team_days as d on b.no = d.no
             where b.has_days
             union all
-            -- What is noted and not folded yet comes with the next fold.
+            -- Subtract pending deltas: the next roll-up adds them.
             select c.day, -c.members, -c.funded
             from downline as b inner join private.network_deltas as c on b.no = c.no
             where b.no <> v_no
@@ -297,14 +303,14 @@ begin
 end
 $$;
 comment on function private.backfill_team_days(integer[], integer) is
-'Begins to keep the growth by day of these members'' teams, of at most so many; answers of how many. Called by the fold, under its lock.';
+'Starts materialising the daily growth of these members'' teams, at most p_max of them; returns how many. Called by the roll-up, under its lock.';
 
 create function private.network_sums(p_member private.profiles) returns private.networks
 language plpgsql stable set search_path = '' as $$
 declare
     v_sums private.networks;
 begin
-    -- One statement: a fold between two would count twice or not at all.
+    -- One statement: a roll-up between two would count deltas twice or not at all.
     select
         a.no, sum(a.members)::integer, sum(a.package_cents)::bigint, sum(a.referral), sum(a.pairing), sum(a.override)
     into v_sums.no, v_sums.members, v_sums.package_cents, v_sums.referral, v_sums.pairing, v_sums.override
@@ -325,7 +331,7 @@ begin
     return v_sums;
 end
 $$;
-comment on function private.network_sums(private.profiles) is 'Sums over a member and everybody below, as they are now.';
+comment on function private.network_sums(private.profiles) is 'Current totals of a member and the downline.';
 
 create function public.get_network_summary() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -351,13 +357,13 @@ begin
 end
 $$;
 comment on function public.get_network_summary() is
-'The caller''s network: members, packages, bonuses by type. total_user = referral + pairing + override; total_company_profit = packages - total_user; profit_percentage = company profit / packages, 0 without packages. Errors: profile_not_found.';
+'The caller''s network: members, packages, bonuses by type. total_user = referral + pairing + override; total_company_profit = packages - total_user; profit_percentage = total_company_profit / packages, 0 without packages. Errors: profile_not_found.';
 grant execute on function public.get_network_summary() to authenticated;
 
 create function private.team_growth(p_member private.profiles, p_no integer)
 returns table (day date, members integer, funded integer)
 language plpgsql stable set search_path = ''
--- A walk goes from member to member: nobody can tell the planner how few they are.
+-- A recursive walk: the planner overestimates its rows.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off' as $$
 begin
     if (select n.has_days from private.networks as n where n.no = p_no) then
@@ -374,7 +380,7 @@ begin
     end if;
     return query
     with team as (
-        -- A member is funded from the moment at which the sponsor earned the referral bonus.
+        -- A member counts as funded from the moment of the referral bonus.
         select p.created_at as joined_at, b.created_at as funded_at
         from private.network_positions(p_no) as n
         inner join private.positions as o on n.no = o.no
@@ -388,7 +394,7 @@ begin
 end
 $$;
 comment on function private.team_growth(private.profiles, integer) is
-'Who joined and who was funded below a member, by day: of a large team from the kept days, of a small one by walking it.';
+'Members who joined and who were funded in the downline, by day: of a large team from private.team_days, of a small one by walking it.';
 
 create function public.get_team_growth(p_range text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -404,7 +410,7 @@ begin
     v_first_bar := pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp);
     with per_bar as (
         select
-            -- What happened before the chart begins stands in its first bar.
+            -- What happened before the chart counts in its first bar.
             greatest(pg_catalog.date_trunc(v_range.bucket, c.day::timestamp), v_first_bar) as start,
             sum(c.members) as members,
             sum(c.funded) as funded
@@ -430,5 +436,5 @@ begin
 end
 $$;
 comment on function public.get_team_growth(text) is
-'Size of the caller''s team at the end of each bar, and how many of them are funded. Ranges as in get_earnings. Errors: invalid_range.';
+'Size of the caller''s team at the end of each bar, and how many are funded. Ranges as in get_earnings. Errors: invalid_range.';
 grant execute on function public.get_team_growth(text) to authenticated;

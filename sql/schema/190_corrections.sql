@@ -1,6 +1,6 @@
--- The only way to undo. One super administrator proposes, another administrator of finance or super confirms; the
--- effect is one transaction under the money lock. A deposit or withdrawal keeps its status but no longer counts;
--- the journal gets a row the other way, bonuses are worked out anew. Nothing is taken out of the books.
+-- Corrections, the only way to undo. One super_admin proposes, another finance or super administrator confirms; the
+-- effect is one transaction under the money lock. A voided deposit or withdrawal keeps its status but no longer
+-- counts; the journal gets a reversing row and bonuses are recomputed. Nothing is deleted.
 
 create table private.corrections (
     id uuid primary key default gen_random_uuid(),
@@ -22,7 +22,8 @@ create table private.corrections (
     constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
     constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
 );
-comment on table private.corrections is 'Proposed and confirmed corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
+comment on table private.corrections is
+'Proposed, confirmed and discarded corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
 alter table private.corrections enable row level security;
 create index corrections_user_idx on private.corrections (user_id);
 create index corrections_proposed_idx on private.corrections (proposed_at desc);
@@ -41,7 +42,7 @@ language sql stable set search_path = '' as $$
         where c.user_id = p_user_id and c.confirmed_in = pg_catalog.pg_current_xact_id_if_assigned()
     )
 $$;
-comment on function private.is_being_corrected(uuid) is 'True only inside the transaction that confirms a correction of this member.';
+comment on function private.is_being_corrected(uuid) is 'True only within the transaction that confirms a correction of this member.';
 
 create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid
 language sql stable set search_path = '' as $$
@@ -54,7 +55,8 @@ language sql stable set search_path = '' as $$
     select p.user_id from private.profiles as p
     where p_kind = 'set_package' and p.id = p_target_id and p.closed_at is null
 $$;
-comment on function private.correctable_member(text, uuid) is 'Whose books a correction would touch; null when there is nothing to correct.';
+comment on function private.correctable_member(text, uuid) is
+'User id of the member whom a correction would affect; null when there is nothing to correct.';
 
 create function private.require_correctable_member(p_kind text, p_target_id uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -76,7 +78,8 @@ begin
     return v_user_id;
 end
 $$;
-comment on function private.require_correctable_member(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
+comment on function private.require_correctable_member(text, uuid) is
+'User id of the member whom a correction affects. Errors: invalid_input, not_correctable.';
 
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -111,11 +114,11 @@ begin
 end
 $$;
 comment on function public.propose_correction(text, uuid, numeric, text) is
-'Super administrators: proposes to void a deposit or an unpaid withdrawal, or to set a package. Changes nothing yet. Errors: forbidden, invalid_reason, invalid_input, not_correctable, already_proposed.';
+'Super administrators: proposes to void a deposit or an unpaid withdrawal, or to set a package. Changes nothing until confirmed. Errors: forbidden, invalid_reason, invalid_input, not_correctable, already_proposed.';
 grant execute on function public.propose_correction(text, uuid, numeric, text) to platform_admin;
 
--- A set package replaces what was there before it, as the correction says: only deposits approved later raise it, so
--- voiding any other deposit does not bring back a package that a correction had lowered.
+-- A set package replaces the earlier ones: only deposits approved later raise it, so voiding another deposit does not
+-- restore a package that a correction lowered.
 create function private.due_package(p_user_id uuid) returns numeric
 language sql stable set search_path = '' as $$
     with correction as (
@@ -133,7 +136,7 @@ language sql stable set search_path = '' as $$
     )
 $$;
 comment on function private.due_package(uuid) is
-'Package of a member worked out anew: what a correction set last, or the largest counting package deposit approved since, whichever is more.';
+'A member''s package recomputed: the last correction''s value or the largest counting package deposit approved since, whichever is larger.';
 
 create function private.apply_correction(p_correction private.corrections) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -164,7 +167,7 @@ begin
     perform private.write_bonuses(array(select l from private.lapsed_bonuses(v_position) as l), (p_correction).confirmed_at);
 end
 $$;
-comment on function private.apply_correction(private.corrections) is 'The effect of a confirmed correction, under the locks.';
+comment on function private.apply_correction(private.corrections) is 'Applies a confirmed correction, under the locks.';
 
 create function private.lock_waiting_correction(p_correction_id uuid) returns private.corrections
 language plpgsql volatile set search_path = '' as $$
@@ -186,7 +189,7 @@ begin
 end
 $$;
 comment on function private.lock_waiting_correction(uuid) is
-'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
+'Takes the money lock and returns a pending correction: no other transaction can confirm or discard it. Errors: not_found, already_decided, try_again.';
 
 create function private.audit_correction(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
 language plpgsql volatile set search_path = '' as $$
@@ -201,7 +204,7 @@ begin
 end
 $$;
 comment on function private.audit_correction(text, uuid, private.corrections) is
-'Writes into the audit chain what became of a proposed correction; returns what is answered.';
+'Audits what happened to a correction; returns the response.';
 
 create function public.confirm_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -234,11 +237,11 @@ begin
 end
 $$;
 comment on function public.confirm_correction(uuid) is
-'Finance and super administrators, never the one who proposed: makes a correction take effect. Errors: forbidden, not_found, already_decided, two_people, own_account, not_correctable, try_again.';
+'Finance and super administrators, never the proposer: applies a correction. Errors: forbidden, not_found, already_decided, two_people, own_account, not_correctable, try_again.';
 grant execute on function public.confirm_correction(uuid) to platform_admin;
 
--- What was proposed by mistake, or can no longer be confirmed, would wait for ever and keep every other proposal for its
--- target out. Who may propose or confirm discards it: nothing changes in the books, and the proposal is kept.
+-- Discard a correction proposed by mistake or no longer confirmable: it would stay pending and block every other
+-- proposal for its target. Whoever may propose or confirm may discard. Nothing else changes, and the row stays.
 create function public.discard_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -253,12 +256,11 @@ begin
 end
 $$;
 comment on function public.discard_correction(uuid) is
-'Finance and super administrators, also the one who proposed: a waiting correction is not to be confirmed any more. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
+'Finance and super administrators, also the proposer: discards a pending correction. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
 grant execute on function public.discard_correction(uuid) to platform_admin;
 
--- Who is to confirm a correction reads here what waits, each with why the one who asks may not confirm it, and what was
--- confirmed last. Reading is for every administrator, as with deposits and withdrawals; confirming stays with
--- confirm_correction.
+-- List pending corrections, each with why the caller may not confirm it, and the last confirmed ones. Every
+-- administrator may read; confirming is confirm_correction's.
 
 create function private.correction_error(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
 language plpgsql stable set search_path = '' as $$
@@ -276,7 +278,7 @@ begin
 end
 $$;
 comment on function private.correction_error(private.corrections, text, private.admin_users) is
-'Why this administrator may not confirm a waiting correction of the member with this e-mail; null when confirm_correction would let them.';
+'Why this administrator may not confirm a pending correction of the member with this e-mail; null when confirm_correction would allow it.';
 
 create function private.correction_items(p_ids uuid[], p_admin private.admin_users) returns jsonb
 language sql stable set search_path = '' as $$
@@ -310,7 +312,7 @@ language sql stable set search_path = '' as $$
     left join public.withdrawals as w on c.kind = 'void_withdrawal' and c.target_id = w.id
 $$;
 comment on function private.correction_items(uuid[], private.admin_users) is
-'Corrections with their members and what they void, as this administrator''s list shows them. package_value is the present one. Money as text.';
+'Corrections with their members and what they void, as items of this administrator''s list. package_value is the current one. Money as text.';
 
 create function public.list_corrections() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -329,5 +331,5 @@ begin
 end
 $$;
 comment on function public.list_corrections() is
-'Administrators: the corrections that wait, oldest first, at most 200, and the 50 confirmed last. refusal says why the caller may not confirm; null when they may. Errors: forbidden, session_ended.';
+'Administrators: pending corrections, oldest first, at most 200, and the last 50 confirmed ones. refusal says why the caller may not confirm; null when allowed. Errors: forbidden, session_ended.';
 grant execute on function public.list_corrections() to platform_admin;

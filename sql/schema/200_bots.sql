@@ -1,6 +1,6 @@
--- A member lets a bot trade with the member's own MT5 account. The password is encrypted before it reaches
--- SQL and lies in a table of its own that no API role may read; the subscription carries only its length, for
--- the mask. Unsubscribing erases it.
+-- Bot subscriptions: a bot trades with the member's own MT5 account. The password is encrypted before it reaches SQL
+-- and stored in a table that no API role may read; the subscription stores only its length, for the mask.
+-- Unsubscribing erases it.
 
 create table public.bot_subscriptions (
     id uuid primary key default gen_random_uuid(),
@@ -13,9 +13,9 @@ create table public.bot_subscriptions (
     subscribed_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
 );
-comment on table public.bot_subscriptions is 'Subscriptions to trading bots. mt5_password_length is null once the secret is erased.';
+comment on table public.bot_subscriptions is 'Subscriptions to trading bots. mt5_password_length is null once the password is erased.';
 alter table public.bot_subscriptions enable row level security;
--- One running subscription per member and bot.
+-- One active or suspended subscription per member and bot.
 create unique index bot_subscriptions_running_key on public.bot_subscriptions (user_id, bot_name) where status <> 'cancelled';
 create index bot_subscriptions_user_idx on public.bot_subscriptions (user_id, subscribed_at desc);
 create index bot_subscriptions_subscribed_idx on public.bot_subscriptions (subscribed_at desc, id desc);
@@ -26,7 +26,7 @@ using gin (lower(bot_name || ' ' || mt5_server || ' ' || mt5_login) extensions.g
 create policy select_own on public.bot_subscriptions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.bot_subscriptions for select to platform_admin using (true);
 grant select on public.bot_subscriptions to authenticated, platform_admin, service_role;
--- Not granted: insert, update, delete to anyone. Schema edge has the functions.
+-- Not granted: insert, update, delete to any role. Schema edge has the functions.
 
 create function private.bot_subscriptions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -38,7 +38,7 @@ begin
     return null;
 end
 $$;
-comment on function private.bot_subscriptions_update_counters() is 'Counts subscriptions by status.';
+comment on function private.bot_subscriptions_update_counters() is 'Trigger: counts subscriptions by status.';
 create trigger _500_update_counters_insert after insert on public.bot_subscriptions
 for each row execute function private.bot_subscriptions_update_counters();
 create trigger _500_update_counters_update after update of status on public.bot_subscriptions
@@ -50,7 +50,7 @@ create table private.bot_secrets (
     secret bytea not null,
     updated_at timestamptz not null default now()
 );
-comment on table private.bot_secrets is 'Encrypted MT5 passwords: nonce, ciphertext and tag as functions/edge wrote them.';
+comment on table private.bot_secrets is 'Encrypted MT5 passwords: nonce, ciphertext and tag from functions/edge.';
 alter table private.bot_secrets enable row level security;
 create index bot_secrets_key_idx on private.bot_secrets (key_id);
 
@@ -60,11 +60,12 @@ language sql stable security definer set search_path = '' as $$
     where s.user_id = p_user_id and s.user_id = auth.uid() and s.status in ('active', 'suspended')
     order by s.subscribed_at desc
 $$;
-comment on function public.get_user_bot_subscriptions(uuid) is 'The caller''s own running subscriptions; another member''s id answers no rows.';
+comment on function public.get_user_bot_subscriptions(uuid) is
+'The caller''s own active and suspended subscriptions; no rows for another member''s id.';
 grant execute on function public.get_user_bot_subscriptions(uuid) to authenticated;
 
--- What functions/edge calls. The MT5 password arrives sealed and leaves sealed: nothing here could read it. Every
--- function takes the person's id from the verified token; the role edge_functions alone may call them.
+-- Functions for functions/edge. The MT5 password arrives and leaves encrypted: nothing here can read it. Each takes
+-- the principal's id from the verified token; only role edge_functions may execute them.
 
 create function edge.subscribe_bot(
     p_user_id uuid, p_id uuid, p_bot_name text, p_server text, p_login text, p_password_length integer, p_key_id text, p_secret bytea
@@ -95,7 +96,7 @@ begin
 end
 $$;
 comment on function edge.subscribe_bot(uuid, uuid, text, text, text, integer, text, bytea) is
-'Starts a subscription with its sealed password and tells the administrators. Errors: profile_not_found, already_subscribed.';
+'Starts a subscription with its encrypted password and notifies administrators. Errors: profile_not_found, already_subscribed.';
 grant execute on function edge.subscribe_bot(uuid, uuid, text, text, text, integer, text, bytea) to edge_functions;
 
 create function edge.unsubscribe_bot(p_user_id uuid, p_bot_name text) returns jsonb
@@ -121,7 +122,8 @@ begin
     return pg_catalog.jsonb_build_object('success', true, 'subscription', pg_catalog.to_jsonb(v_subscription));
 end
 $$;
-comment on function edge.unsubscribe_bot(uuid, text) is 'Ends a subscription, erases its password and tells the administrators. Errors: not_subscribed.';
+comment on function edge.unsubscribe_bot(uuid, text) is
+'Ends a subscription, erases its password and notifies administrators. Errors: not_subscribed.';
 grant execute on function edge.unsubscribe_bot(uuid, text) to edge_functions;
 
 create function edge.encrypted_mt5_password(p_admin_id uuid, p_subscription_id uuid) returns table (user_id uuid, key_id text, secret bytea)
@@ -146,11 +148,10 @@ begin
 end
 $$;
 comment on function edge.encrypted_mt5_password(uuid, uuid) is
-'The sealed password of one subscription, for an administrator who may see it; leaves an audit row. Errors: forbidden, two_step_required, not_found.';
+'The encrypted password of one subscription, for an administrator who may see it; writes an audit row. Errors: forbidden, two_step_required, not_found.';
 grant execute on function edge.encrypted_mt5_password(uuid, uuid) to edge_functions;
 
--- Subscriptions as administrators see them. The list carries the length of an MT5 password, for the mask, and never the
--- password.
+-- Subscriptions in the admin panel. The list has the length of an MT5 password, for the mask, never the password.
 
 create function public.update_subscription(p_subscription_id uuid, p_status text, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -184,7 +185,7 @@ begin
 end
 $$;
 comment on function public.update_subscription(uuid, text, text) is
-'Any administrator suspends a running subscription or makes it active again, with a reason. Errors: forbidden, two_step_required, reason_required, invalid_input, not_found.';
+'Any administrator suspends or reactivates a subscription, with a reason. Errors: forbidden, two_step_required, reason_required, invalid_input, not_found.';
 grant execute on function public.update_subscription(uuid, text, text) to platform_admin;
 
 create function public.list_subscriptions(p_filters jsonb default '{}') returns jsonb

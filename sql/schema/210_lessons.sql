@@ -1,5 +1,5 @@
--- Which lessons of the trading school a member has done: rows, so that progress is the same on every device and
--- real. What the lessons are, the app knows; here they are names, and not more than a school could have.
+-- Completed lessons of the trading school, as rows, so that progress is the same on every device. The app knows the
+-- lessons; here they are names, limited in number.
 
 create table public.lesson_progress (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
@@ -7,7 +7,7 @@ create table public.lesson_progress (
     done_at timestamptz not null default now(),
     primary key (user_id, lesson_id)
 );
-comment on table public.lesson_progress is 'Lessons a member marked as done. Taking the mark back deletes the row.';
+comment on table public.lesson_progress is 'Lessons that a member marked as done. Unmarking deletes the row.';
 alter table public.lesson_progress enable row level security;
 
 create policy select_own on public.lesson_progress for select to authenticated using (user_id = (select auth.uid()));
@@ -15,7 +15,7 @@ create policy insert_own on public.lesson_progress for insert to authenticated w
 create policy delete_own on public.lesson_progress for delete to authenticated using (user_id = (select auth.uid()));
 grant select, delete on public.lesson_progress to authenticated;
 grant insert (user_id, lesson_id) on public.lesson_progress to authenticated;
--- Not granted: update, to anyone.
+-- Not granted: update, to any role.
 
 create function private.lesson_progress_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -27,5 +27,5 @@ begin
     return new;
 end
 $$;
-comment on function private.lesson_progress_validate() is 'A limit on rows. Errors: not_yours, too_many.';
+comment on function private.lesson_progress_validate() is 'Trigger: limits the number of rows. Errors: not_yours, too_many.';
 create trigger _100_validate before insert on public.lesson_progress for each row execute function private.lesson_progress_validate();

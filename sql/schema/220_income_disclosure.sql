@@ -1,14 +1,14 @@
--- What members really received, all of them counted, those who received nothing included. Net of what they paid in
--- the same period. Counting every member takes seconds among a million, too long for a visitor to wait and too easy to
--- ask for: the worker counts once a day after midnight (UTC) and publishes, and a visitor reads what is there. A
--- visitor's question counts only where nothing was ever published, or the worker has been away for a day. Groups of
--- fewer than ten members are not shown, so that nobody's result can be read off.
+-- Income disclosure: what members received, net of what they paid in the same period, including those who received
+-- nothing. Counting all members takes seconds with a million: too slow for, and too easily abused by, anonymous
+-- clients. So the worker publishes it once a day after midnight (UTC) and clients read the last one. A request
+-- computes it only when none was ever published or the last one is two days old. Groups of fewer than ten members are
+-- suppressed, so that no single result can be derived.
 
 create table private.income_disclosures (
     computed_at timestamptz primary key,
     body jsonb not null
 );
-comment on table private.income_disclosures is 'Every disclosure as it was published.';
+comment on table private.income_disclosures is 'Every published disclosure.';
 alter table private.income_disclosures enable row level security;
 create trigger _100_reject_change before update or delete or truncate on private.income_disclosures
 for each statement execute function private.reject_change();
@@ -33,7 +33,8 @@ begin
     where p.created_at < p_to;
 end
 $$;
-comment on function private.income_by_member(timestamptz, timestamptz) is 'Received bonuses and approved deposits in USD of every member who had joined by the end of the period.';
+comment on function private.income_by_member(timestamptz, timestamptz) is
+'Bonuses received and deposits approved (USD) of every member who had joined by the end of the period.';
 
 create function private.disclosure_percent(p_members bigint, p_part bigint) returns text
 language sql immutable set search_path = '' as $$
@@ -90,7 +91,8 @@ language sql stable set search_path = '' as $$
     )
     from everybody as e
 $$;
-comment on function private.compute_disclosure(timestamptz, timestamptz) is 'The income disclosure of a period as JSON; money and percentages are text.';
+comment on function private.compute_disclosure(timestamptz, timestamptz) is
+'The income disclosure of a period as JSON; money and percentages as text.';
 
 create function private.publish_disclosure() returns private.income_disclosures
 language plpgsql volatile set search_path = '' as $$
@@ -109,7 +111,8 @@ begin
     return v_published;
 end
 $$;
-comment on function private.publish_disclosure() is 'Counts and publishes the last year until midnight (UTC); a null row while there is nothing to report.';
+comment on function private.publish_disclosure() is
+'Computes and publishes the last year until midnight (UTC); a null row when there is nothing to report.';
 
 create function jobs.publish_disclosure() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
@@ -120,11 +123,12 @@ begin
     ) then
         return false;
     end if;
-    perform pg_catalog.pg_advisory_xact_lock(47);
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('income_disclosure'));
     return (private.publish_disclosure()).computed_at is not null;
 end
 $$;
-comment on function jobs.publish_disclosure() is 'Publishes today''s income disclosure once; false when it is there already or there is nothing to report.';
+comment on function jobs.publish_disclosure() is
+'Publishes today''s income disclosure once; false when it exists or there is nothing to report.';
 grant execute on function jobs.publish_disclosure() to worker;
 
 create function public.get_income_disclosure() returns jsonb
@@ -134,9 +138,9 @@ declare
     v_published private.income_disclosures;
 begin
     select * into v_latest from private.income_disclosures as d order by d.computed_at desc limit 1;
-    -- Whoever asks first counts; the others read the last one meanwhile.
+    -- The first caller computes; concurrent ones read the last one.
     if (v_latest.computed_at is null or v_latest.computed_at < pg_catalog.clock_timestamp() - interval '2 days')
-        and pg_catalog.pg_try_advisory_xact_lock(47) then
+        and pg_catalog.pg_try_advisory_xact_lock(private.lock_key('income_disclosure')) then
         v_published := private.publish_disclosure();
         if v_published.computed_at is not null then
             v_latest := v_published;
@@ -146,5 +150,5 @@ begin
 end
 $$;
 comment on function public.get_income_disclosure() is
-'Open to everybody: what all members received and paid in the last year (or since the first member), until midnight UTC. Null while there is nothing to report.';
+'Open to anonymous clients: what all members received and paid in the last year (or since the first member), until midnight UTC. Null when there is nothing to report.';
 grant execute on function public.get_income_disclosure() to anon, authenticated, platform_admin;

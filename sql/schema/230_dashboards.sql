@@ -1,6 +1,6 @@
--- What the member's and the administrators' first screens open with, one request each. Everything of a member comes from
--- rows that are kept per member, or from one index range of the member's own children (positions_referrer_child_key), so a random
--- member's dashboard costs the same whatever the size of the network.
+-- The dashboards of members and administrators, one request each. A member's values come from materialised rows or
+-- from one index range of the own direct referrals (positions_referrer_child_key), so a dashboard costs the same at
+-- any network size.
 
 create function private.return_on_investment(p_earnings numeric, p_package numeric) returns numeric
 language plpgsql immutable set search_path = '' as $$
@@ -20,14 +20,14 @@ begin
     );
 end
 $$;
-comment on function private.bonus_figures(numeric, integer) is 'One type of bonus: its sum, the 10% of it that re-enters, and how many there are.';
+comment on function private.bonus_figures(numeric, integer) is 'One bonus type: sum, the 10% that re-enters, and count.';
 
 create function public.get_member_dashboard() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_screen jsonb;
 begin
-    -- One statement without a variable: it is planned once a connection.
+    -- One statement without variables: planned once per connection.
     select pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'profile', pg_catalog.jsonb_build_object(
@@ -94,7 +94,7 @@ begin
 end
 $$;
 comment on function public.get_member_dashboard() is
-'Everything the caller''s dashboard shows, in one request. Money as text with two decimals, percentages with two decimals. Errors: profile_not_found.';
+'Everything on the caller''s dashboard, in one request. Money and percentages as text with two decimals. Errors: profile_not_found.';
 grant execute on function public.get_member_dashboard() to authenticated;
 
 create function public.get_earnings(p_range text) returns jsonb
@@ -164,11 +164,11 @@ begin
 end
 $$;
 comment on function public.get_earnings(text) is
-'The caller''s earnings by type over time, by the journal''s days, so that an upgrade''s increase stands where it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
+'The caller''s earnings by type over time, by journal day, so that an upgrade''s increase is on the day it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
 grant execute on function public.get_earnings(text) to authenticated;
 
--- What the administrators' panel opens with: who waits longest, what came in and went out by day, whether the books
--- agree, and whether the money that came in covers what members could ask for. Totals come from kept figures.
+-- The admin dashboard: oldest pending requests, daily deposits and withdrawals, the last ledger check, and the payout
+-- coverage. Totals come from counters.
 
 create function public.get_admin_dashboard_stats()
 returns table (
@@ -192,7 +192,8 @@ begin
     from private.counter_values() as c;
 end
 $$;
-comment on function public.get_admin_dashboard_stats() is 'Administrators: one row of totals, from kept figures. Errors: forbidden, session_ended.';
+comment on function public.get_admin_dashboard_stats() is
+'Administrators: one row of totals, from counters. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_dashboard_stats() to platform_admin;
 
 create function public.get_admin_overview() returns jsonb
@@ -258,5 +259,5 @@ begin
 end
 $$;
 comment on function public.get_admin_overview() is
-'Administrators: the panel''s first screen in one request. books is the last check of what must always be true; ok is null before the first. Errors: forbidden, session_ended.';
+'Administrators: the panel''s first screen in one request. books is the last ledger check; ok is null before the first. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_overview() to platform_admin;

@@ -1,12 +1,12 @@
--- Whether the money that came in covers what members could ask for, now and as it stood at the end of each day. The
--- worker writes one row a day; a past row never changes, so a chart of it cannot be made to look better later.
+-- Payout coverage: whether the money received covers what members could withdraw, now and at the end of each day. The
+-- worker writes one row a day; past rows never change, so history cannot be improved later.
 
 create table private.coverage_days (
     day date primary key,
     figures jsonb not null check (jsonb_typeof(figures) = 'object'),
     taken_at timestamptz not null
 );
-comment on table private.coverage_days is 'private.coverage() of each day, in UTC.';
+comment on table private.coverage_days is 'private.coverage() of each UTC day.';
 alter table private.coverage_days enable row level security;
 create trigger _100_reject_change before update on private.coverage_days for each row execute function private.reject_change();
 create trigger _100_reject_delete before delete or truncate on private.coverage_days
@@ -18,7 +18,7 @@ declare
     v_cash_in numeric := private.counter_value('deposits_approved');
     v_withdrawn numeric := private.counter_value('withdrawals_approved');
     v_pending numeric := private.counter_value('reserved');
-    -- Member by member: what one asked for beyond the own balance takes nothing from what others may withdraw.
+    -- Per member: a shortfall of one member does not reduce what others may withdraw.
     v_claims numeric := private.counter_value('bonuses') - v_withdrawn + private.counter_value('shortfall');
 begin
     return pg_catalog.jsonb_build_object(
@@ -31,7 +31,7 @@ begin
 end
 $$;
 comment on function private.coverage() is
-'Approved cash-in minus approved withdrawals, in percent of what members could ask for now plus what they asked for; no ratio when that is nothing.';
+'Approved cash-in minus approved withdrawals, in percent of withdrawable plus pending amounts; no ratio when that is zero.';
 
 create function jobs.snapshot_coverage() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
@@ -45,7 +45,7 @@ begin
     return found;
 end
 $$;
-comment on function jobs.snapshot_coverage() is 'Keeps today''s coverage once; false when it is there already.';
+comment on function jobs.snapshot_coverage() is 'Stores today''s coverage once; false when it exists.';
 grant execute on function jobs.snapshot_coverage() to worker;
 
 create function public.get_coverage_history(p_days integer default 90) returns jsonb
@@ -59,7 +59,8 @@ begin
     );
 end
 $$;
-comment on function public.get_coverage_history(integer) is 'Coverage of the last days, oldest first, for every administrator. Errors: forbidden, session_ended.';
+comment on function public.get_coverage_history(integer) is
+'Coverage of the last days, oldest first. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_coverage_history(integer) to platform_admin;
 
 create function private.deposits_since(p_at timestamptz) returns numeric
@@ -74,11 +75,11 @@ language sql stable set search_path = '' as $$
         + (select coalesce(sum(f.decided_deposits), 0) from private.flows_since((p_at at time zone 'UTC')::date + 1) as f)
 $$;
 comment on function private.deposits_since(timestamptz) is
-'Deposits approved after a moment that count: the rest of its day row by row, later days as they were kept.';
+'Deposits approved after a moment and not voided: the rest of its day row by row, later days from daily totals.';
 
 create function private.coverage_without_recent_deposits(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
-    -- What coverage would be had the deposits of these days not come: the same fraction without them.
+    -- The coverage ratio without the deposits of these days.
     select pg_catalog.jsonb_build_object(
         'days', p_days,
         'deposits', private.money(recent.amount),
@@ -92,7 +93,7 @@ language sql stable set search_path = '' as $$
         select private.deposits_since(pg_catalog.now() - pg_catalog.make_interval(days => p_days)) as amount
     ) as recent
 $$;
-comment on function private.coverage_without_recent_deposits(integer) is 'How much of the coverage rests on the deposits of the last days.';
+comment on function private.coverage_without_recent_deposits(integer) is 'Deposits of the last days, and the coverage ratio without them.';
 
 create function public.get_coverage() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -105,5 +106,5 @@ begin
 end
 $$;
 comment on function public.get_coverage() is
-'Payout coverage now, and what it would be without the deposits of the last 30 and 90 days. Every administrator. Errors: forbidden, session_ended.';
+'Payout coverage now, and without the deposits of the last 30 and 90 days. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_coverage() to platform_admin;

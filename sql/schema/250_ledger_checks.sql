@@ -1,11 +1,9 @@
--- What must always be true of the books, as questions whose answer is no row. Asked every minute and after every
--- fault drill; a row is an alarm, not a repair. Each question has a test that plants the corruption it looks for.
--- What a confirmed correction explains is not a violation.
---
--- The books read every table once or twice instead of once for each question: what is asked of the same rows is worked
--- out side by side, and only what is wrong is kept for the questions below. Three questions are about the figures that
--- charts and networks are drawn from: among very many members they look at a part of them by chance each time, as they
--- say; all others, and these in small networks, read everything.
+-- Ledger checks: invariants as queries that return no row. They run every minute and after every fault test; a row is
+-- an alarm, not a repair. Each has a test that plants the corruption it detects. What a confirmed correction explains
+-- is no violation.
+-- The checks read every table once or twice instead of once per invariant: queries on the same rows share a
+-- materialised pass that keeps only discrepancies. Three invariants cover the values of charts and networks: with
+-- very many members they check a random sample each time; all others, and these in small networks, read everything.
 
 create table private.ledger_check_state (
     only_row boolean primary key default true check (only_row),
@@ -16,10 +14,12 @@ create table private.ledger_check_state (
     anchored_seq bigint,
     anchored_hash bytea
 );
-comment on table private.ledger_check_state is 'The last check: how many violations, by rule.';
-comment on column private.ledger_check_state.check_duration is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
-comment on column private.ledger_check_state.anchored_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
-comment on column private.ledger_check_state.anchored_hash is 'The hash of that row.';
+comment on table private.ledger_check_state is 'The last ledger check: number of violations, by rule.';
+comment on column private.ledger_check_state.check_duration is
+'Duration of the last check. When above three seconds, the next one waits nine times as long.';
+comment on column private.ledger_check_state.anchored_seq is
+'Number of the audit row that the worker anchored externally last; null when there is none.';
+comment on column private.ledger_check_state.anchored_hash is 'Hash of that row.';
 alter table private.ledger_check_state enable row level security;
 
 insert into private.ledger_check_state default values;
@@ -35,7 +35,8 @@ begin
     last_no := coalesce(last_no, 2147483647);
 end
 $$;
-comment on function private.ledger_check_sample() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
+comment on function private.ledger_check_sample() is
+'The random sample of members whose daily values and totals this check compares: 10,000, or all where there are fewer.';
 
 create view private.earning_day_discrepancies as
 with slice as materialized (select s.first_no, s.last_no from private.ledger_check_sample() as s)
@@ -57,7 +58,7 @@ from (
     inner join public.bonuses as b on t.reference_id = b.id
 ) as e
 group by e.no, e.day having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
-comment on view private.earning_day_discrepancies is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
+comment on view private.earning_day_discrepancies is 'Days of sampled members on which the materialised earnings differ from the journal.';
 
 create view private.network_discrepancies as
 with changed as materialized (
@@ -85,7 +86,8 @@ cross join lateral (
     from private.positions as c left join private.networks as k on c.no = k.no
     where c.referrer_no = o.no
 ) as b
--- One step of the tree: what is true of everybody and their children is true of all below.
+-- One level of the tree is enough: if it holds for every member and the direct referrals, it holds for the whole
+-- downline.
 where (
     coalesce(n.members, 0) + coalesce(h.members, 0), coalesce(n.package_cents, 0) + coalesce(h.package_cents, 0),
     coalesce(n.referral, 0) + coalesce(h.referral, 0), coalesce(n.pairing, 0) + coalesce(h.pairing, 0),
@@ -95,13 +97,14 @@ where (
     1 + b.members, o.package_cents + b.package_cents, t.referral_amount + b.referral, t.pairing_amount + b.pairing,
     t.override_amount + b.override, b.direct_cents, b.direct_funded
 );
-comment on view private.network_discrepancies is 'Members of a slice whose kept network is not themselves and the networks of their children.';
+comment on view private.network_discrepancies is
+'Sampled members whose network totals are not their own values plus their direct referrals'' networks.';
 
 create function private.team_day_discrepancies() returns table (no integer, day date)
 language plpgsql volatile set search_path = ''
--- A walk goes from member to member: nobody can tell the planner how few they are.
+-- A recursive walk: the planner overestimates its rows.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off'
--- Its steps are look-ups, also where the check that asks reads whole tables.
+-- Its steps are look-ups, even where the calling check scans whole tables.
 set enable_indexscan = 'on' as $$
 begin
     return query
@@ -116,7 +119,7 @@ begin
         from downline as b
         inner join private.positions as c on b.no = c.referrer_no
         left join private.networks as n on c.no = n.no
-        -- A large team below has its own days, compared in its own turn.
+        -- A large team within it has its own days, checked separately.
         where not b.has_days
     ),
 
@@ -143,7 +146,7 @@ begin
 end
 $$;
 comment on function private.team_day_discrepancies() is
-'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
+'Days on which the materialised growth of a large team differs from tree and bonuses. Samples 20 large teams.';
 
 create view private.ledger_violations as
 with earned as materialized (
@@ -161,7 +164,7 @@ with earned as materialized (
 claimed as materialized (
     select
         d.user_id,
-        coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as counted,
+        coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as recounted,
         coalesce(sum(d.amount) filter (where d.status = 'approved'), 0) as approved,
         coalesce(max(k.value) filter (where d.status = 'approved' and d.voided_at is null), 0) as package,
         count(*) filter (where d.status = 'pending') as pending_rows,
@@ -174,7 +177,7 @@ claimed as materialized (
 drawn as materialized (
     select
         w.user_id,
-        coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as counted,
+        coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as recounted,
         coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved,
         count(*) filter (where w.status = 'pending') as pending_rows,
         count(*) filter (where w.status = 'approved') as approved_rows,
@@ -191,22 +194,22 @@ journal as materialized (
     from public.transactions as t group by t.user_id
 ),
 
--- Members of whom anything is wrong, and what.
+-- Members with any discrepancy.
 members as materialized (
     select m.*
     from (
         select
             p.user_id,
-            coalesce(j.amount, 0) <> p.cash_in_amount + coalesce(b.total, 0) - coalesce(w.counted, 0) as wrong_journal,
+            coalesce(j.amount, 0) <> p.cash_in_amount + coalesce(b.total, 0) - coalesce(w.recounted, 0) as wrong_journal,
             (
                 (s.referral_amount, s.pairing_amount, s.override_amount, s.reentry_amount, s.withdrawn_amount, s.reserved_amount)
                 is distinct from (
                     coalesce(b.referral, 0), coalesce(b.pairing, 0), coalesce(b.override, 0), coalesce(b.reentry, 0),
-                    coalesce(w.counted, 0), coalesce(w.reserved, 0)
+                    coalesce(w.recounted, 0), coalesce(w.reserved, 0)
                 )
             )
             or s.referral_count + s.pairing_count + s.override_count <> coalesce(b.bonus_rows, 0) as wrong_totals,
-            p.cash_in_amount <> coalesce(d.counted, 0) as wrong_cash_in,
+            p.cash_in_amount <> coalesce(d.recounted, 0) as wrong_cash_in,
             p.package_value <> coalesce(d.package, 0) as wrong_package
         from private.profiles as p
         left join private.totals as s on p.user_id = s.user_id
@@ -218,7 +221,7 @@ members as materialized (
     where m.wrong_journal or m.wrong_totals or m.wrong_cash_in or m.wrong_package
 ),
 
--- Sources and journal rows that do not fit, each with what it is wrong with.
+-- Sources and journal rows that do not match.
 bonus_entries as materialized (
     select b.id as source_id, j.reference_id
     from public.bonuses as b
@@ -277,7 +280,7 @@ places as materialized (
             p.id,
             o.no,
             p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
-            s.created_at >= p.created_at as older_than_sponsor,
+            s.created_at >= p.created_at as older_than_referrer,
             o.user_id <> p.user_id
             or (r.profile_id is distinct from p.referrer_id)
             or o.package_cents <> p.package_value * 100
@@ -292,10 +295,10 @@ places as materialized (
             where c.referrer_no is not null group by c.referrer_no
         ) as c on o.no = c.referrer_no
     ) as l
-    where l.wrong_depth or l.older_than_sponsor or l.wrong_place or l.no is null
+    where l.wrong_depth or l.older_than_referrer or l.wrong_place or l.no is null
 )
 
--- I01 The journal rows of a bonus add up to it.
+-- I01 The journal rows of a bonus sum to its amount.
 select 'I01' as rule, e.source_id::text as object from bonus_entries as e where e.source_id is not null
 union all
 -- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
@@ -304,10 +307,10 @@ union all
 -- I03 An approved deposit has its completed journal row, a pending one a pending row, a rejected one a failed row.
 select 'I03', e.source_id::text from deposit_entries as e where e.source_id is not null
 union all
--- I04 The same of withdrawals, negative.
+-- I04 The same for withdrawals, negative.
 select 'I04', e.source_id::text from withdrawal_entries as e where e.source_id is not null
 union all
--- I05 No journal row without its source.
+-- I05 Every journal row has a source.
 select 'I05', o.entry_id::text
 from (
     select d.entry_id, d.reference_id from deposit_entries as d where d.source_id is null
@@ -325,33 +328,33 @@ select 'I06', t.reference_id::text
 from public.transactions as t where t.transaction_type <> 'bonus'
 group by t.transaction_type, t.reference_id having count(*) > 1
 union all
--- I07 The kept sums are the sums, so the balance is max(0, bonuses - approved withdrawals).
+-- I07 Totals equal the sums of their rows, so the balance is max(0, bonuses - approved withdrawals).
 select 'I07', m.user_id::text from members as m where m.wrong_totals
 union all
--- I08 The balance before the clamp is never negative: the clamp would hide a loss.
+-- I08 The balance before max(0, ...) is not negative: the maximum would hide a loss.
 select 'I08', s.user_id::text
 from private.totals as s
 where s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
     and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id)))
 union all
--- I09 Cash-in is the approved deposits that count.
+-- I09 Cash-in equals the approved deposits that count.
 select 'I09', m.user_id::text from members as m where m.wrong_cash_in
 union all
--- I10 One row per reason; whose it is and from whom follows from the reason, which is I11.
+-- I10 One row per natural key; I11 checks owner and source.
 select 'I10', b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, '')
 from public.bonuses as b
 group by b.bonus_type, b.subject_no, b.pair_number having count(*) > 1
 union all
--- I11 The bonuses are what tree and packages say, paid to whom they say.
+-- I11 Bonuses match tree and packages, and are paid to the right members.
 select 'I11', w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
 from unnest(private.all_bonus_discrepancies()) as w
 union all
 select 'I11', b.id::text from bonus_rows as b where b.wrong_owner
 union all
--- I12 Nobody earns from themselves.
+-- I12 Nobody earns a bonus from oneself.
 select 'I12', b.id::text from bonus_rows as b where b.from_oneself
 union all
--- I13 A package is what the approved deposits say, and of a corrected member what the correction left.
+-- I13 A package follows from the approved deposits, and after a correction from that.
 select 'I13', m.user_id::text
 from (
     select w.user_id from members as w where w.wrong_package
@@ -361,11 +364,11 @@ from (
 inner join private.profiles as p on m.user_id = p.user_id
 where p.package_value <> private.due_package(m.user_id)
 union all
--- I14 Every member stands one below the sponsor, roots at 0: so there is no cycle.
+-- I14 A member's depth is the referrer's plus one, a root's 0: so there is no cycle.
 select 'I14', l.id::text from places as l where l.wrong_depth
 union all
--- I15 A sponsor is older than the child.
-select 'I15', l.id::text from places as l where l.older_than_sponsor
+-- I15 A referrer is older than the referred member.
+select 'I15', l.id::text from places as l where l.older_than_referrer
 union all
 -- I16 Amounts are finite and in range.
 select 'I16', d.id::text from public.deposits as d where d.amount not between 1 and 10000000
@@ -376,7 +379,7 @@ select 'I16', b.id::text from bonus_rows as b
 where b.wrong_amount
     and not (b.amount = 0 and exists (select 1 from private.corrections as c where c.confirmed_by is not null))
 union all
--- I17 Decided rows say when and by whom; the member's own cancellation and the closing of the account have no decider.
+-- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
 select 'I17', r.id::text
 from (
     select d.id, d.status, d.decided_at, d.decided_by, d.admin_notes from public.deposits as d
@@ -395,7 +398,7 @@ select 'I19', d.reference_key
 from public.deposits as d where d.status = 'approved' and d.voided_at is null
 group by d.reference_key having count(*) > 1
 union all
--- I20 The receipt is there, in the member's folder, and the member's own.
+-- I20 The receipt exists, in the member's folder, owned by the member.
 select 'I20', d.id::text
 from public.deposits as d
 left join storage.objects as o on o.bucket_id = 'receipts' and d.receipt_name = o.name
@@ -406,30 +409,30 @@ select 'I21', 'all'
 where (select coalesce(sum(e.total), 0) from earned as e)
     > 0.56 * (select coalesce(sum(p.paid_cents), 0) * 0.01 from private.positions as p)
 union all
--- I22 No more is paid out than came in, deposits that were voided later included: they were paid from while they counted.
+-- I22 No more is paid out than was received, including deposits voided later, which counted at the time.
 select 'I22', 'all'
-where (select coalesce(sum(w.counted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
+where (select coalesce(sum(w.recounted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
 union all
--- I23 Every place is taken once and without a gap, and carries the member's package.
+-- I23 Child numbers are unique and have no gap, and a position has the member's package.
 select 'I23', l.no::text from places as l where l.no is not null and l.wrong_place
 union all
 select 'I23', l.id::text from places as l where l.no is null
 union all
--- I24 One running subscription per member and bot.
+-- I24 One active or suspended subscription per member and bot.
 select 'I24', min(s.id::text)
 from public.bot_subscriptions as s where s.status <> 'cancelled'
 group by s.user_id, s.bot_name having count(*) > 1
 union all
--- I25 No administrator session beyond eight hours.
+-- I25 No administrator session lasts longer than eight hours.
 select 'I25', s.session_token::text
 from public.admin_sessions as s
 left join private.admin_session_activity as a on s.session_token = a.session_token
 where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
 union all
--- I26 The audit chain is whole.
+-- I26 The audit chain is intact.
 select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
 union all
--- I27 The kept figures are the figures.
+-- I27 Counters equal the values they count.
 select 'I27', c.name
 from private.counter_values() as c
 inner join (
@@ -448,25 +451,25 @@ inner join (
     select f.name, coalesce(f.value, 0)
     from (
         select
-            sum(d.pending_rows) as pending, sum(d.counted) as counted, sum(d.approved_rows) as approved, sum(d.rejected_rows) as rejected
+            sum(d.pending_rows) as pending, sum(d.recounted) as recounted, sum(d.approved_rows) as approved, sum(d.rejected_rows) as rejected
         from claimed as d
     ) as d
     cross join lateral (
         values
-        ('pending_deposits', d.pending), ('deposits_approved', d.counted), ('deposits_approved_count', d.approved),
+        ('pending_deposits', d.pending), ('deposits_approved', d.recounted), ('deposits_approved_count', d.approved),
         ('deposits_rejected_count', d.rejected)
     ) as f (name, value)
     union all
     select f.name, coalesce(f.value, 0)
     from (
         select
-            sum(w.pending_rows) as pending, sum(w.counted) as counted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
+            sum(w.pending_rows) as pending, sum(w.recounted) as recounted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
             sum(w.reserved) as reserved
         from drawn as w
     ) as w
     cross join lateral (
         values
-        ('pending_withdrawals', w.pending), ('withdrawals_approved', w.counted), ('withdrawals_approved_count', w.approved),
+        ('pending_withdrawals', w.pending), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
         ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
     ) as f (name, value)
     union all
@@ -489,7 +492,7 @@ inner join (
 ) as f on c.name = f.name
 where c.value <> f.value
 union all
--- I27 So are the days of what came in and went out.
+-- I27 So do the daily totals of deposits and withdrawals.
 select 'I27', 'flow of ' || f.day
 from (
     select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows_since('-infinity') as k
@@ -506,32 +509,33 @@ from (
 ) as f
 group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
 union all
--- I28 What a member earned by day is what the journal says (10,000 members by chance).
+-- I28 A member's daily earnings match the journal (sample of 10,000 members).
 select 'I28', d.no || ' ' || d.day from private.earning_day_discrepancies as d
 union all
--- I29 The sums of a network are those of the member and of the networks below (10,000 members by chance).
+-- I29 Network totals equal the member's own values plus the networks of the direct referrals (sample of 10,000
+-- members).
 select 'I29', n.no::text from private.network_discrepancies as n
 union all
--- I30 A large team grew by day as its members joined and were funded (20 teams by chance).
+-- I30 The daily growth of a large team matches its members' joining and funding (sample of 20 teams).
 select 'I30', d.no || ' ' || d.day from private.team_day_discrepancies() as d;
-comment on view private.ledger_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
+comment on view private.ledger_violations is
+'Violations of the ledger''s invariants: the rule and the violating object. Empty when there are none.';
 
 create function private.check_ledger() returns table (rule text, object text)
 language sql stable set search_path = '' as $$
     select v.rule, v.object from private.ledger_violations as v
 $$;
-comment on function private.check_ledger() is 'Violations of the books, none when all is right.';
+comment on function private.check_ledger() is 'Violations of the ledger''s invariants; none when all hold.';
 
--- The check reads everything: a second among ten thousand members, half a minute and more among several hundred
--- thousand, when the next one would begin as soon as the last has ended. It leaves nothing out and takes its turn: while
--- it takes up to three seconds it runs whenever it is asked; above, it waits nine times as long as it took, so it
--- never takes more than a tenth of the time. Until then the last answer stands, an alarm too, with the moment at which
--- it was true.
+-- The check reads everything: one second with ten thousand members, half a minute and more with several hundred
+-- thousand, when the next run would start as the last ends. So it throttles itself: up to three seconds it runs
+-- whenever called; above, it waits nine times its last duration and so takes at most a tenth of the time. Until then
+-- the last result stands, alarms included, with its time.
 create function jobs.check_ledger() returns jsonb
 language plpgsql volatile security definer
--- Sums over all members are hashed in memory.
+-- Hash aggregates over all members in memory.
 set work_mem = '64MB' set search_path = ''
--- Whole tables are read as they lie: the same sum in the order of an index, a row a page, takes five times as long.
+-- Scan whole tables sequentially: the same sums in index order, a row a page, take five times as long.
 set enable_indexscan = 'off' as $$
 declare
     v_state private.ledger_check_state;
@@ -545,7 +549,7 @@ begin
     select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
     from (select c.rule, count(*) as rows from private.check_ledger() as c group by c.rule) as r;
     update private.ledger_check_state as s set
-        -- What came in while it ran was not seen.
+        -- checked_at is the start: rows written while it ran were not checked.
         checked_at = v_started,
         check_duration = pg_catalog.clock_timestamp() - v_started,
         rules = v_rules,
@@ -554,5 +558,5 @@ begin
 end
 $$;
 comment on function jobs.check_ledger() is
-'Checks the books and keeps the result, or answers the last one while a long check waits for its turn: the violations by rule, {} when all is right.';
+'Runs the ledger checks and stores the result, or returns the last one while a long check is throttled: violations by rule, {} when there are none.';
 grant execute on function jobs.check_ledger() to worker;

@@ -1,5 +1,5 @@
--- What has served its time goes: counters of past windows, old failures, mail that was sent long ago (it holds
--- names and addresses). Rows of money, the journal and the audit log are not among it and never will be.
+-- Purge old rows: expired rate limits, old failures, and e-mail sent long ago (it holds names and addresses). Rows of
+-- money, the journal and the audit log are never purged.
 
 create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
@@ -18,5 +18,6 @@ begin
     return v_all + v_rows;
 end
 $$;
-comment on function jobs.purge() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
+comment on function jobs.purge() is
+'Deletes expired rate limits, failures older than a day and e-mail sent more than 30 days ago; returns how many rows.';
 grant execute on function jobs.purge() to worker;

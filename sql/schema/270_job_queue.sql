@@ -1,5 +1,5 @@
--- Where the worker's job queue (procrastinate) keeps its tables. The worker installs them itself, in the
--- version it was built with; the schema is its own, so that the rest of the database stays closed to it.
+-- The schema of the worker's job queue (procrastinate). The worker installs the tables itself, in its own version; a
+-- separate schema keeps the rest of the database closed to it.
 
 create schema procrastinate;
 comment on schema procrastinate is 'Job queue of functions/worker, installed and owned by role worker.';

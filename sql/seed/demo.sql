@@ -10,7 +10,7 @@ language sql as $$
     values (
         (p_member).profile_id, (p_member).user_id, (p_member).username, (p_member).display_name,
         (p_member).username || '@harborline.example',
-        (select p.id from private.profiles as p where p.username = (p_member).sponsor),
+        (select p.id from private.profiles as p where p.username = (p_member).referrer),
         0, (p_member).profile_id, (p_member).wallet
     )
 $$;
@@ -79,7 +79,7 @@ language sql as $$
     select m.username from story_members as m
     where not exists (select from story_deposits as d where d.username = m.username)
         and m.wallet is not null
-        and not exists (select from story_members as c where c.sponsor = m.username)
+        and not exists (select from story_members as c where c.referrer = m.username)
     order by m.joined desc offset p_nth - 1 limit 1
 $$;
 
@@ -108,7 +108,7 @@ begin
 
     for v_step in
         select s.* from (
-            select m.joined as ago, 1 as turn, 'join' as what, m as member, null::story_deposits as deposit, null::story_withdrawals as withdrawal
+            select m.joined as age, 1 as turn, 'join' as what, m as member, null::story_deposits as deposit, null::story_withdrawals as withdrawal
             from story_members as m
             union all
             select d.requested, 2, 'claim', m, d, null
@@ -131,9 +131,9 @@ begin
                 date_trunc('day', v_now, 'UTC') - interval '100 days' + interval '5 minutes', v_now, interval '1 day'
             ) as e (at)
         ) as s
-        order by s.ago desc, s.turn
+        order by s.age desc, s.turn
     loop
-        perform set_config('app.demo_clock', (v_now - v_step.ago)::text, true);
+        perform set_config('app.demo_clock', (v_now - v_step.age)::text, true);
         -- Members' steps are the owner's; only decisions are an administrator's.
         perform set_config('request.jwt.claims', '', true);
         case v_step.what

@@ -5,7 +5,7 @@
 create temporary table story_members (
     username text primary key,
     display_name text not null,
-    sponsor text,
+    referrer text,
     joined interval not null,
     wallet text,
     -- Always the same ids, so that sign-ins and receipts can be made for members before or after them.
@@ -19,7 +19,7 @@ create temporary table story_members (
         end::uuid
     ) stored
 );
-insert into story_members (username, display_name, sponsor, joined, wallet) values
+insert into story_members (username, display_name, referrer, joined, wallet) values
 ('ingrid_a', 'Ingrid Aas', null, '101 03:20', 'TN8169jyw5wDEpBr8dg3vqD9WsLTwnaDAs'),
 ('anders_h', 'Anders Holt', 'ingrid_a', '93 06:52', 'TJbScqjFEvf3fKzNxMKXScKTRaeVxeMkBh'),
 ('beatriz_c', 'Beatriz Costa', 'anders_h', '92 05:02', 'TJqVx3PXWoA1YeRPEpJjrEu7S4A1N8veC4'),

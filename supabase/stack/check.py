@@ -12,6 +12,7 @@ from typing import TextIO
 import generate
 import materials
 import schema
+import words
 from migrate import Database, cli_environment
 from results import Counts
 from settings import ROOT
@@ -52,6 +53,7 @@ def without_database() -> list[Check]:
     return [
         Check("ruff", _tool("ruff", "check", ".")),
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
+        Check("retired words", words.retired),
         Check("locked packages", materials.complaint),
         Check("npm ci", _npm_ci),
         Check("eslint", _web("lint")),

@@ -25,9 +25,11 @@ Owner = psycopg.Connection[dict[str, Any]]
 TRY_AGAIN = "The server is busy. Try again in a moment."
 WAITED_IN_VAIN = "55P03"
 LOCKS = {
-    "money": "select pg_advisory_xact_lock(42)",
-    "audit": "select pg_advisory_xact_lock(43)",
-    "receipt": "select pg_advisory_xact_lock(47, hashtext(%(receipt)s))",
+    "money": "select pg_advisory_xact_lock(private.lock_key('money'))",
+    "audit": "select pg_advisory_xact_lock(private.lock_key('audit_log'))",
+    "disclosure": "select pg_advisory_xact_lock(private.lock_key('income_disclosure'))",
+    "reconcile": "select pg_advisory_xact_lock(private.lock_key('reconcile'))",
+    "receipt": "select pg_advisory_xact_lock(private.lock_key('receipt'), hashtext(%(receipt)s))",
     # What every request holds until it is committed.
     "deposits": "lock table public.deposits in row exclusive mode",
     "withdrawals": "lock table public.withdrawals in row exclusive mode",
@@ -212,13 +214,13 @@ def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> 
         pytest.param("owner", LOCKS["member"], ADD_BELOW, id="a-member-joins"),
         pytest.param(
             "owner",
-            "select pg_advisory_xact_lock(46)",
+            "select pg_advisory_xact_lock(private.lock_key('networks'))",
             "select jobs.roll_up_networks()",
             id="networks-are-folded",
         ),
         pytest.param(
             "owner",
-            "select pg_advisory_xact_lock(45, hashtext(%(member)s))",
+            "select pg_advisory_xact_lock(private.lock_key('receipts_of_owner'), hashtext(%(member)s))",
             "insert into storage.objects (bucket_id, name, owner_id)"
             " values ('receipts', %(member)s || '/1999999999.png', %(member)s)",
             id="a-receipt-is-stored",
@@ -339,7 +341,7 @@ def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> Non
 
 
 def test_the_disclosure_is_published_by_one(scene: Scene) -> None:
-    with held(scene, "select pg_advisory_xact_lock(47)"), impatient(scene) as connection:
+    with held(scene, LOCKS["disclosure"]), impatient(scene) as connection:
         connection.execute("set local session_replication_role = replica")
         connection.execute("delete from private.income_disclosures")
         with pytest.raises(psycopg.Error) as refused:
@@ -348,7 +350,7 @@ def test_the_disclosure_is_published_by_one(scene: Scene) -> None:
 
 
 def test_a_second_reconcile_leaves_it_to_the_first(scene: Scene) -> None:
-    with held(scene, "select pg_advisory_xact_lock(44)"), impatient(scene) as connection:
+    with held(scene, LOCKS["reconcile"]), impatient(scene) as connection:
         connection.execute("select nextval('private.bonus_revision_seq')")
         connection.execute("update private.reconcile_state set ran_at = null")
         connection.execute("select private.reconcile_if_stale()")

@@ -39,10 +39,10 @@ select lives_ok($$ update auth.users set encrypted_password = 'two' where id = (
 insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) values (gen_random_uuid(), user_id('ask'), 'totp', 'unverified', now(), now());
 select is_empty($$ select 1 from public.notifications where kind like 'factor\_%' $$, 'an unverified factor is nobody''s news');
 update auth.mfa_factors set status = 'verified' where user_id = user_id('ask');
-select told('ask', 'factor_added', 'a verified one is told');
+select notified('ask', 'factor_added', 'a verified one is told');
 select is((select hold_reason from private.profiles where user_id = user_id('ask')), null, 'and holds nothing');
 delete from auth.mfa_factors where user_id = user_id('ask');
-select told('ask', 'factor_removed', 'so is its removal');
+select notified('ask', 'factor_removed', 'so is its removal');
 select is((select hold_reason from private.profiles where user_id = user_id('ask')), 'factor', 'which holds withdrawals');
 rollback to savepoint family;
 

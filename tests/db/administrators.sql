@@ -32,6 +32,14 @@ select throws_ok($$ select * from admin_sessions $$, '42501', null, 'a visitor s
 select act_as_owner();
 set local role edge_functions;
 select is((select email from edge.admin_by_email('SAM@admins.test')), 'sam@admins.test', 'an account is found whatever the spelling');
+select lives_ok($$ select edge.lock_login_attempt('SAM@admins.test', '198.51.100.200') $$, 'an attempt');
+set local role none;
+select is(
+    (select array_agg(l.classid::integer order by l.classid) from pg_locks as l where l.pid = pg_backend_pid() and l.locktype = 'advisory' and l.objsubid = 2),
+    array[private.lock_key('login_to_account'), private.lock_key('login_from_address')], 'holds the locks of its account and its address'
+);
+select throws_ok($$ select private.lock_key('mony') $$, '20000', null, 'a lock that nobody has named is an error');
+set local role edge_functions;
 select is((select count(*) from generate_series(1, 10), lateral (select edge.record_admin_sign_in('sam@admins.test', '198.51.100.' || generate_series, false)) as r), 10::bigint, 'ten failures');
 select is(edge.admin_sign_in_allowed('sam@admins.test', '198.51.100.200'), false, 'lock the account for a while, from any address');
 select is(edge.admin_sign_in_allowed('olga@admins.test', '198.51.100.200'), true, 'and no other account');
@@ -169,7 +177,7 @@ select lives_ok(disabling('ask'), 'and suspends a member');
 select act_as_owner();
 update private.settings set value = 'false' where key = 'demo';
 create temporary table before as select
-    (select count(*) from private.audit_log) as trail, (select count(*) from private.admin_users) as accounts;
+    (select count(*) from private.audit_log) as audit_entries, (select count(*) from private.admin_users) as accounts;
 select wants_two_step(reveal(n), n || ' opens no password without the second step') from unnest(array['elin', 'olga']) as n;
 select wants_two_step(creation('olga'), 'nor does Olga make an account');
 select wants_two_step(reset('olga'), 'or reset a password');
@@ -183,7 +191,7 @@ select wants_two_step($$ select update_subscription('11111111-1111-4111-8111-111
 select wants_two_step($$ select note_export('members', '{}') $$, 'and takes no list away');
 select lives_ok($$ select list_deposits('{"page": 1}') $$, 'but reads');
 select act_as_owner();
-select is((select count(*) from private.audit_log), (select trail from before), 'nothing of it is on the record');
+select is((select count(*) from private.audit_log), (select audit_entries from before), 'nothing of it is on the record');
 select is((select count(*) from private.admin_users), (select accounts from before), 'there is no new account');
 select is((select password_hash from private.admin_users where id = user_id('sam')), '$argon2id$test', 'no other password');
 select results_eq(

@@ -97,14 +97,14 @@ select bag_eq($$ select * from earned('freya') where kind = 'pairing' $$, $$ val
 select bag_eq($$ select * from earned('ymir') where kind = 'override' $$, $$ values ('override', 'freya', 1, 6.00, 1.00) $$, '1% of the same volume to the owner''s sponsor');
 
 -- An upgrade re-rates: the child's raises volume, the owner's raises the rate. Rows keep their id and date.
-create temporary table kept as select id, created_at from public.bonuses;
+create temporary table stored as select id, created_at from public.bonuses;
 select pays('embla', 1000);
 select bag_eq($$ select * from earned('freya') $$, $$ values ('referral', 'ask', null::integer, 25.00, 5.00), ('referral', 'buri', null, 12.50, 5.00),
     ('referral', 'embla', null, 50.00, 5.00), ('pairing', 'embla', 1, 600.00, 40.00) $$, 'a child''s upgrade raises referral and pairing');
 select pays('freya', 1000);
 select is((select amount from earned('freya') where kind = 'pairing'), 750.00, 'the owner''s upgrade raises the rate');
 select is((select amount from earned('ymir') where kind = 'override'), 15.00, 'and not the override');
-select is_empty($$ select id, created_at from kept except select id, created_at from public.bonuses $$, 'every row kept its id and its date');
+select is_empty($$ select id, created_at from stored except select id, created_at from public.bonuses $$, 'every row kept its id and its date');
 select results_eq(
     $$ select t.amount::numeric from public.transactions as t inner join public.bonuses as b on b.id = t.reference_id where b.bonus_type = 'pairing' and b.user_id = user_id('freya') order by t.created_at $$,
     $$ values (240.00), (360.00), (150.00) $$, 'the journal has the first amount and each difference'
@@ -157,7 +157,7 @@ select join_as(n, 'freya') from unnest(array['child1', 'child2', 'child3', 'chil
 select complete('child' || k) from generate_series(1, 5) as k;
 select pays('child1', 250);
 select pays('child3', 100); select pays('child2', 100); select pays('child4', 50); select pays('child5', 50);
-create function actors.books_agree(p_description text) returns text language sql as $$
+create function actors.ledger_agrees(p_description text) returns text language sql as $$
     select is_empty(
         'select rule, object from private.check_ledger()', p_description
     )
@@ -184,14 +184,14 @@ select is(
         select count(*)::integer from public.transactions as t inner join before as b on t.reference_id = b.id
     ), 6, 'no journal row more'
 );
-select books_agree('the kept sums follow');
+select ledger_agrees('the kept sums follow');
 
 -- Who had no package: all pairs are new at once
 select pays('buri', 100);
 select join_as('grand1', 'buri'); select join_as('grand2', 'buri'); select join_as('grand3', 'embla'); select join_as('grand4', 'embla');
 select complete('grand' || k) from generate_series(1, 4) as k;
 select pays('grand4', 1000); select pays('grand3', 50);
-select books_agree('a pair that is new and one that was there');
+select ledger_agrees('a pair that is new and one that was there');
 select is(
     (select b.source_user_id from public.bonuses as b where b.bonus_type = 'pairing' and b.user_id = user_id('embla')),
     user_id('grand3'), 'the order of the funding counts, not that of the sign-ups'
@@ -206,7 +206,7 @@ select is((select count(*) from public.transactions), (select rows from journal)
 set local session_replication_role = replica;
 create temporary table truth as select b.bonus_type, b.subject_no, b.pair_number, b.amount, b.user_id, b.source_user_id from public.bonuses as b;
 create temporary table lost as select b.* from public.bonuses as b where b.pair_number = 3 and b.subject_no = position_no('freya');
-create temporary table kept as select b.id from public.bonuses as b where not exists (select 1 from lost as x where x.id = b.id);
+create temporary table stored as select b.id from public.bonuses as b where not exists (select 1 from lost as x where x.id = b.id);
 insert into private.counter_deltas (name, delta)
 select f.name, f.delta
 from (select count(*) as entries, sum(abs(t.amount)) as volume from public.transactions as t where t.reference_id in (select id from lost)) as j
@@ -243,8 +243,8 @@ select is(private.reconcile(), 2, 'the pair''s two bonuses are missing');
 select set_eq(
     'select bonus_type, subject_no, pair_number, amount, user_id, source_user_id from public.bonuses', 'select * from truth', 'and are back as they were'
 );
-select is((select count(*) from public.bonuses as b inner join kept as k on b.id = k.id), (select count(*) from kept), 'all others are the same rows');
-select books_agree('the books agree again');
+select is((select count(*) from public.bonuses as b inner join stored as k on b.id = k.id), (select count(*) from stored), 'all others are the same rows');
+select ledger_agrees('the books agree again');
 
 -- The setting that makes it fit any size
 select ok(

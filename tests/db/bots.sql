@@ -33,12 +33,12 @@ rollback to savepoint family;
 -- =====================================================================================================================
 -- Subscribing, opening a password, suspending, ending
 -- =====================================================================================================================
-create temporary table kept as select
+create temporary table stored as select
     edge.subscribe_bot(user_id('freya'), '11111111-1111-4111-8111-111111111111', 'Scout', 'Demo-Server', '1001', 12, 'k1', '\x0102') as answer;
 
 -- Freya subscribed.
-select is((select answer #>> '{subscription,status}' from kept), 'active', 'a subscription is active at once');
-select is((select answer -> 'subscription' ? 'secret' from kept), false, 'and answers no secret');
+select is((select answer #>> '{subscription,status}' from stored), 'active', 'a subscription is active at once');
+select is((select answer -> 'subscription' ? 'secret' from stored), false, 'and answers no secret');
 select is((select secret from private.bot_secrets where subscription_id = '11111111-1111-4111-8111-111111111111'), '\x0102'::bytea, 'the sealed password is kept as it came');
 select is((select title from private.admin_notices order by created_at desc limit 1), 'Scout: new subscription', 'the administrators are told');
 select is((select action from private.audit_log order by seq desc limit 1), 'bot.subscribed', 'it is audited');

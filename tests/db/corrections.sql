@@ -82,7 +82,7 @@ select is((select available_balance - balance from private.totals, before where 
 select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
 
 select audited(a, 'each step of a correction') from unnest(array['correction.proposed', 'correction.confirmed']) as a;
-select told('freya', 'correction', 'the member is told');
+select notified('freya', 'correction', 'the member is told');
 select is((select body from public.notifications where user_id = user_id('freya') and kind = 'correction'), 'A withdrawal that was not paid counts as available again. Reason: The wallet refused it.', 'what and why');
 
 -- A package that goes down lowers what others earned by it, row by row, and then nothing is lowered any more

@@ -21,9 +21,9 @@ select results_eq(
         ('package_investment', 650), ('pending_deposits', 1), ('profiles', 6) $$,
     'the kept figures follow what happens'
 );
-create temporary table told as select * from private.counter_values();
+create temporary table notified as select * from private.counter_values();
 select ok(jobs.roll_up_counters() > 0, 'deltas are folded');
-select results_eq($$ select * from private.counter_values() order by name $$, $$ select * from told order by name $$, 'and the figures stay');
+select results_eq($$ select * from private.counter_values() order by name $$, $$ select * from notified order by name $$, 'and the figures stay');
 select is((select count(*) from private.counter_deltas), 0::bigint, 'no delta is left');
 rollback to savepoint start;
 select family();
@@ -33,7 +33,7 @@ savepoint family;
 -- What an approval, a refusal and a payment without a package add, to the row
 -- =====================================================================================================================
 create temporary table seen as select coalesce(max(d.id), 0) as last from private.counter_deltas as d;
-create function pg_temp.counted() returns table (name text, delta numeric) language plpgsql as $$
+create function pg_temp.recounted() returns table (name text, delta numeric) language plpgsql as $$
 begin
     return query select d.name, d.delta from private.counter_deltas as d where d.id > (select last from seen);
     update seen set last = (select max(d.id) from private.counter_deltas as d);
@@ -78,7 +78,7 @@ rollback to savepoint family;
 -- =====================================================================================================================
 select administrator('orm', 'super_admin');
 
-create function pg_temp.kept() returns setof text language sql as $$
+create function pg_temp.stored() returns setof text language sql as $$
     select format('%s %s %s %s', f.day, f.deposits::numeric(14, 2), f.withdrawals::numeric(14, 2), f.decided_deposits::numeric(14, 2))
     from private.flows_since('-infinity') as f where (f.deposits, f.withdrawals, f.decided_deposits) <> (0, 0, 0) order by 1
 $$;
@@ -108,7 +108,7 @@ select act_as('elin');
 select decide_deposit(id, 'approve') from late;
 select act_as_owner();
 set local app.demo_clock = '';
-select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.added_up() $$, 'deposits stand at both their days');
+select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp.added_up() $$, 'deposits stand at both their days');
 
 select act_as('freya');
 insert into withdrawals (user_id, amount, wallet_address)
@@ -120,10 +120,10 @@ select decide_withdrawal(id, 'approve') from withdrawals where amount = 150;
 select decide_withdrawal(id, 'reject', 'No.') from withdrawals where amount = 120;
 select act_as_owner();
 select is(private.counter_value('reserved'), pg_temp.pending(), 'until they are decided');
-select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.added_up() $$, 'approved withdrawals count, rejected ones do not');
+select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp.added_up() $$, 'approved withdrawals count, rejected ones do not');
 select ok(jobs.roll_up_counters() > 0, 'a fold');
 select is((select count(*) from private.flow_deltas), 0::bigint, 'takes all changes');
-select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.added_up() $$, 'and changes nothing');
+select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp.added_up() $$, 'and changes nothing');
 
 -- What is voided no longer came.
 select act_as('olga');
@@ -135,8 +135,8 @@ grant select on proposed to public;
 select act_as('orm');
 select confirm_correction(id) from proposed;
 select act_as_owner();
-select results_eq($$ select * from pg_temp.kept() $$, $$ select * from pg_temp.added_up() $$, 'a correction takes it out of its days');
-select is((select count(*) from pg_temp.kept() as k where k like '2020-05-%'), 0::bigint, 'those of 2020 are empty again');
+select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp.added_up() $$, 'a correction takes it out of its days');
+select is((select count(*) from pg_temp.stored() as k where k like '2020-05-%'), 0::bigint, 'those of 2020 are empty again');
 
 select throws_ok(format($$ set local role %I; select * from private.%I $$, r, t), '42501', null, r || ' cannot read ' || t)
 from unnest(array['authenticated', 'platform_admin']) as r, unnest(array['flow_days', 'flow_deltas']) as t;

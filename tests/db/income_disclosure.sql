@@ -12,17 +12,17 @@ select join_as('sol', 'loke'), join_as('mani', 'sol'), join_as('var', 'sol');
 select complete(n) from unnest(array['sol', 'mani', 'var']) as n;
 create temporary table start as select clock_timestamp() as at;
 select pays('sol', 50); select pays('mani', 1000); select pays('var', 1000);
-create temporary table told as select private.compute_disclosure((select at from start), clock_timestamp()) as body, (select count(*) from private.profiles) as members;
+create temporary table notified as select private.compute_disclosure((select at from start), clock_timestamp()) as body, (select count(*) from private.profiles) as members;
 
 -- Only what happened in the period: three paid 2,050; Sol received 50 + 50 + 10% of 2,000, Loke 2.50 + 20
-select is((select (body ->> 'members')::bigint from told), (select members from told), 'every member is counted');
-select is((select (body #>> '{received_nothing,members}')::bigint from told), (select members - 2 from told), 'those who received nothing too');
-select is((select (body #>> '{below_paid,members}')::bigint from told), 2::bigint, 'two received less than they paid');
-select is((select body ->> 'credited' from told), '322.50', 'what was credited');
-select is((select body ->> 'withdrawn' from told), '0.00', 'what was paid out');
+select is((select (body ->> 'members')::bigint from notified), (select members from notified), 'every member is counted');
+select is((select (body #>> '{received_nothing,members}')::bigint from notified), (select members - 2 from notified), 'those who received nothing too');
+select is((select (body #>> '{below_paid,members}')::bigint from notified), 2::bigint, 'two received less than they paid');
+select is((select body ->> 'credited' from notified), '322.50', 'what was credited');
+select is((select body ->> 'withdrawn' from notified), '0.00', 'what was paid out');
 select is((select private.compute_disclosure(now() - interval '20 years', now() - interval '19 years') ->> 'members'), '0', 'a period before the first member');
 select is((select private.compute_disclosure(now() - interval '20 years', now() - interval '19 years') -> 'net'), 'null', 'has too few to show');
-select ok((select bool_and((k ->> 'too_few')::boolean or (k ->> 'members')::integer >= 10) from told, jsonb_array_elements(body -> 'packages') as k), 'no group under ten is shown');
+select ok((select bool_and((k ->> 'too_few')::boolean or (k ->> 'members')::integer >= 10) from notified, jsonb_array_elements(body -> 'packages') as k), 'no group under ten is shown');
 
 -- A visitor
 select act_as('anonymous');

@@ -121,7 +121,7 @@ select act_as('embla');
 select refuses($$ update profiles set trc20_wallet_address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj61' $$, 422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.', 'unless the operator is strict');
 select act_as_owner();
 select audited('member.wallet_changed', 'a change of wallet');
-select told('embla', 'wallet_changed', 'and told to the member');
+select notified('embla', 'wallet_changed', 'and told to the member');
 select is((select hold_reason from private.profiles where user_id = user_id('embla')), 'wallet', 'and holds withdrawals');
 
 -- Two who take one name at once: both find it free, the index lets one of them have it

@@ -20,7 +20,7 @@ create function pg_temp.walked() returns table (no integer, members bigint, pack
     where o.no in (select actors.position_no(p.name) from actors.people as p)
     group by o.no
 $$;
-create function pg_temp.folded() returns table (no integer, members bigint, package_cents bigint, earned numeric) language sql as $$
+create function pg_temp.rolled_up() returns table (no integer, members bigint, package_cents bigint, earned numeric) language sql as $$
     select n.no, n.members::bigint, n.package_cents, n.referral + n.pairing + n.override
     from private.networks as n
     where n.no in (select actors.position_no(p.name) from actors.people as p)

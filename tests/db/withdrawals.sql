@@ -156,7 +156,7 @@ select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('mine'
 select act_as_owner();
 select audited(a, 'every decision') from unnest(array['withdrawal.approved', 'withdrawal.rejected', 'withdrawal.paid']) as a;
 select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures followed');
-select told('freya', k, 'the member is told: ' || k) from unnest(array['withdrawal_approved', 'withdrawal_rejected']) as k;
+select notified('freya', k, 'the member is told: ' || k) from unnest(array['withdrawal_approved', 'withdrawal_rejected']) as k;
 select act_as('sam');
 select refuses(format('select decide_withdrawal(%L, %L)', id_of('mine'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no withdrawal');
 

@@ -73,7 +73,7 @@ def test_locks_are_taken_in_the_one_order(stage: Stage, sessions: list[Session],
     members = [value for key, value in family.items() if f"{key}_profile" in family]
     in_order = [row[0] for row in stage.director.execute(IN_ORDER, [members]).fetchall()]
     decides = name in UNDER_THE_MONEY_LOCK
-    assert _stopped(stage, sessions[0], family, name, "select pg_advisory_xact_lock(42)", in_order) == (
+    assert _stopped(stage, sessions[0], family, name, MONEY_LOCK, in_order) == (
         (False, [], False) if decides else None
     )
     for number, member in enumerate(in_order):
@@ -83,7 +83,7 @@ def test_locks_are_taken_in_the_one_order(stage: Stage, sessions: list[Session],
             money, held, audit = stopped
             assert (money, audit) == (decides, False)
             assert set(held) <= set(in_order[:number])
-    last = _stopped(stage, sessions[0], family, name, "select pg_advisory_xact_lock(43)", [])
+    last = _stopped(stage, sessions[0], family, name, AUDIT_LOCK, [])
     assert last in (None, (decides, [], False))
 
 
@@ -95,7 +95,7 @@ def _stopped(
     with stage.holding(lock, family=family):
         work = session.start(family, operations(family)[name])
         if stage.settle(session, work):
-            money, audit = (stage.holds_advisory(session, n) for n in (MONEY_LOCK, AUDIT_LOCK))
+            money, audit = (stage.holds_advisory(session, name) for name in ("money", "audit_log"))
             free = {row[0] for row in stage.director.execute(FREE, [members]).fetchall()}
             held = (money, [m for m in members if m not in free], audit)
     work.result()

@@ -41,12 +41,12 @@ language sql as $$
         set_config('role', p_role, true)
 $$;
 
-create function stage.act_as_nobody() returns void
+create function stage.act_as_system() returns void
 language sql as $$
     select set_config('role', 'none', true), set_config('request.jwt.claims', '', true)
 $$;
 
-create function stage.join(p_label text, p_sponsor uuid) returns jsonb
+create function stage.join(p_label text, p_referrer uuid) returns jsonb
 language plpgsql as $$
 declare
     v_user uuid := gen_random_uuid();
@@ -55,9 +55,9 @@ begin
     insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
     values (
         v_user, v_name || '@stage.example', now(),
-        jsonb_build_object('username', v_name, 'display_name', p_label, 'referrer_id', p_sponsor)
+        jsonb_build_object('username', v_name, 'display_name', p_label, 'referrer_id', p_referrer)
     );
-    if p_sponsor is null then
+    if p_referrer is null then
         perform private.create_root_member(v_user, v_name, p_label);
     end if;
     update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = v_user;
@@ -94,7 +94,7 @@ begin
     else
         perform public.decide_withdrawal(p_withdrawal, 'approve');
     end if;
-    perform stage.act_as_nobody();
+    perform stage.act_as_system();
 end
 $$;
 
@@ -105,7 +105,7 @@ declare
 begin
     perform stage.act_as((select id from stage.administrators where name = 'ada'), 'platform_admin');
     v_id := public.propose_correction(p_kind, p_target, p_value, 'stage') #>> '{correction,id}';
-    perform stage.act_as_nobody();
+    perform stage.act_as_system();
     return v_id;
 end
 $$;
@@ -202,7 +202,7 @@ language sql immutable as $$
 $$;
 
 create table stage.copies (number integer generated always as identity);
-create table stage.original as select null::jsonb as family, null::jsonb as counted with no data;
+create table stage.original as select null::jsonb as family, null::jsonb as counters with no data;
 do $$
 declare
     v_before jsonb := (select jsonb_object_agg(c.name, c.value) from private.counter_values() as c);
@@ -300,7 +300,7 @@ begin
     ) as f
     where f.user_id in (select m.user_id from stage.members as m);
     insert into private.counter_deltas (name, delta)
-    select c.key, c.value::numeric * p_count from stage.original as s, jsonb_each_text(s.counted) as c;
+    select c.key, c.value::numeric * p_count from stage.original as s, jsonb_each_text(s.counters) as c;
     perform set_config('session_replication_role', 'origin', true);
     return query
     select jsonb_object_agg(l.key, case

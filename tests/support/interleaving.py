@@ -2,10 +2,10 @@
 
 from concurrent.futures import Future
 
-from tests.support.stage import PATIENCE_SECONDS, Call, Family, Outcome, Session, Stage
+from tests.support.stage import MONEY_LOCK, PATIENCE_SECONDS, Call, Family, Outcome, Session, Stage
 
 ALL_LOCKS = (
-    "select pg_advisory_xact_lock(42)",
+    MONEY_LOCK,
     "select 1 from private.profiles where user_id::text = any(%(ids)s) order by id for no key update",
 )
 # Where the second meets the first: while both have read and wait for their first lock, before the first

@@ -13,7 +13,7 @@ from tests.support.company import Company
 
 WAITING = """
 select count(*) from pg_locks
-where locktype = 'advisory' and objid = 42 and not granted
+where locktype = 'advisory' and objid = private.lock_key('money')::oid and not granted
     and database = (select oid from pg_database where datname = current_database())
 """
 
@@ -50,7 +50,7 @@ class Office(Company):
     def at_once(self, *calls: tuple[dict[str, str], str, str]) -> list[str | None]:
         """Statements on connections of their own: all wait for the money lock before one of them goes on."""
         with psycopg.connect(self.url) as gate, ThreadPoolExecutor(len(calls)) as pool:
-            gate.execute("select pg_advisory_xact_lock(42)")
+            gate.execute("select pg_advisory_xact_lock(private.lock_key('money'))")
             works = [pool.submit(self._alone, *call) for call in calls]
             while self.value(WAITING) < len(calls):
                 assert not any(work.done() for work in works)

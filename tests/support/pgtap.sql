@@ -22,7 +22,7 @@ create function actors.position_no(p_name text) returns integer language sql sta
 $$;
 
 -- A member below a sponsor (a root without one), signed in once.
-create function actors.join_as(p_name text, p_sponsor text default null) returns uuid language plpgsql security definer as $$
+create function actors.join_as(p_name text, p_referrer text default null) returns uuid language plpgsql security definer as $$
 declare
     v_user uuid := gen_random_uuid();
     v_session uuid := gen_random_uuid();
@@ -30,13 +30,13 @@ begin
     insert into auth.users (id, instance_id, aud, role, email, encrypted_password, email_confirmed_at, created_at, updated_at, raw_app_meta_data, raw_user_meta_data)
     values (
         v_user, '00000000-0000-0000-0000-000000000000', 'authenticated', 'authenticated', p_name || '@people.test', '$2a$10$x', now(), now(), now(), '{}',
-        case when p_sponsor is null then '{}' else jsonb_build_object(
-            'username', p_name, 'display_name', initcap(p_name), 'referrer_id', actors.profile_id(p_sponsor)
+        case when p_referrer is null then '{}' else jsonb_build_object(
+            'username', p_name, 'display_name', initcap(p_name), 'referrer_id', actors.profile_id(p_referrer)
         ) end
     );
     insert into auth.sessions (id, user_id, created_at, updated_at, aal) values (v_session, v_user, now(), now(), 'aal1');
     insert into actors.people (name, user_id, session_id, role) values (p_name, v_user, v_session, 'authenticated');
-    if p_sponsor is null then
+    if p_referrer is null then
         perform private.create_root_member(v_user, p_name, initcap(p_name));
     end if;
     return v_user;
@@ -118,7 +118,7 @@ create function actors.audited(p_action text, p_description text) returns text l
         exists (select 1 from private.audit_log as a where a.action = p_action and a.at >= now()), p_description || ' is on the record: ' || p_action
     )
 $$;
-create function actors.told(p_name text, p_kind text, p_description text) returns text language sql security definer as $$
+create function actors.notified(p_name text, p_kind text, p_description text) returns text language sql security definer as $$
     select extensions.ok(
         exists (select 1 from public.notifications as n where n.user_id = actors.user_id(p_name) and n.kind = p_kind and n.created_at >= now()), p_description
     )

@@ -21,7 +21,8 @@ from psycopg.types.json import Jsonb
 
 FAMILY = Path(__file__).with_name("family.sql")
 WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
-MONEY_LOCK, AUDIT_LOCK = 42, 43
+MONEY_LOCK = "select pg_advisory_xact_lock(private.lock_key('money'))"
+AUDIT_LOCK = "select pg_advisory_xact_lock(private.lock_key('audit_log'))"
 PATIENCE_SECONDS = 20
 Family = dict[str, str]
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -230,13 +231,13 @@ class Stage:
             assert time.monotonic() < deadline, f"never waited for {event}"
             time.sleep(0.0005)
 
-    def holds_advisory(self, session: Session, number: int) -> bool:
+    def holds_advisory(self, session: Session, name: str) -> bool:
         """Whether a session has an advisory lock of the product."""
         query = (
-            "select exists (select from pg_locks where pid = %s and locktype = 'advisory' and objid = %s"
-            " and classid = 0 and granted)"
+            "select exists (select from pg_locks where pid = %s and locktype = 'advisory'"
+            " and objid = private.lock_key(%s)::oid and classid = 0 and granted)"
         )
-        return bool(self._value(query, session.pid, number))
+        return bool(self._value(query, session.pid, name))
 
 
 def operations(family: Family) -> dict[str, Call]:

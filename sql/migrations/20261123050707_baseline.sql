@@ -3,32 +3,20 @@
 
 set check_function_bodies = off;
 
--- Who exists and what nobody gets by accident. First of all files, because everything created later inherits the
--- revoked defaults. Do not assume that a function is callable because it exists: every function says who may
--- execute it, and every table says which columns may be written.
---
--- Advisory locks have numbers; a number with a second key, in brackets, is another lock than the number alone. All of
--- them end with their transaction.
---   42            private.lock_money(): a decision, a correction, a reconcile, leaving demo mode
---   43            private.lock_audit_log(): the end of the audit chain; last of all locks
---   44            private.reconcile_if_stale(): one comparison of all bonuses for everybody who asks
---   45 (owner)    private.receipts_validate(): how many receipts a member has
---   46            jobs.roll_up_networks(): the kept sums of teams
---   46 (e-mail)   functions/edge: one judgement of an administrator account's sign-in at a time
---   47            private.publish_disclosure(): the income disclosure
---   47 (name)     private.lock_receipt(): naming a receipt, or removing it
---   48 (address)  functions/edge: one judgement of a sign-in from this address at a time
+-- Create the roles and revoke every default privilege. This is the first file, because everything created later
+-- inherits the revoked defaults. A function is not callable because it exists: each states who may execute it, and
+-- each table which columns may be written.
 
--- The global form: with "in schema public" PostgreSQL would revoke nothing.
+-- Revoke globally: with "in schema public" PostgreSQL revokes nothing.
 alter default privileges revoke execute on functions from public;
--- A hosted project grants its API roles everything new in schema public; here each grant is written down.
+-- Hosted Supabase grants its API roles every new object in schema public. Here each grant is explicit.
 alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
 alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
 alter default privileges in schema public revoke execute on functions from anon, authenticated, service_role;
 
 do $$
 begin
-    -- Roles belong to the cluster, not to the database: a second database finds them here already.
+    -- Roles belong to the cluster: a second database in it finds them already created.
     if not exists (select 1 from pg_catalog.pg_roles where rolname = 'platform_admin') then
         create role platform_admin nologin noinherit;
     end if;
@@ -41,9 +29,10 @@ begin
 end
 $$;
 
-comment on role platform_admin is 'A signed-in administrator, through PostgREST, functions or storage. pre_request.check_request() decides whether the session still counts.';
-comment on role edge_functions is 'Login of functions/edge. May become the caller and may call schema edge; owns nothing.';
-comment on role worker is 'Login of functions/worker. May call schema jobs; owns nothing.';
+comment on role platform_admin is
+'Role of a signed-in administrator, through PostgREST, functions or storage. pre_request.check_request() checks that the session is still valid.';
+comment on role edge_functions is 'Login role of functions/edge. May switch to the caller''s role and call schema edge; owns nothing.';
+comment on role worker is 'Login role of functions/worker. May call schema jobs; owns nothing.';
 
 grant platform_admin to authenticator;
 grant anon to edge_functions;
@@ -51,8 +40,9 @@ grant authenticated to edge_functions;
 grant platform_admin to edge_functions;
 grant platform_admin to supabase_storage_admin;
 
--- Schemas. private: tables and rules, no API role has USAGE, so nothing there can be named from outside.
--- pre_request: the check before each request. hooks: what the auth service calls. edge, jobs: doors of the two services.
+-- Schemas. private: tables and rules; no API role has USAGE, so nothing in it can be called from outside.
+-- pre_request: the check before each request. hooks: called by the auth service. edge, jobs: the functions of the two
+-- services.
 create schema private;
 create schema pre_request;
 create schema hooks;
@@ -70,8 +60,8 @@ grant usage on schema edge to edge_functions;
 grant usage on schema jobs to worker;
 grant usage on schema public to anon, authenticated, platform_admin, service_role;
 
--- The ladder of time limits: lock 3 s < statement 8 s <= every door in front of the database.
--- supabase_auth_admin gets no lock limit: confirming an e-mail waits for the sponsor's row instead of losing the profile.
+-- Timeouts must nest: lock 3 s < statement 8 s <= every client's timeout. supabase_auth_admin has no lock timeout:
+-- confirming an e-mail address waits for the referrer's row instead of losing the profile.
 alter role anon set statement_timeout = '8s';
 alter role anon set lock_timeout = '3s';
 alter role authenticated set statement_timeout = '8s';
@@ -88,19 +78,19 @@ alter role worker set statement_timeout = '120s';
 alter role worker set lock_timeout = '10s';
 alter role worker set idle_in_transaction_session_timeout = '30s';
 
--- Words that every later file uses: the money type, the statuses, how a refusal is raised, the locks, how money and
--- time are written, how a list is paged. Do not raise anything but private.raise_error() at people: SQLSTATE 40001 would be
--- run again for ever by PostgREST, PTnnn would put text into a header, and a bare exception has no code to branch on.
---
+-- What every later file uses: the money type, the statuses, raising errors, locks, formatting of money and time,
+-- pagination. Raise errors for clients only through private.raise_error(): PostgREST retries SQLSTATE 40001 for ever,
+-- PTnnn puts text into a header, and a bare exception has no code to branch on.
 -- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
--- parsed and planned at every call. In a list of members that would be more than half of the time, once for each row
--- of the page; in the figures of the panel, once a figure.
+-- parsed and planned at every call. In a list of members that was more than half of the time, once per row; on the
+-- admin panel, once per figure.
 
 create domain public.usd as numeric
 constraint amount_has_at_most_two_decimals check (
     value is null or (value > '-Infinity'::numeric and value < 'Infinity'::numeric and scale(value) <= 2)
 );
-comment on domain public.usd is 'US dollars, exact. NaN sorts above Infinity, so the comparison refuses it; the scale is that of the raw value.';
+comment on domain public.usd is
+'US dollars, exact. NaN sorts above Infinity, so the comparison rejects it; scale() reads the unrounded value.';
 
 create type public.account_status as enum ('active', 'pending', 'suspended', 'disabled');
 create type public.request_status as enum ('pending', 'approved', 'rejected');
@@ -110,7 +100,7 @@ create type public.transaction_status as enum ('completed', 'pending', 'failed')
 create type public.subscription_status as enum ('active', 'suspended', 'cancelled');
 create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_admin');
 
--- Refusals, and the lock of money.
+-- Errors, and the money lock.
 
 create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -121,7 +111,7 @@ begin
 end
 $$;
 comment on function private.raise_error(integer, text, text, text) is
-'Ends the transaction with an HTTP status, a stable code and the sentence a person reads. The codes are listed in sql/README.md.';
+'Aborts the transaction with an HTTP status, a stable code and a message for people. sql/README.md lists the codes.';
 
 create function private.reject_change() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -130,20 +120,50 @@ begin
     return null;
 end
 $$;
-comment on function private.reject_change() is 'Trigger for what may never be deleted, truncated or altered.';
+comment on function private.reject_change() is 'Trigger: raises append_only, so that rows are never deleted, truncated or changed.';
+
+-- The advisory locks, in the order in which they are taken; each ends with its transaction. Those with a second key
+-- are one lock for each value of it. Row locks stand between: members by id after the money lock, before the audit
+-- log's, which is always the last.
+create function private.lock_key(p_name text) returns integer
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    case p_name
+        -- A decision, a correction, a reconciliation, leaving demo mode: one at a time.
+        when 'money' then return 42;
+        -- One reconciliation of all bonuses at a time; whoever waited takes its result.
+        when 'reconcile' then return 44;
+        -- With an owner: how many receipts a member has.
+        when 'receipts_of_owner' then return 45;
+        -- With a name: using a receipt in a deposit, or deleting it.
+        when 'receipt' then return 48;
+        -- The roll-up of team totals.
+        when 'networks' then return 46;
+        -- The income disclosure is published by one.
+        when 'income_disclosure' then return 47;
+        -- With an email address: one login attempt on an administrator's account at a time.
+        when 'login_to_account' then return 49;
+        -- With a client address: one login attempt of an administrator from it at a time.
+        when 'login_from_address' then return 50;
+        -- The end of the audit chain.
+        when 'audit_log' then return 43;
+    end case;
+end
+$$;
+comment on function private.lock_key(text) is 'First key of an advisory lock. An unknown name is an error: case_not_found.';
 
 create function private.lock_money() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform pg_catalog.pg_advisory_xact_lock(42);
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('money'));
 exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function private.lock_money() is
-'One decision, correction or reconcile at a time. Taken before any member row and never by a request, a cancel or a sign-up. Errors: try_again.';
+'Takes the money lock: one decision, correction or reconciliation at a time. Take it before any member row; requests, cancellations and sign-ups never take it. Errors: try_again.';
 
--- Who asks.
+-- The principal.
 
 create function private.my_role() returns text
 language plpgsql stable set search_path = '' as $$
@@ -151,13 +171,13 @@ begin
     return (select pg_catalog.current_setting('role', true));
 end
 $$;
-comment on function private.my_role() is 'API role of the request, also inside definer functions. Tests and jobs have none.';
+comment on function private.my_role() is 'API role of the request, also inside security definer functions. Null in tests and jobs.';
 
 create function private.client_address() returns text
 language sql stable set search_path = '' as $$
     select coalesce(nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'x-real-ip', 'unknown')
 $$;
-comment on function private.client_address() is 'Address of the visitor, from the header that the gateway overwrites.';
+comment on function private.client_address() is 'Client address, from the header that the gateway overwrites.';
 
 -- Time.
 
@@ -173,7 +193,7 @@ begin
 end
 $$;
 comment on function private.clock() is
-'The time that rows are dated with. In demo mode the sample story may set app.demo_clock, which no API caller can; otherwise the database clock.';
+'The time stored in rows. In demo mode the seed may set app.demo_clock, which no API role can; otherwise clock_timestamp().';
 
 create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
 language sql immutable set search_path = '' as $$
@@ -188,7 +208,7 @@ language sql immutable set search_path = '' as $$
     end
     from (select extract(epoch from p_now - p_at) as s) as span
 $$;
-comment on function private.relative_time(timestamptz, timestamptz) is 'How long ago, as a sentence says it: "2 minutes ago".';
+comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
 
 create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
 language plpgsql stable set search_path = '' as $$
@@ -213,23 +233,23 @@ begin
 end
 $$;
 comment on function private.chart_range(text, timestamptz) is
-'First and last day (UTC) of a chart and the width of its bars. "all" begins at p_oldest. Errors: invalid_range.';
+'First and last day (UTC) of a chart, and its bucket. "all" begins at p_oldest. Errors: invalid_range.';
 
--- Money and percentages as people and JSON read them. Without a search_path of their own, and stable as to_char is, the
--- first two are inlined where they are used, some twenty times on a screen. Called immutable, which to_char is not,
--- each use would be parsed and planned by itself.
+-- Format money and percentages for JSON. Without a search_path and stable, as to_char is, the first two are inlined;
+-- a dashboard calls them some twenty times. Declared immutable, which to_char is not, each call would be parsed and
+-- planned separately.
 
 create function private.money(p_amount numeric) returns text
 language sql stable parallel safe as $$
     select pg_catalog.to_char(p_amount, 'FM9999999999999990.00')
 $$;
-comment on function private.money(numeric) is 'Dollars as JSON carries them: text with two decimals, "1234.50".';
+comment on function private.money(numeric) is 'Dollars for JSON: text with two decimals, "1234.50".';
 
 create function private.percent(p_percent numeric) returns text
 language sql stable parallel safe as $$
     select pg_catalog.to_char(pg_catalog.round(p_percent, 2), 'FM9999999999999990.00')
 $$;
-comment on function private.percent(numeric) is 'A calculated percentage as JSON carries it: "40.00", "-13.10".';
+comment on function private.percent(numeric) is 'A computed percentage for JSON: "40.00", "-13.10".';
 
 create function private.dollars(p_amount numeric) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -237,7 +257,7 @@ begin
     return case when p_amount < 0 then '-' else '' end || '$' || pg_catalog.to_char(pg_catalog.abs(p_amount), 'FM9,999,999,999,990.00');
 end
 $$;
-comment on function private.dollars(numeric) is 'Dollars as a sentence carries them: "$1,234.50".';
+comment on function private.dollars(numeric) is 'Dollars for a message: "$1,234.50".';
 
 create function private.plan_rate(p_percent numeric) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -245,26 +265,29 @@ begin
     return pg_catalog.trim_scale(p_percent)::text;
 end
 $$;
-comment on function private.plan_rate(numeric) is 'A rate of the plan as prose writes it: "5", "40". Calculated percentages keep two decimals.';
+comment on function private.plan_rate(numeric) is
+'A rate of the compensation plan for a message: "5", "40". Computed percentages have two decimals.';
 
--- Texts. What turns the direction of writing, or is not seen at all, makes one text look like another to whoever decides
--- about money: an account like somebody else's, a reference that reads differently from what is compared. Guards
--- refuse it in what is new; what is stored stays, so no constraint says so.
+-- Text. Direction overrides and invisible characters make one text look like another: a member's name like a
+-- different member's, a reference unlike the value that is compared. Validation triggers reject them in new rows;
+-- existing rows keep them, so there is no constraint.
 
 create function private.is_readable(p_text text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
-    -- Control characters, soft hyphen, marks and overrides of direction, zero width, ends of line and paragraph.
+    -- Control characters, soft hyphen, direction marks and overrides, zero-width characters, line and paragraph
+    -- separators.
     return p_text !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]';
 end
 $$;
-comment on function private.is_readable(text) is 'Whether every character of a text is seen, in the order in which it is stored.';
+comment on function private.is_readable(text) is
+'Whether a text has only visible characters, displayed in the order in which they are stored.';
 
 create function private.is_trc20_address(p_address text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 declare
     c_alphabet constant text := '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-    -- 34 digits to the base of 58, in four numbers of at most nine digits.
+    -- Decode 34 base58 digits in four numbers of at most nine digits.
     v_part bigint;
     v_number numeric := 0;
     v_hex text := '';
@@ -309,7 +332,7 @@ end
 $$;
 comment on function private.short_address(text) is 'First 6 and last 4 characters of a wallet address.';
 
--- Pages of a member's list: by key, newest first.
+-- Keyset pagination of members' lists, newest first.
 
 create function private.page_limit(p_limit integer, p_default integer, p_max integer) returns integer
 language plpgsql immutable set search_path = '' as $$
@@ -320,7 +343,7 @@ begin
     return coalesce(p_limit, p_default);
 end
 $$;
-comment on function private.page_limit(integer, integer, integer) is 'Rows of a page: the default when not asked for. Errors: invalid_limit.';
+comment on function private.page_limit(integer, integer, integer) is 'Page size: the default unless given. Errors: invalid_limit.';
 
 create function private.encode_cursor(p_at timestamptz, p_id uuid) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -328,7 +351,7 @@ begin
     return pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || p_id;
 end
 $$;
-comment on function private.encode_cursor(timestamptz, uuid) is 'Where a keyset page ends, for the next one to begin.';
+comment on function private.encode_cursor(timestamptz, uuid) is 'Encodes the last key of a page as a cursor.';
 
 create function private.decode_cursor(p_cursor text, out at timestamptz, out id uuid)
 language plpgsql immutable set search_path = '' as $$
@@ -346,12 +369,11 @@ exception when datetime_field_overflow or invalid_datetime_format then
     perform private.raise_error(400, 'invalid_cursor', 'This page no longer exists. Start again from the first.');
 end
 $$;
-comment on function private.decode_cursor(text) is 'The key a cursor holds; beyond everything without one. Errors: invalid_cursor.';
+comment on function private.decode_cursor(text) is 'Decodes a cursor; without one, a key after all rows. Errors: invalid_cursor.';
 
--- What the administrators' lists have in common: reading the filters, finding rows by text, and turning a page number
--- into ids. A page near the end is read from the other end, so the last page costs what the first one does. A search is
--- bounded: it collects at most 10,000 matches; when there are more, matches are so frequent that walking the sort
--- order finds a page at once.
+-- Helpers of the admin panel's lists: parse the filters, search by text, turn a page number into ids. A page near the
+-- end is read backwards, so the last page costs as much as the first. A search collects at most 10,000 matches; with
+-- more, matches are so frequent that scanning in sort order finds a page quickly.
 
 create extension if not exists pg_trgm with schema extensions;
 
@@ -400,10 +422,10 @@ begin
 end
 $$;
 comment on function private.parse_filters(jsonb, text[]) is
-'Filters of a list by the names of the wire: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; the first sortable column is the default, newest first). An empty object asks for everything. Errors: invalid_filter.';
+'Parses a list''s filters: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; default: the first sortable column, newest first). An empty object asks for all rows. Errors: invalid_filter.';
 
--- A search that finds more than it counts says 10,000 and more, and is read from its beginning, however far: from the
--- other end its later pages would show rows of other pages, and matches so frequent are found soon.
+-- A search with more than 10,000 matches reports 10,000 and more, and is always read forwards: read backwards, its
+-- later pages would show rows of other pages.
 create function private.page_ids(
     p_from text, p_order text, p_reversed text, p_request private.list_request, p_total bigint, p_more boolean default false
 ) returns uuid[]
@@ -416,7 +438,7 @@ begin
     if v_rows <= 0 then
         return '{}'::uuid[];
     end if;
-    -- The other end is as far away as the total says: not when there are more.
+    -- Read backwards only when the total is exact.
     if p_more or v_offset <= p_total / 2 then
         execute pg_catalog.format('select array(select r.id %s order by %s offset %s limit %s)', p_from, p_order, v_offset, v_rows)
         into v_ids using (p_request).pattern;
@@ -429,7 +451,7 @@ begin
 end
 $$;
 comment on function private.page_ids(text, text, text, private.list_request, bigint, boolean) is
-'Ids of one page, in order; from the nearer end unless there are more rows than the total. p_from is a from clause over r written in these migrations (never input), with values quoted; $1 is the search pattern.';
+'Ids of one page, in order; reads from the nearer end when the total is exact. p_from is a from clause over r that these files compose (never input), with quoted values; $1 is the search pattern.';
 
 create function private.search_page(
     p_table text, p_from text, p_walk text, p_order text, p_reversed text, p_request private.list_request,
@@ -454,11 +476,11 @@ begin
 end
 $$;
 comment on function private.search_page(text, text, text, text, text, private.list_request) is
-'One page of what a search finds, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests row by row in the order of the list; both are written in these migrations (never input).';
+'One page of search results, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests rows in sort order; these files compose both (never input).';
 
--- What an operator may set, and the five packages. Rows instead of constants, so that the screens, the rules and the
--- disclosure read the same figures. Every change goes through public.change_setting(), which checks the type and
--- leaves an audit row.
+-- Operator settings and the five packages. They are rows, not constants, so that screens, rules and the disclosure
+-- read the same values. Change them only through public.change_setting(), which validates the type and writes an
+-- audit row.
 
 create table private.settings (
     key text primary key check (key ~ '\A[a-z][a-z0-9_.]{1,62}\Z'),
@@ -471,7 +493,7 @@ create table private.settings (
     updated_at timestamptz not null default now(),
     updated_by uuid
 );
-comment on table private.settings is 'Operator values. minimum and maximum bound an integer, or the length of a text or list.';
+comment on table private.settings is 'Operator settings. minimum and maximum bound an integer, or the length of a text or list.';
 alter table private.settings enable row level security;
 
 insert into private.settings (key, value, kind, minimum, maximum, is_public, description) values
@@ -484,7 +506,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('operator.name', 'null', 'text', 1, 200, true, 'Legal name of the operator'),
 ('operator.address', 'null', 'text', 1, 500, true, 'Postal address of the operator'),
 ('operator.countries', '[]', 'list', 0, 250, true, 'Countries (ISO 3166 alpha-2) whose residents may sign up'),
--- The address of no key (all zero): recognisable as a sample, accepted by no wallet of anybody.
+-- The address with an all-zero payload: recognisable as a sample; nobody has its key.
 ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"', 'text', 34, 34, false, 'TRC20 address that members send deposits to'),
 ('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
 ('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
@@ -503,7 +525,8 @@ create table private.packages (
     pairing_percent integer not null check (pairing_percent between 1 and 50),
     value_cents integer generated always as ((value * 100)::integer) stored unique
 );
-comment on table private.packages is 'Package sizes with the pairing rate of their owner. At most 50 percent, so a pair always leaves the company half; whole dollars and whole percents, so that nothing is ever rounded.';
+comment on table private.packages is
+'Package sizes and the pairing rate of a pair owner with that package. At most 50 percent, so a pair always leaves the company half; whole dollars and percents, so no amount is rounded.';
 alter table private.packages enable row level security;
 
 insert into private.packages (value, label, pairing_percent) values
@@ -519,7 +542,7 @@ begin
     return (select s.value from private.settings as s where s.key = p_key);
 end
 $$;
-comment on function private.setting(text) is 'Value of a setting as JSON; null when there is no such setting.';
+comment on function private.setting(text) is 'A setting as JSON; null when it does not exist.';
 
 create function private.setting_text(p_key text) returns text
 language plpgsql stable set search_path = '' as $$
@@ -527,7 +550,7 @@ begin
     return (select s.value #>> '{}' from private.settings as s where s.key = p_key);
 end
 $$;
-comment on function private.setting_text(text) is 'Value of a setting as text; null when it is not set.';
+comment on function private.setting_text(text) is 'A setting as text; null when it is unset.';
 
 create function private.is_demo() returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -572,7 +595,7 @@ begin
     end if;
 end
 $$;
-comment on function private.check_setting(text, jsonb) is 'Type and limits of a setting. Errors: not_found, invalid_setting.';
+comment on function private.check_setting(text, jsonb) is 'Validates the type and limits of a setting. Errors: not_found, invalid_setting.';
 
 create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -590,14 +613,14 @@ begin
     return new;
 end
 $$;
-comment on function private.settings_validate() is 'Keeps type and limits; demo mode ends once.';
+comment on function private.settings_validate() is 'Trigger: validates type and limits; demo mode cannot be switched back on.';
 
 create trigger _100_validate before update on private.settings for each row execute function private.settings_validate();
 
--- Who changes the deposit address has every deposit from then on. A super admin alone may change it, with a row of the
--- trail and a notice (public.change_setting). Here every administrator is told by mail too, also when the row was
--- changed past that function, and the worker asks each minute whether the address shown is the last one on the record
--- and the one that the operator wrote down where this database cannot reach.
+-- Notify administrators of a changed deposit address: whoever changes it receives every deposit from then on. Only a
+-- super_admin may change it, with an audit row and a notice (public.change_setting). This trigger also e-mails every
+-- administrator, whatever changed the row. Every minute the worker compares the displayed address with the last
+-- audited one and with one configured outside the database.
 create function private.settings_mail_deposit_address() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -611,7 +634,8 @@ begin
     return null;
 end
 $$;
-comment on function private.settings_mail_deposit_address() is 'Mails every administrator, whatever changed the address.';
+comment on function private.settings_mail_deposit_address() is
+'Trigger: e-mails every administrator of a changed deposit address, whatever changed it.';
 create trigger _500_mail_deposit_address after update of value on private.settings for each row
 when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.settings_mail_deposit_address();
 
@@ -656,7 +680,7 @@ begin
 end
 $$;
 comment on function jobs.check_deposit_address(text) is
-'Compares the address shown with the last one on the record and with one kept elsewhere; answers {} or what differs, and tells all administrators once an hour.';
+'Compares the displayed deposit address with the last audited one and with one configured outside the database; returns {} or the differences, and notifies all administrators once an hour.';
 grant execute on function jobs.check_deposit_address(text) to worker;
 
 create function public.list_settings() returns jsonb
@@ -707,10 +731,10 @@ begin
 end
 $$;
 comment on function public.change_setting(text, jsonb) is
-'Sets one value within its type and limits; all administrators are told of a new deposit address. Super admin. Errors: forbidden, not_found, invalid_setting.';
+'Sets one setting within its type and limits; notifies all administrators of a new deposit address. Super admin. Errors: forbidden, not_found, invalid_setting.';
 grant execute on function public.change_setting(text, jsonb) to platform_admin;
 
--- What anybody may know of the installation.
+-- Public information about the installation.
 
 create function private.legal_document(p_name text) returns jsonb
 language sql stable set search_path = '' as $$
@@ -754,11 +778,12 @@ language sql stable security definer set search_path = '' as $$
         'risk', private.legal_document('risk')
     )
 $$;
-comment on function public.get_platform() is 'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to everybody.';
+comment on function public.get_platform() is
+'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to anonymous clients.';
 grant execute on function public.get_platform() to anon, authenticated, platform_admin;
 
--- The way out of demo mode is checked here, once, by one list that the screen shows as it is; nothing else opens the
--- door to real money, and it cannot be closed again.
+-- Leave demo mode. One list of conditions decides, and the screen shows the same list. Nothing else enables real
+-- money, and it cannot be disabled again.
 
 create function private.readiness() returns table (item text, ok boolean, missing text)
 language sql stable set search_path = '' as $$
@@ -790,7 +815,7 @@ language sql stable set search_path = '' as $$
     select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),
         'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.'
 $$;
-comment on function private.readiness() is 'What must be true before real money is accepted, and what to do about each point.';
+comment on function private.readiness() is 'Conditions for accepting real money, each with what to do about it.';
 
 create function public.get_readiness() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -807,7 +832,7 @@ begin
     );
 end
 $$;
-comment on function public.get_readiness() is 'The list of private.readiness() for the screen. Super admin. Errors: forbidden, session_ended.';
+comment on function public.get_readiness() is 'private.readiness() for the screen. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.get_readiness() to platform_admin;
 
 create function public.send_test_mail() returns jsonb
@@ -828,7 +853,7 @@ begin
     return '{"success": true}'::jsonb;
 end
 $$;
-comment on function public.send_test_mail() is 'A mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
+comment on function public.send_test_mail() is 'Sends a test e-mail to the caller. Super admin. Errors: forbidden, too_many_requests.';
 grant execute on function public.send_test_mail() to platform_admin;
 
 create function public.confirm_test_mail() returns jsonb
@@ -844,11 +869,11 @@ begin
     return '{"success": true}'::jsonb;
 end
 $$;
-comment on function public.confirm_test_mail() is 'The caller received the test mail. Super admin. Errors: forbidden, not_sent.';
+comment on function public.confirm_test_mail() is 'Confirms that the test e-mail arrived. Super admin. Errors: forbidden, not_sent.';
 grant execute on function public.confirm_test_mail() to platform_admin;
 
--- Whether demo mode left money behind is asked once nobody can add any: requests under way are waited for and new ones
--- wait. They never take the money lock, so none waits for this in turn.
+-- Block new requests while leave_demo() checks that demo mode left no money behind: it waits for requests in
+-- progress, and new ones wait for it. They never take the money lock, so this cannot deadlock.
 create function private.lock_requests() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
@@ -858,7 +883,7 @@ exception when lock_not_available then
 end
 $$;
 comment on function private.lock_requests() is
-'Nobody requests, decides or takes back a deposit or a withdrawal until the end of the transaction. After the money lock. Errors: try_again.';
+'Blocks requests, decisions and cancellations of deposits and withdrawals until the end of the transaction. Take it after the money lock. Errors: try_again.';
 
 create function public.leave_demo() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -881,11 +906,11 @@ begin
 end
 $$;
 comment on function public.leave_demo() is
-'Ends demo mode for good when nothing is missing. Super admin. Errors: forbidden, demo_is_over, not_ready, try_again.';
+'Ends demo mode for good when every condition is met. Super admin. Errors: forbidden, demo_is_over, not_ready, try_again.';
 grant execute on function public.leave_demo() to platform_admin;
 
--- How often somebody may do something, in one place for RPCs and functions. The counters are unlogged: a crash
--- of the database forgives them. Failed sign-ins are logged rows: restarting a service must not forgive those.
+-- Rate limits of RPCs and functions. The counters are unlogged: a crash of the database resets them. Failed sign-ins
+-- are logged rows, so that restarting a service does not reset them.
 
 create unlogged table private.rate_limits (
     bucket text not null check (length(bucket) <= 63),
@@ -894,7 +919,7 @@ create unlogged table private.rate_limits (
     hits integer not null,
     primary key (bucket, key)
 );
-comment on table private.rate_limits is 'Hits of one key in its present window.';
+comment on table private.rate_limits is 'Hits of each key in its current window.';
 alter table private.rate_limits enable row level security;
 create index rate_limits_window_idx on private.rate_limits (window_start);
 
@@ -904,7 +929,7 @@ create table private.sign_in_failures (
     key text not null check (length(key) <= 255),
     at timestamptz not null default now()
 );
-comment on table private.sign_in_failures is 'Failed sign-ins per account and per address. A success clears those of the account.';
+comment on table private.sign_in_failures is 'Failed sign-ins per account and per address. A success deletes those of the account.';
 alter table private.sign_in_failures enable row level security;
 create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
 
@@ -918,7 +943,7 @@ language sql volatile set search_path = '' as $$
     returning r.hits <= p_max
 $$;
 comment on function private.consume_rate_limit(text, text, integer, interval) is
-'Counts one hit; false when the key has had its share of this window. In a transaction that is refused the hit is not counted.';
+'Counts one hit; false when the key has used up its limit in this window. A rolled-back transaction does not count.';
 
 create function edge.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile security definer set search_path = '' as $$
@@ -927,9 +952,9 @@ $$;
 comment on function edge.consume_rate_limit(text, text, integer, interval) is 'private.consume_rate_limit() for functions/edge.';
 grant execute on function edge.consume_rate_limit(text, text, integer, interval) to edge_functions;
 
--- Administrators have accounts of their own, apart from members. A session row's token is a public name and
--- grants nothing by itself: the signed access token counts only while the row stands. public.admin_sessions
--- has exactly the three columns the panel reads; what else is known of a session lies in private.
+-- Administrators have accounts separate from members. A session token names a row and is no credential: the signed
+-- access token is valid only while the row exists. public.admin_sessions has exactly the three columns that the panel
+-- reads; everything else about a session is private.
 
 create table private.admin_users (
     id uuid primary key default gen_random_uuid(),
@@ -957,11 +982,11 @@ create table public.admin_sessions (
     admin_id uuid not null references private.admin_users (id) on delete cascade,
     expires_at timestamptz not null
 );
-comment on table public.admin_sessions is 'Live administrator sessions. The token is a public name of the row; it is no credential.';
+comment on table public.admin_sessions is 'Active administrator sessions. The token names the row; it is no credential.';
 alter table public.admin_sessions enable row level security;
 create index admin_sessions_admin_id_idx on public.admin_sessions (admin_id);
 
--- The session of this request and no other, not even another one of the same administrator.
+-- Only the session of this request, not another session of the same administrator.
 create policy select_own on public.admin_sessions for select to platform_admin
 using (admin_id = (select auth.uid()) and session_token::text = ((select auth.jwt()) ->> 'sid'));
 create policy delete_own on public.admin_sessions for delete to platform_admin
@@ -975,13 +1000,13 @@ create table private.admin_session_activity (
     address text,
     user_agent text
 );
-comment on table private.admin_session_activity is 'When an administrator session began and was last used; 30 minutes idle end it.';
+comment on table private.admin_session_activity is 'Start and last use of an administrator session; it ends after 30 idle minutes.';
 alter table private.admin_session_activity enable row level security;
 
--- With real money, finance and super administrators act with the second step only. It is asked here beside the role,
--- and by itself wherever functions/edge names the caller by id or every role may act: who knows such an administrator's
--- password alone opens no MT5 password, makes no account and disables no member. Signing in, reading and setting the
--- second step up stay open without it.
+-- With real money, require TOTP of finance and super administrators. require_admin() checks it together with the
+-- role; where functions/edge passes the caller's id, or every role may act, check it separately. An attacker with
+-- only the password then cannot reveal an MT5 password, create an account or disable a member. Signing in, reading
+-- and enrolling in TOTP stay open without it.
 create function private.require_totp(p_admin private.admin_users) returns void
 language plpgsql stable set search_path = '' as $$
 begin
@@ -991,7 +1016,7 @@ begin
 end
 $$;
 comment on function private.require_totp(private.admin_users) is
-'With real money, finance and super administrators need the second step. Errors: two_step_required.';
+'With real money, raises unless a finance or super administrator has TOTP. Errors: two_step_required.';
 
 create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
@@ -1015,7 +1040,7 @@ begin
 end
 $$;
 comment on function private.require_admin(public.admin_role[]) is
-'The calling administrator, read from the table and never from the token; with roles, only those. Errors: forbidden, session_ended, two_step_required.';
+'The calling administrator, read from the table and never from the token; with p_roles, only those roles. Errors: forbidden, session_ended, two_step_required.';
 
 create function private.require_super_admin(p_admin_id uuid) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
@@ -1030,7 +1055,7 @@ begin
     return v_admin;
 end
 $$;
-comment on function private.require_super_admin(uuid) is 'The super admin with this id. Errors: forbidden, two_step_required.';
+comment on function private.require_super_admin(uuid) is 'The super_admin with this id. Errors: forbidden, two_step_required.';
 
 create function public.touch_admin_session() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -1046,7 +1071,8 @@ begin
     );
 end
 $$;
-comment on function public.touch_admin_session() is 'Keeps the administrator''s session from idling out. Sent while a person is active. Errors: forbidden, session_ended.';
+comment on function public.touch_admin_session() is
+'Extends the administrator''s session. Sent while the person is active. Errors: forbidden, session_ended.';
 grant execute on function public.touch_admin_session() to platform_admin;
 
 create function jobs.expire_admin_sessions() returns integer
@@ -1064,24 +1090,36 @@ begin
     return v_rows;
 end
 $$;
-comment on function jobs.expire_admin_sessions() is 'Removes administrator sessions that count no more; answers how many.';
+comment on function jobs.expire_admin_sessions() is 'Deletes expired and idle administrator sessions; returns how many.';
 grant execute on function jobs.expire_admin_sessions() to worker;
 
--- What functions/edge needs to sign administrators in. Each is callable by its login role alone.
+-- Sign-in of administrators for functions/edge. Only role edge_functions may execute these.
 
 create function edge.admin_by_email(p_email text) returns setof private.admin_users
 language sql stable security definer set search_path = '' as $$
     select * from private.admin_users as a where a.email = pg_catalog.lower(p_email)
 $$;
-comment on function edge.admin_by_email(text) is 'The account of an address, with hash and sealed secret; no row when unknown.';
+comment on function edge.admin_by_email(text) is
+'The account with this e-mail, with password hash and encrypted TOTP secret; no row when unknown.';
 grant execute on function edge.admin_by_email(text) to edge_functions;
 
 create function edge.admin_by_id(p_admin_id uuid) returns setof private.admin_users
 language sql stable security definer set search_path = '' as $$
     select * from private.admin_users as a where a.id = p_admin_id
 $$;
-comment on function edge.admin_by_id(uuid) is 'The account with this id, with hash and sealed secret.';
+comment on function edge.admin_by_id(uuid) is 'The account with this id, with password hash and encrypted TOTP secret.';
 grant execute on function edge.admin_by_id(uuid) to edge_functions;
+
+create function edge.lock_login_attempt(p_email text, p_address text) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_to_account'), pg_catalog.hashtext(pg_catalog.lower(p_email)));
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_from_address'), pg_catalog.hashtext(p_address));
+end
+$$;
+comment on function edge.lock_login_attempt(text, text) is
+'One attempt on an account, and from an address, at a time: a hundred at once would all see few failures.';
+grant execute on function edge.lock_login_attempt(text, text) to edge_functions;
 
 create function edge.admin_sign_in_allowed(p_email text, p_address text) returns boolean
 language sql volatile security definer set search_path = '' as $$
@@ -1095,12 +1133,13 @@ language sql volatile security definer set search_path = '' as $$
             and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
     )
 $$;
-comment on function edge.admin_sign_in_allowed(text, text) is 'Fewer than 10 failures of the account and 20 of the address in 15 minutes.';
+comment on function edge.admin_sign_in_allowed(text, text) is
+'Whether the account has fewer than 10 and the address fewer than 20 failures in the last 15 minutes.';
 grant execute on function edge.admin_sign_in_allowed(text, text) to edge_functions;
 
--- A failure is counted in the transaction that judges the password, never before: a database that fails in between
--- leaves no failure that nobody judged, and a success has none of its own to take back from the address, which would
--- forgive another's.
+-- Record a failure in the transaction that verifies the password, never before: if the database fails in between, no
+-- unverified failure remains, and a success need not delete a failure of its own, which could delete another
+-- client's.
 create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -1118,7 +1157,8 @@ begin
     perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));
 end
 $$;
-comment on function edge.record_admin_sign_in(text, text, boolean) is 'A failure counts against account and address; a success clears the account and is audited.';
+comment on function edge.record_admin_sign_in(text, text, boolean) is
+'Records a login attempt: a failure counts against account and address; a success deletes the account''s failures and writes an audit row.';
 grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
 
 create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text)
@@ -1138,7 +1178,8 @@ begin
     return query select v_session.session_token, v_session.expires_at;
 end
 $$;
-comment on function edge.start_admin_session(uuid, text, text) is 'Opens a session of 8 hours for an active administrator. Errors: invalid_credentials.';
+comment on function edge.start_admin_session(uuid, text, text) is
+'Starts an 8-hour session for an active administrator. Errors: invalid_credentials.';
 grant execute on function edge.start_admin_session(uuid, text, text) to edge_functions;
 
 create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void
@@ -1157,7 +1198,8 @@ language sql volatile security definer set search_path = '' as $$
     update private.admin_users as a set totp_key_id = p_key_id, totp_secret = p_secret, totp_last_step = null, updated_at = pg_catalog.clock_timestamp()
     where a.id = p_admin_id and a.totp_confirmed_at is null
 $$;
-comment on function edge.set_totp_secret(uuid, text, bytea) is 'Keeps a sealed secret that counts once a code of it was shown; a confirmed one stays.';
+comment on function edge.set_totp_secret(uuid, text, bytea) is
+'Stores an encrypted TOTP secret, which is active after its first valid code; never replaces a confirmed one.';
 grant execute on function edge.set_totp_secret(uuid, text, bytea) to edge_functions;
 
 create function edge.confirm_totp(p_admin_id uuid) returns void
@@ -1168,7 +1210,7 @@ begin
     perform private.audit('admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id);
 end
 $$;
-comment on function edge.confirm_totp(uuid) is 'Turns two-step sign-in on.';
+comment on function edge.confirm_totp(uuid) is 'Enables two-step sign-in.';
 grant execute on function edge.confirm_totp(uuid) to edge_functions;
 
 create function edge.remove_totp(p_admin_id uuid) returns void
@@ -1182,7 +1224,8 @@ begin
     perform private.audit('admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id);
 end
 $$;
-comment on function edge.remove_totp(uuid) is 'Turns two-step sign-in off; with real money only a support_admin may. Errors: two_step_required.';
+comment on function edge.remove_totp(uuid) is
+'Disables two-step sign-in; with real money only a support_admin may. Errors: two_step_required.';
 grant execute on function edge.remove_totp(uuid) to edge_functions;
 
 create function edge.use_totp_step(p_admin_id uuid, p_step bigint) returns boolean
@@ -1193,12 +1236,12 @@ begin
     return found;
 end
 $$;
-comment on function edge.use_totp_step(uuid, bigint) is 'Uses up a time step: true once, and never for an earlier step.';
+comment on function edge.use_totp_step(uuid, bigint) is 'Consumes a TOTP time step: true once, and never for an earlier step.';
 grant execute on function edge.use_totp_step(uuid, bigint) to edge_functions;
 
--- Accounts, kept by super administrators. Nobody changes the own role or switches the own account off, and one active
--- super admin always remains. Password hashes come from functions/edge, so what takes one lies in schema edge; the
--- caller is an id that the function verified.
+-- Manage administrator accounts. Nobody may change the own role or deactivate the own account, so one active
+-- super_admin always remains. functions/edge hashes passwords, so functions that take a hash are in schema edge;
+-- p_caller is an id that functions/edge has verified.
 
 create function private.administrator_item(p_admin private.admin_users) returns jsonb
 language sql stable set search_path = '' as $$
@@ -1209,7 +1252,7 @@ language sql stable set search_path = '' as $$
         'sessions', (select count(*) from public.admin_sessions as s where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now())
     )
 $$;
-comment on function private.administrator_item(private.admin_users) is 'An account without hash and secret.';
+comment on function private.administrator_item(private.admin_users) is 'An administrator account as JSON, without hash and secret.';
 
 create function public.list_administrators() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -1223,8 +1266,8 @@ $$;
 comment on function public.list_administrators() is 'All accounts. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.list_administrators() to platform_admin;
 
--- Who calls is read under the lock: of two super admins who switch each other off at the same moment the second one
--- waits, and goes on as what it is by then, so that somebody is left who may administer.
+-- Read the caller under the lock: when two super administrators deactivate each other at the same time, the second
+-- one waits and is then rejected, so that one remains.
 create function public.update_administrator(p_admin_id uuid, p_full_name text, p_role text, p_is_active boolean) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -1232,7 +1275,7 @@ declare
     v_before private.admin_users;
     v_after private.admin_users;
 begin
-    -- All accounts are locked before the caller is read: whoever waited here may be no super admin any more.
+    -- Lock all accounts before reading the caller, who may have lost the role while waiting.
     perform 1 from private.admin_users as a order by a.id for no key update;
     v_caller := private.require_admin(array['super_admin']::public.admin_role[]);
     select * into v_before from private.admin_users as a where a.id = p_admin_id;
@@ -1263,7 +1306,7 @@ begin
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
-'Name, role and activity of an account; another role or none ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
+'Updates name, role and activity of an account; a changed role or a deactivation ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
 grant execute on function public.update_administrator(uuid, text, text, boolean) to platform_admin;
 
 create function public.reset_two_step(p_admin_id uuid, p_reason text) returns jsonb
@@ -1289,7 +1332,7 @@ begin
 end
 $$;
 comment on function public.reset_two_step(uuid, text) is
-'Another administrator lost the device: removes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
+'Resets another administrator''s two-step sign-in after a lost device: deletes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
 grant execute on function public.reset_two_step(uuid, text) to platform_admin;
 
 create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
@@ -1298,7 +1341,8 @@ language sql volatile set search_path = '' as $$
     values (pg_catalog.lower(p_email), p_full_name, p_role, p_password_hash)
     returning id
 $$;
-comment on function private.create_administrator(text, text, public.admin_role, text) is 'Bootstrap and account management; the hash is Argon2id.';
+comment on function private.create_administrator(text, text, public.admin_role, text) is
+'Creates an administrator (bootstrap, account management). p_password_hash is Argon2id.';
 
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -1318,7 +1362,7 @@ begin
 end
 $$;
 comment on function edge.create_administrator(uuid, text, text, text, text) is
-'A new account with a hashed password. Errors: forbidden, two_step_required, email_taken.';
+'Creates an administrator with a hashed password. Errors: forbidden, two_step_required, email_taken.';
 grant execute on function edge.create_administrator(uuid, text, text, text, text) to edge_functions;
 
 create function edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) returns jsonb
@@ -1341,12 +1385,12 @@ begin
 end
 $$;
 comment on function edge.reset_admin_password(uuid, uuid, text) is
-'Another administrator forgot the password: a new hash, all sessions end. Errors: forbidden, two_step_required, not_found.';
+'Resets another administrator''s forgotten password: stores a new hash and ends all sessions. Errors: forbidden, two_step_required, not_found.';
 grant execute on function edge.reset_admin_password(uuid, uuid, text) to edge_functions;
 
--- What administrators and the system did, in a chain: each row's hash covers the row before it. Filled only by
--- private.audit(), whose trigger takes the audit lock last of all locks; without that lock nine links in ten
--- would be wrong under load. Never updated, deleted or truncated, not even by the owner.
+-- The audit log: actions of administrators and the system, as a hash chain: each row's hash covers the row before it.
+-- Insert only through private.audit(), whose trigger takes the audit lock last of all locks; without the lock nine
+-- links in ten would be wrong under load. Rows are never updated, deleted or truncated, not even by the owner.
 
 create table private.audit_log (
     seq bigint primary key,
@@ -1359,25 +1403,25 @@ create table private.audit_log (
     prev bytea,
     hash bytea not null
 );
-comment on table private.audit_log is 'Hash chain of what was done by whom. Append-only.';
+comment on table private.audit_log is 'Hash chain of audited actions. Append-only.';
 alter table private.audit_log enable row level security;
 create index audit_log_object_idx on private.audit_log (object_id, seq desc) where object_id is not null;
 create index audit_log_actor_idx on private.audit_log (actor, seq desc);
 create index audit_log_at_idx on private.audit_log (at);
--- Bytes, whatever the database's language: a group of actions is a range of them.
+-- Collate "C" (bytes): a group of actions is then one range of the index.
 create index audit_log_action_idx on private.audit_log (action collate "C", seq desc);
 create index audit_log_settings_idx on private.audit_log (seq) where action = 'setting.changed';
-comment on index private.audit_log_settings_idx is 'Few rows of many: the last change of a setting, asked for each minute.';
+comment on index private.audit_log_settings_idx is 'Finds the last change of a setting, queried every minute.';
 
 create function private.lock_audit_log() returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform pg_catalog.pg_advisory_xact_lock(43);
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('audit_log'));
 exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.lock_audit_log() is 'Taken last of all locks: who holds it takes no other. Errors: try_again.';
+comment on function private.lock_audit_log() is 'Takes the audit lock. Always the last lock: take none after it. Errors: try_again.';
 
 create function private.audit_hash(p_prev bytea, p_row private.audit_log) returns bytea
 language plpgsql stable set search_path = '' as $$
@@ -1394,7 +1438,7 @@ begin
     );
 end
 $$;
-comment on function private.audit_hash(bytea, private.audit_log) is 'The link of a row: a hash over the link before it and everything the row says.';
+comment on function private.audit_hash(bytea, private.audit_log) is 'Hash of a row: covers the previous hash and every column.';
 
 create function private.audit_log_set_hash() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -1410,16 +1454,15 @@ begin
     return new;
 end
 $$;
-comment on function private.audit_log_set_hash() is 'Number and link of a new row, taken under the audit lock.';
+comment on function private.audit_log_set_hash() is 'Trigger: sets number, previous hash and hash of a new row, under the audit lock.';
 
 create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
 create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
 create trigger _100_reject_delete before delete or truncate on private.audit_log
 for each statement execute function private.reject_change();
 
--- Who acted may hold another role tomorrow, and what was logged of a request is found by its number. Each row keeps both
--- in its payload, which the chain covers: `actor_role`, an administrator's role at the time, and `request_id`, the
--- x-request-id under which the services logged the request.
+-- Store the administrator's role and the request id in the payload, which the chain covers, because roles change:
+-- `actor_role` is the role at the time, `request_id` the x-request-id under which the services logged the request.
 create function private.audit(p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb default '{}') returns void
 language plpgsql volatile set search_path = '' as $$
 begin
@@ -1431,7 +1474,7 @@ begin
                 when pg_catalog.starts_with(p_actor, 'admin:')
                     then (select a.role from private.admin_users as a where a.id = pg_catalog.substr(p_actor, 7)::uuid)
             end,
-            -- What a client may choose is cut to the length that the services accept.
+            -- Truncate what a client may choose to the length that the services accept.
             'request_id', pg_catalog.left(nullif(pg_catalog.current_setting('request.headers', true), '')::jsonb ->> 'x-request-id', 64)
         )),
         ''
@@ -1439,11 +1482,11 @@ begin
 end
 $$;
 comment on function private.audit(text, text, text, uuid, jsonb) is
-'Writes one audit row, with the role of an administrator and the number of the request. Call it last in a transaction: it holds the audit lock until the end.';
+'Writes one audit row, with the administrator''s role and the request id. Call it last in a transaction: it holds the audit lock until the end.';
 
--- Who gets around the triggers can cut the last rows off the chain, and what is left is whole. So the worker writes down
--- the chain's head outside the database every hour (functions/worker/audit_heads.py), and tells here what it wrote
--- last: that row must still be there. What it says is kept, so that every check of the books asks it.
+-- Detect a truncated chain: whoever bypasses the triggers can delete the newest rows and leave a valid chain. So the
+-- worker stores the chain head outside the database every hour (functions/worker/audit_heads.py) and passes its last
+-- external anchor here; that row must still exist. The anchor is stored, so that every ledger check verifies it.
 create function private.verify_audit_chain() returns setof bigint
 language plpgsql stable set search_path = '' as $$
 begin
@@ -1469,7 +1512,7 @@ begin
 end
 $$;
 comment on function private.verify_audit_chain() is
-'Numbers of the audit rows at which the chain breaks, and of the row written down outside when it is missing or another; none when the chain is whole.';
+'Numbers of the audit rows at which the chain is broken, and of the externally anchored row when it is missing or different; none when the chain is intact.';
 
 create function jobs.audit_head() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -1496,13 +1539,13 @@ begin
 end
 $$;
 comment on function jobs.check_audit_anchor(bigint, text) is
-'What the worker wrote down last, null for nothing: kept for the check of the books. Answers {}, or the number of the row when it is missing or another.';
+'Stores the worker''s last external anchor (null for none) for the ledger check. Returns {}, or the number of the anchored row when it is missing or different.';
 grant execute on function jobs.check_audit_anchor(bigint, text) to worker;
 
--- Reading the trail. Finance and super administrators read everything, support what it did itself. Exports are noted in
--- the trail before the first row leaves.
+-- Read the audit log. Finance and super administrators read everything, support administrators their own actions. An
+-- export is audited before its first row is sent.
 
--- The id is compared as one, so that its index finds it.
+-- Compare the id as a uuid, so that its index is used.
 create function private.actor_name(p_actor text) returns text
 language plpgsql stable set search_path = '' as $$
 declare
@@ -1516,9 +1559,9 @@ begin
     end;
 end
 $$;
-comment on function private.actor_name(text) is 'Who an actor of the audit trail is, as a person reads it; null when the account is gone.';
+comment on function private.actor_name(text) is 'Name of an actor of the audit log; null when the account is deleted.';
 
--- Each filter is a range of an index; together they are few enough that one of them leads.
+-- Each filter is an index range; combined with the order they stay selective.
 create function private.audit_page(p_actor text, p_action text, p_object uuid, p_limit integer, p_offset integer)
 returns setof private.audit_log
 language plpgsql stable set search_path = '' as $$
@@ -1527,7 +1570,7 @@ begin
         'select a.* from private.audit_log as a where true',
         ' and a.actor = ' || pg_catalog.quote_literal(p_actor),
         case when p_action is not null then pg_catalog.format(
-            -- A range of the index that holds the action and, where it is the part before a dot, all of its kind.
+            -- An index range that contains the action and, for the part before a dot, all actions of that group.
             ' and a.action collate "C" between %1$L and %2$L and (a.action = %1$L or pg_catalog.starts_with(a.action, %3$L))',
             p_action, p_action || '/', p_action || '.'
         ) end,
@@ -1536,7 +1579,7 @@ begin
     ) using p_limit, p_offset;
 end
 $$;
-comment on function private.audit_page(text, text, uuid, integer, integer) is 'Rows of the trail, newest first.';
+comment on function private.audit_page(text, text, uuid, integer, integer) is 'Rows of the audit log, newest first.';
 
 create function public.list_audit(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -1570,7 +1613,7 @@ begin
 end
 $$;
 comment on function public.list_audit(jsonb) is
-'The audit trail, newest first; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support reads its own rows. Errors: forbidden, session_ended.';
+'The audit log, newest first; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support administrators read their own rows. Errors: forbidden, session_ended.';
 grant execute on function public.list_audit(jsonb) to platform_admin;
 
 create function public.note_export(p_list text, p_filters jsonb) returns jsonb
@@ -1587,31 +1630,29 @@ begin
 end
 $$;
 comment on function public.note_export(text, jsonb) is
-'Asked before a list leaves as a file: who may, and a row of the trail. Errors: forbidden, two_step_required.';
+'Call before exporting a list: checks who may, and writes an audit row. Errors: forbidden, two_step_required.';
 grant execute on function public.note_export(text, jsonb) to platform_admin;
 
--- A member, and the member's place in the referral tree. The table is private; the API sees the view
--- public.profiles, which runs with the caller's rights: the policy decides which rows are visible, the view
--- decides which columns of other people's rows are null. Do not add security_barrier to the view: order and
--- limit would no longer reach the indexes, and the policy is barrier enough.
--- id, user_id, referrer_id and created_at never change, a parent always exists first: the tree has no cycles.
---
--- Tables and indexes here, and those of deposits, bonuses, the journal and the queues, are tidied by what changed, not
--- by a fifth of what is there: at a million members that fifth is weeks of work, and a comparison of all bonuses reads
--- twice as long while index-only scans still look into the table. The queues of changes are emptied every minute, so
--- their dead rows count from the first thousand; each mail in the outbox is written again as it goes out, and there
--- two hundred count. The trigram indexes hand over what they put aside in small portions: who approves a deposit pays
--- for it, and who searches reads it.
+-- Members and their position in the referral tree. The table is private; the API reads the view public.profiles with
+-- the caller's rights: the policy selects the rows, the view nulls the private columns of other members' rows. Do not
+-- make it a security_barrier view: order and limit would not reach the indexes, and the policy is barrier enough. id,
+-- user_id, referrer_id and created_at never change and a referrer always exists first: the tree has no cycles.
+-- Autovacuum runs here and in deposits, bonuses, the journal and the queues after 1 to 2% of the rows changed, not
+-- 20%: with a million members 20% is weeks of changes, and a reconciliation takes twice as long while index-only
+-- scans visit the heap. The delta queues are emptied every minute, so the threshold is 1,000 dead rows; each e-mail
+-- in the outbox is updated when it is sent, so there it is 200. The trigram indexes have a small pending list: an
+-- approval pays for flushing it, and a search reads it.
 
 create function private.member_search_text(p_username text, p_display_name text, p_email text) returns text
 language sql immutable parallel safe as $$
     select lower(p_username || ' ' || p_display_name || ' ' || coalesce(p_email, ''))
 $$;
-comment on function private.member_search_text(text, text, text) is 'The text of a member that a search looks in. No search_path of its own, so that an index may hold it inlined.';
+comment on function private.member_search_text(text, text, text) is
+'The text that a member search matches. Without a search_path, so that an index expression can inline it.';
 
 create table private.profiles (
     id uuid primary key default gen_random_uuid(),
-    -- No foreign key to auth.users: a closed account keeps its row, its place and its money rows.
+    -- No foreign key to auth.users: a closed account keeps its row, its position and its money rows.
     user_id uuid not null,
     username text not null check (username ~ '\A[A-Za-z0-9_]{3,30}\Z'),
     display_name text not null check (length(display_name) between 1 and 80),
@@ -1641,31 +1682,32 @@ create table private.profiles (
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table private.profiles is 'Members. depth and jump answer "is this member below that one" in a few steps (jump pointers).';
-comment on column private.profiles.hold_until is 'Withdrawals may be requested but not approved before this time.';
+comment on table private.profiles is
+'Members. depth and jump answer "is this member in that downline" in logarithmic time (jump pointers).';
+comment on column private.profiles.hold_until is 'Before this time withdrawals may be requested but not approved.';
 alter table private.profiles enable row level security;
--- One name whatever its spelling; also serves the look-up by username.
+-- Usernames are unique regardless of case; also serves look-ups by username.
 create unique index profiles_username_key on private.profiles (lower(username));
--- Children in order, and the foreign key.
+-- Direct referrals in order; also the foreign key.
 create index profiles_referrer_idx on private.profiles (referrer_id, created_at, id);
 -- Whole-table reads are ordered by created_at.
 create index profiles_created_at_idx on private.profiles (created_at, id);
 create index profiles_jump_idx on private.profiles (jump);
--- "Who has this wallet" for the flag on a withdrawal.
+-- Finds other members with the same wallet, for the flag on a withdrawal.
 create index profiles_wallet_idx on private.profiles (trc20_wallet_address) where trc20_wallet_address is not null;
 create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
--- The text that searches look in. Here, as in every trigram index beside a decision, what is put aside is kept small.
+-- Member search. The pending list is small, as in every trigram index that a decision updates.
 create index profiles_search_idx on private.profiles
 using gin (private.member_search_text(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create index profiles_unverified_idx on private.profiles (created_at, id) where not account_verified;
 create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';
 create index profiles_package_value_idx on private.profiles (package_value, created_at, id);
--- A stock client's read by the exact username; the index that is blind to spelling cannot serve it.
+-- A stock client's look-up by the exact username, which the case-insensitive index cannot serve.
 create index profiles_exact_username_idx on private.profiles (username);
--- The administrators' lists in the order of usernames, with the id that a page is made of.
+-- The admin lists sorted by username, with the ids of a page.
 create index profiles_by_username_idx on private.profiles (lower(username), id) include (username);
 
--- Policy helpers. Definer, because an invoker function would run into the policy it serves.
+-- Policy helpers. Security definer, because an invoker function would evaluate the policy that calls it.
 
 create function private.my_profile_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$
@@ -1673,7 +1715,7 @@ begin
     return (select p.id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_profile_id() is 'Profile id of the caller, null without a profile.';
+comment on function private.my_profile_id() is 'Profile id of the caller; null without a profile.';
 grant execute on function private.my_profile_id() to authenticated;
 
 create function private.my_referrer_id() returns uuid
@@ -1682,7 +1724,7 @@ begin
     return (select p.referrer_id from private.profiles as p where p.user_id = auth.uid());
 end
 $$;
-comment on function private.my_referrer_id() is 'Profile id of the caller''s sponsor.';
+comment on function private.my_referrer_id() is 'Profile id of the caller''s referrer.';
 grant execute on function private.my_referrer_id() to authenticated;
 
 create function private.my_depth() returns integer
@@ -1706,7 +1748,7 @@ begin
     if p_ancestor is null or p_depth <= p_ancestor_depth then
         return false;
     end if;
-    -- From a row, take its jump unless that lands above the ancestor; else go one step up.
+    -- Follow the jump pointer unless it passes the ancestor; else go up one step.
     while v_depth > p_ancestor_depth loop
         select j.depth into v_jump_depth from private.profiles as j where j.id = v_jump;
         if v_jump_depth >= p_ancestor_depth then
@@ -1721,7 +1763,8 @@ begin
     return v_next is not distinct from p_ancestor;
 end
 $$;
-comment on function private.is_in_downline(uuid, uuid, integer, uuid, integer) is 'Whether the member with this referrer, jump and depth stands below the ancestor. Logarithmic in the depth.';
+comment on function private.is_in_downline(uuid, uuid, integer, uuid, integer) is
+'Whether the member with this referrer, jump and depth is in the ancestor''s downline. Logarithmic in the depth.';
 grant execute on function private.is_in_downline(uuid, uuid, integer, uuid, integer) to authenticated;
 
 create policy select_own_line on private.profiles for select to authenticated using (
@@ -1734,11 +1777,11 @@ create policy select_own_line on private.profiles for select to authenticated us
     )
 );
 create policy select_all on private.profiles for select to platform_admin using (true);
--- SELECT here opens nothing by itself: without USAGE on the schema the tables cannot be named.
+-- SELECT alone grants nothing: without USAGE on the schema the tables cannot be named.
 grant select on private.profiles to authenticated, platform_admin, service_role;
 
--- Everything the compensation engine reads, in a few integers a row, so that a million members fit in memory
--- and a pair is a merge join of two index-only scans.
+-- What the compensation engine reads, in a few integers a row: a million members fit in memory, and pairs are a merge
+-- join of two index-only scans.
 create table private.positions (
     no integer generated always as identity primary key,
     profile_id uuid not null unique references private.profiles (id) on delete restrict,
@@ -1751,30 +1794,34 @@ create table private.positions (
     paid_cents integer not null default 0 check (paid_cents in (0, package_cents)),
     children integer not null default 0 check (children >= 0),
     paid_order bigint unique,
-    -- The packages ride along: a member's team figures are one range of this index.
+    -- The included packages make a member's direct team one range of this index.
     constraint positions_referrer_child_key unique (referrer_no, child_no) include (package_cents, paid_cents),
     constraint roots_have_no_child_no check ((referrer_no is null) = (child_no is null))
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table private.positions is 'The referral tree in integers. child_no is gap-free under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
-comment on column private.positions.paid_order is 'Order in which members became funded for the first time: of a pair, the later one completed it.';
-comment on column private.positions.children is 'Direct referrals so far; the next child_no is one more, taken under the referrer''s row lock.';
+comment on table private.positions is
+'The referral tree in integers. child_no has no gaps under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
+comment on column private.positions.paid_order is
+'Order in which members were funded for the first time: of a pair, the later one completed it.';
+comment on column private.positions.children is
+'Number of direct referrals; the next child_no is one more, assigned under the referrer''s row lock.';
 alter table private.positions enable row level security;
--- The few members without a sponsor.
+-- Members without a referrer.
 create index positions_roots_idx on private.positions (no) where referrer_no is null;
--- The owner of each pair is read in the order of the pairs, and a member's referrer and package are all that is wanted: an
--- index that carries them makes a computation of all bonuses a merge of three indexes, without the table, in half the time.
+-- A computation of all bonuses reads pair owners in this order and needs only their referrer and package: with both
+-- included it is a merge of three indexes without the table, in half the time.
 create index positions_owner_idx on private.positions (no) include (referrer_no, package_cents, paid_cents);
--- One left and one right child a pair: a merge that knows it keeps no rows to read them again.
+-- One left and one right child per pair: with a unique index the merge join need not materialise rows.
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
 create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
 
 create sequence private.positions_paid_order_seq as bigint;
-comment on sequence private.positions_paid_order_seq is 'Hands out positions.paid_order.';
+comment on sequence private.positions_paid_order_seq is 'Values of positions.paid_order.';
 
--- Kept sums of a member's own money, so that a balance is one row. Written by triggers on the sources only.
+-- Materialised totals of a member's own money, so that a balance is one row. Only triggers on the source tables write
+-- them.
 create table private.totals (
     user_id uuid primary key references private.profiles (user_id) on delete restrict,
     referral_amount public.usd not null default 0,
@@ -1796,7 +1843,8 @@ create table private.totals (
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, fillfactor = 80
 );
-comment on table private.totals is 'Sums of a member''s own bonuses, approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
+comment on table private.totals is
+'Totals of a member''s own bonuses, and of approved (withdrawn) and pending (reserved) withdrawals. available_balance = max(0, bonuses - approved withdrawals).';
 alter table private.totals enable row level security;
 
 create policy select_own on private.totals for select to authenticated using (user_id = (select auth.uid()));
@@ -1808,11 +1856,11 @@ create table private.username_reservations (
     email text not null,
     until timestamptz not null
 );
-comment on table private.username_reservations is 'Names of sign-ups that are not confirmed yet, for 24 hours.';
+comment on table private.username_reservations is 'Usernames of unconfirmed sign-ups, reserved for 24 hours.';
 alter table private.username_reservations enable row level security;
 create unique index username_reservations_key on private.username_reservations (lower(username));
 
--- A plain view of one table: with a join, an insert would be a fault (55000) instead of a refusal (42501).
+-- A view of one table: with a join, an insert would fail with 55000 instead of 42501.
 create view public.profiles with (security_invoker) as
 select
     p.id,
@@ -1833,12 +1881,13 @@ select
     case when (select current_user in ('platform_admin', 'service_role')) then p.admin_notes end as admin_notes,
     p.created_at
 from private.profiles as p;
-comment on view public.profiles is 'Members as the caller may see them: oneself in full; sponsor and downline without what is private; administrators everyone.';
+comment on view public.profiles is
+'Members as the caller may see them: the own row in full; referrer and downline without private columns; administrators all.';
 grant select on public.profiles to authenticated, platform_admin, service_role;
 grant update (username, display_name, email, trc20_wallet_address) on public.profiles to authenticated;
--- Not granted: insert and delete to anyone; no column of money, status or tree to anyone.
+-- Not granted: insert and delete to any role; update of money, status or tree columns to any role.
 
--- What holds for every row, whoever writes it.
+-- Rules of every row, whoever writes it.
 
 create function private.lock_member(p_user_id uuid) returns private.profiles
 language plpgsql volatile set search_path = '' as $$
@@ -1852,9 +1901,9 @@ exception when lock_not_available then
     return null;
 end
 $$;
-comment on function private.lock_member(uuid) is 'Locks and returns a member; a null row when there is none. Errors: try_again.';
+comment on function private.lock_member(uuid) is 'Locks and returns a member; a null row when it does not exist. Errors: try_again.';
 
--- Looked up by an array: a plan made for this array is no better than the one made for any.
+-- A custom plan is no better than the generic one for an array.
 create function private.lock_members(p_user_ids uuid[]) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
 begin
@@ -1863,7 +1912,8 @@ exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.lock_members(uuid[]) is 'Locks members in the order of their ids, so that two decisions never wait for each other. Errors: try_again.';
+comment on function private.lock_members(uuid[]) is
+'Locks members in the order of their ids, so that two decisions never deadlock. Errors: try_again.';
 
 create function private.profiles_set_ancestry() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -1879,7 +1929,7 @@ begin
     if new.referrer_id is null then
         return new;
     end if;
-    -- The sponsor's row stays locked until the end: children are numbered one after the other.
+    -- Lock the referrer's row until the end: direct referrals are numbered one after the other.
     select * into v_referrer from private.profiles as p where p.id = new.referrer_id for no key update;
     if not found then
         perform private.raise_error(400, 'invalid_referral_code', 'Invalid referral code');
@@ -1896,7 +1946,8 @@ begin
     return new;
 end
 $$;
-comment on function private.profiles_set_ancestry() is 'Gives a new member its place: an existing sponsor, depth, jump pointer and a created_at after all siblings. Errors: invalid_referral_code.';
+comment on function private.profiles_set_ancestry() is
+'Trigger: sets depth, jump pointer and a created_at after all siblings; the referrer must exist. Errors: invalid_referral_code.';
 
 create function private.profiles_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -1911,7 +1962,8 @@ begin
     return new;
 end
 $$;
-comment on function private.profiles_immutable() is 'Identity and place never change; a package never decreases, except inside a confirmed correction. Errors: immutable.';
+comment on function private.profiles_immutable() is
+'Trigger: identity and position never change; a package never decreases, except within a confirmed correction. Errors: immutable.';
 
 create function private.profiles_create_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -1931,10 +1983,11 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_create_position() is 'Takes the next child number under the sponsor and opens the member''s sums.';
+comment on function private.profiles_create_position() is
+'Trigger: assigns the next child_no under the referrer and creates the member''s totals row.';
 
--- An approval changes half a dozen kept figures. Those that change together are one statement, and a figure that does
--- not change costs none; so it is in every trigger that keeps figures.
+-- An approval updates half a dozen counters. Update those that change together in one statement and skip unchanged
+-- ones, in every trigger that maintains counters.
 create function private.profiles_sync_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -1959,7 +2012,7 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_sync_position() is 'Carries package and cash-in into the member''s position.';
+comment on function private.profiles_sync_position() is 'Trigger: copies package and cash-in to the member''s position.';
 
 create function private.profiles_update_verified_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -1968,7 +2021,7 @@ begin
     return null;
 end
 $$;
-comment on function private.profiles_update_verified_counter() is 'Counts members whose account is complete.';
+comment on function private.profiles_update_verified_counter() is 'Trigger: counts verified members.';
 
 create trigger _100_set_ancestry before insert on private.profiles for each row execute function private.profiles_set_ancestry();
 create trigger _100_immutable before update on private.profiles for each row execute function private.profiles_immutable();
@@ -1982,8 +2035,8 @@ for each row when (old.account_verified is distinct from new.account_verified) e
 
 create trigger _100_reject_change before delete or truncate on private.positions for each statement execute function private.reject_change();
 
--- The sums of a member change in place: no index holds what changes with every bonus. Those who withdrew and asked for
--- more than they kept are a figure like the others, kept as it changes.
+-- Totals are updated in place (HOT): no index covers a column that changes with every bonus. The shortfall of members
+-- who withdrew and requested more than they earned is a counter like the others.
 create function private.totals_update_shortfall_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -1996,7 +2049,7 @@ begin
 end
 $$;
 comment on function private.totals_update_shortfall_counter() is
-'Counts what members withdrew and asked for beyond what they earned; only a correction can bring it about.';
+'Trigger: updates the counter of what members withdrew and requested beyond their bonuses; only a correction causes a shortfall.';
 create trigger _500_update_shortfall_counter after update on private.totals
 for each row when (
     old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
@@ -2019,18 +2072,19 @@ begin
     end case;
 end
 $$;
-comment on function private.require_active_status(public.account_status) is 'Refuses unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
+comment on function private.require_active_status(public.account_status) is
+'Raises unless the account is active. Errors: account_disabled, account_suspended, account_pending.';
 
 create function private.require_owner(p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
-    -- Before anything is read or locked: BEFORE triggers run ahead of the policy's check.
+    -- Check before reading or locking: BEFORE triggers run before the policy.
     if auth.uid() is not null and p_user_id is distinct from auth.uid() then
         perform private.raise_error(403, 'not_yours', 'You can only make requests for yourself.');
     end if;
 end
 $$;
-comment on function private.require_owner(uuid) is 'A signed-in caller acts for nobody else. Errors: not_yours.';
+comment on function private.require_owner(uuid) is 'Raises when a signed-in caller acts for another member. Errors: not_yours.';
 
 create function private.require_member() returns private.profiles
 language plpgsql stable security definer set search_path = '' as $$
@@ -2044,9 +2098,10 @@ begin
     return v_profile;
 end
 $$;
-comment on function private.require_member() is 'The caller''s row. Errors: profile_not_found for a signed-in user without a member account.';
+comment on function private.require_member() is
+'The caller''s profile. Errors: profile_not_found for a signed-in user without a member account.';
 
--- Names. The reserved ones would let a member pass for the operator, or for a closed account.
+-- Usernames. Reserved ones would let a member pose as the operator or as a closed account.
 create function private.username_error(p_username text) returns text
 language sql immutable set search_path = '' as $$
     select case
@@ -2057,7 +2112,7 @@ language sql immutable set search_path = '' as $$
             then 'This username is reserved. Please choose a different username.'
     end
 $$;
-comment on function private.username_error(text) is 'What is wrong with a username, as a sentence; null when it may be used.';
+comment on function private.username_error(text) is 'The error message for an invalid username; null when it is valid.';
 
 create function private.username_taken(p_username text, p_email text) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -2073,21 +2128,23 @@ begin
     );
 end
 $$;
-comment on function private.username_taken(text, text) is 'Whether a member has the name, or a sign-up of another address reserved it.';
+comment on function private.username_taken(text, text) is
+'Whether a member has the username, or a sign-up with another e-mail reserved it.';
 
 create function private.is_display_name(p_name text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
     return pg_catalog.length(p_name) <= 80
-        -- The two joiners belong to the spelling of names in Persian and in the scripts of India.
+        -- Joiners belong to the spelling of names in Persian and in Indic scripts.
         and private.is_readable(pg_catalog.regexp_replace(p_name, '[\u200c\u200d]', '', 'g'))
-        -- Something is seen besides spaces, fillers and the joiners.
+        -- Require a visible character besides spaces, fillers and joiners.
         and p_name ~ '[^ \u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u200c\u200d\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0]';
 end
 $$;
-comment on function private.is_display_name(text) is 'Whether a trimmed text may be the display name of a member: up to 80 characters on one line, seen as they are stored.';
+comment on function private.is_display_name(text) is
+'Whether a trimmed text is a valid display name: up to 80 visible characters on one line.';
 
--- The member's own changes.
+-- A member's changes of the own profile.
 
 create function private.profiles_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2131,7 +2188,7 @@ begin
 end
 $$;
 comment on function private.profiles_update() is
-'A member''s own change of name, display name and wallet; the e-mail follows the sign-in address. Rows of others stay untouched. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
+'Trigger of the view: a member changes the own username, display name and wallet; the e-mail follows the sign-in address. Ignores other members'' rows. Errors: fields_required, invalid_username, username_taken, confirm_email_change, wallet_required, invalid_wallet, reauthentication_needed.';
 
 create function private.validate_username(p_username text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
@@ -2147,7 +2204,8 @@ begin
     return p_username;
 end
 $$;
-comment on function private.validate_username(text, private.profiles) is 'The new name of a member. Errors: fields_required, invalid_username, username_taken.';
+comment on function private.validate_username(text, private.profiles) is
+'Validates a member''s new username. Errors: fields_required, invalid_username, username_taken.';
 
 create function private.validate_display_name(p_display_name text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -2163,7 +2221,8 @@ begin
     return v_name;
 end
 $$;
-comment on function private.validate_display_name(text) is 'The new display name of a member. Errors: fields_required, invalid_display_name.';
+comment on function private.validate_display_name(text) is
+'Validates a member''s new display name. Errors: fields_required, invalid_display_name.';
 
 create function private.validate_email_change(p_email text, p_member private.profiles) returns void
 language plpgsql stable set search_path = '' as $$
@@ -2181,7 +2240,7 @@ begin
 end
 $$;
 comment on function private.validate_email_change(text, private.profiles) is
-'The present address or the one waiting for confirmation pass; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
+'Accepts the current address and one that awaits confirmation; the stored address follows the confirmed one. Errors: fields_required, confirm_email_change.';
 
 create function private.validate_wallet(p_wallet text, p_member private.profiles) returns text
 language plpgsql stable set search_path = '' as $$
@@ -2204,7 +2263,7 @@ begin
 end
 $$;
 comment on function private.validate_wallet(text, private.profiles) is
-'The new wallet of a member. Replacing one needs a fresh sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
+'Validates a member''s new wallet. Replacing one needs a recent sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
 
 create function private.record_wallet_change(p_before private.profiles, p_wallet text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -2226,13 +2285,13 @@ begin
     );
 end
 $$;
-comment on function private.record_wallet_change(private.profiles, text) is 'After a change of wallet: hold, mail and audit row. The first wallet holds nothing back.';
+comment on function private.record_wallet_change(private.profiles, text) is
+'After a changed wallet: places a hold, notifies the member, writes an audit row. The first wallet causes no hold.';
 
 create trigger _100_update instead of update on public.profiles for each row execute function private.profiles_update();
 
--- How far an account is. Every screen that shows money or a button for it asks the same function, so that the dashboard,
--- the deposit form and the withdrawal form can never disagree. These functions only read: what a member may really do
--- is decided again by the guards of public.deposits and public.withdrawals.
+-- How far an account is set up. The dashboard and both forms call the same functions, so that they never disagree.
+-- These functions only read: the validation triggers of public.deposits and public.withdrawals decide.
 
 create function private.verification_result(p_profile private.profiles) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -2272,7 +2331,7 @@ begin
 end
 $$;
 comment on function private.verification_result(private.profiles) is
-'Verification result of one member: profile, wallet, package, complete. An account that is pending may neither deposit nor withdraw.';
+'Verification step of a member: profile, wallet, package or complete. A pending account may neither deposit nor withdraw.';
 
 create function private.balance_figures(p_totals private.totals, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -2287,17 +2346,17 @@ begin
 end
 $$;
 comment on function private.balance_figures(private.totals, private.profiles) is
-'available = max(0, bonuses - approved withdrawals); requestable also takes off what pending requests reserve.';
+'available = max(0, bonuses - approved withdrawals); requestable also subtracts pending requests.';
 
--- How a member leaves. Profiles are closed, never deleted: the place in the tree, the money rows and the bonuses of
--- others rest on them. Rows of schema auth are locked before the member's row, here and when sign-ins are ended; the
--- other order would deadlock with a deletion, whose cascade takes the sessions first.
+-- Close an account. Profiles are closed, never deleted: position, money rows and other members' bonuses depend on
+-- them. Lock rows of schema auth before the member's row, here and when ending sessions; the other order deadlocks
+-- with a deletion, whose cascade locks the sessions first.
 
 create function private.end_sessions(p_user_id uuid) returns void
 language sql volatile set search_path = '' as $$
     delete from auth.sessions as s where s.user_id = p_user_id
 $$;
-comment on function private.end_sessions(uuid) is 'Ends every sign-in of a member, whichever service gave it; the next request is refused. First of all locks.';
+comment on function private.end_sessions(uuid) is 'Ends all sessions of a member; the next request is rejected. Always the first lock.';
 
 create function private.close_profile(p_user_id uuid) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -2330,11 +2389,11 @@ begin
 end
 $$;
 comment on function private.close_profile(uuid) is
-'Closes a member: name, e-mail and wallet go, pending requests are rejected with ''Account closed'', MT5 secrets are erased. Place, money and bonuses stay.';
+'Closes a member: clears username, e-mail and wallet, rejects pending requests with ''Account closed'', erases MT5 passwords. Position, money and bonuses stay.';
 
 create function private.closed_username(p_id uuid) returns text
 language sql stable set search_path = '' as $$
-    -- Eight digits of the id; more of them in the unlikely case that another closed account begins alike.
+    -- Eight digits of the id; more when another closed account has the same ones.
     select 'closed_' || pg_catalog.left(hex.digits, n.digits)
     from (select pg_catalog.replace(p_id::text, '-', '') as digits) as hex
     cross join pg_catalog.generate_series(8, 23) as n (digits)
@@ -2357,16 +2416,15 @@ begin
     return null;
 end
 $$;
-comment on function private.users_close_profile() is 'A deleted account closes its member, in the same transaction.';
+comment on function private.users_close_profile() is 'Trigger: closes the member of a deleted account in the same transaction.';
 
 create trigger harborline_deleted after delete on auth.users for each row execute function private.users_close_profile();
 create trigger harborline_soft_deleted after update of deleted_at on auth.users
 for each row when (old.deleted_at is null and new.deleted_at is not null) execute function private.users_close_profile();
 
--- Members as administrators see them: the list with its four cards, and one member with the figures of the details
--- sheet. Administrators of every role read; what may be changed is notes and account status. Money, package and place
--- in the tree are not among it. Suspending and disabling end every sign-in first, because rows of schema auth are
--- locked before the member's row.
+-- Members in the admin panel: the list with its four cards, and one member with statistics. Every role reads; only
+-- notes and account status can be changed, never money, package or position. Suspending and disabling end all
+-- sessions first, because rows of schema auth are locked before the member's row.
 
 create function private.member_item(p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -2394,7 +2452,7 @@ begin
     );
 end
 $$;
-comment on function private.member_item(private.profiles) is 'A member as the administrators'' list shows it. Money as text.';
+comment on function private.member_item(private.profiles) is 'A member as an item of the admin list. Money as text.';
 
 create function private.member_conditions(p_filters jsonb, p_status text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -2415,7 +2473,7 @@ begin
 end
 $$;
 comment on function private.member_conditions(jsonb, text) is
-'The where clause of the list''s filters package, status and verified. Errors: invalid_filter.';
+'The where clause of the filters package, status and verified. Errors: invalid_filter.';
 
 create function public.list_members(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -2465,8 +2523,8 @@ comment on function public.list_members(jsonb) is
 'Administrators: members, newest first, 25 a page. Filters: page, pageSize, search (username, name, e-mail), status, package, verified (true, false), sort (created_at, username, package_value). Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_members(jsonb) to platform_admin;
 
--- Two filters of the list hold for nearly everybody: active, and verified. Their totals are kept figures, or all members
--- but the few whom a partial index holds.
+-- Two filters match nearly all members: active, and verified. Their totals come from counters, or are all members
+-- minus the few in a partial index.
 create function private.member_page(
     p_where text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
@@ -2545,7 +2603,7 @@ begin
 end
 $$;
 comment on function private.require_status_change(public.admin_role, public.account_status, public.account_status) is
-'Everybody may suspend and reactivate; disabling and its undoing are the super admin''s. Errors: forbidden.';
+'Every role may suspend and reactivate; only a super_admin may disable and re-enable. Errors: forbidden.';
 
 create function public.update_member(p_profile_id uuid, p_account_status text, p_admin_notes text, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2604,13 +2662,13 @@ begin
 end
 $$;
 comment on function public.update_member(uuid, text, text, text) is
-'Notes and account status of a member. A change of status needs a reason, is told to the member, and ends the sign-ins when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
+'Updates notes and account status of a member. A changed status needs a reason, is notified to the member, and ends all sessions when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
 grant execute on function public.update_member(uuid, text, text, text) to platform_admin;
 
--- How a member comes to be. The auth service asks the hook before it makes an account: the hook checks the
--- sponsor and reserves the username. The profile is made in the transaction that first confirms the e-mail, so
--- that an unconfirmed account takes neither a place in the tree nor, after a day, a name. That trigger must not
--- fail: the person is just clicking a link in a mail.
+-- Sign-up. The auth service calls the hook before it creates an account: the hook validates the referrer and reserves
+-- the username. The profile is created in the transaction that first confirms the e-mail address, so that an
+-- unconfirmed account has no position in the tree and loses its username after a day. That trigger must never fail:
+-- it runs when a person follows a confirmation link.
 
 create function private.referrer_by_code(p_referral_code text) returns private.profiles
 language plpgsql stable set search_path = '' as $$
@@ -2624,13 +2682,14 @@ begin
     return v_referrer;
 end
 $$;
-comment on function private.referrer_by_code(text) is 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended one still sponsors.';
+comment on function private.referrer_by_code(text) is
+'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended member can still refer.';
 
 create function private.sign_up_error(p_status integer, p_message text) returns jsonb
 language sql immutable set search_path = '' as $$
     select pg_catalog.jsonb_build_object('error', pg_catalog.jsonb_build_object('http_code', p_status, 'message', p_message))
 $$;
-comment on function private.sign_up_error(integer, text) is 'How the hook refuses: an exception would reach the person as a server fault.';
+comment on function private.sign_up_error(integer, text) is 'An error in the form of the hook: an exception would become a 500.';
 
 create function hooks.before_user_created(event jsonb) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2660,7 +2719,7 @@ begin
     if exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(v_username)) then
         return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
     end if;
-    -- One statement decides between parallel sign-ups with one name.
+    -- One statement arbitrates between concurrent sign-ups with the same username.
     insert into private.username_reservations as r (username, email, until)
     values (v_username, v_email, pg_catalog.clock_timestamp() + interval '24 hours')
     on conflict (pg_catalog.lower(username)) do update
@@ -2673,7 +2732,7 @@ begin
 end
 $$;
 comment on function hooks.before_user_created(jsonb) is
-'Checks sponsor, name and username of a sign-up and reserves the username for 24 hours. Money, status and role in the metadata are not looked at.';
+'Validates referrer, name and username of a sign-up and reserves the username for 24 hours. Ignores money, status and role in the metadata.';
 grant execute on function hooks.before_user_created(jsonb) to supabase_auth_admin;
 
 create function private.create_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
@@ -2687,7 +2746,8 @@ begin
     return v_id;
 end
 $$;
-comment on function private.create_profile(uuid, text, text, text, uuid) is 'A new member below a sponsor, or a root without one. Everything else has its default.';
+comment on function private.create_profile(uuid, text, text, text, uuid) is
+'Creates a member under a referrer, or a root without one; all other columns have their defaults.';
 
 create function private.create_profile_from_sign_up(p_user_id uuid, p_email text, p_data jsonb) returns uuid
 language plpgsql volatile set search_path = '' as $$
@@ -2703,7 +2763,7 @@ begin
     if private.username_error(v_username) is not null or p_data ->> 'referrer_id' !~* '\A[0-9a-f-]{36}\Z' then
         return null;
     end if;
-    -- The code was good at sign-up; who was disabled since still holds the place above.
+    -- The code was valid at sign-up; a referrer who was disabled since still gets the member.
     select * into v_referrer from private.profiles as p where p.id = (p_data ->> 'referrer_id')::uuid;
     if not found then
         return null;
@@ -2722,7 +2782,8 @@ begin
     return v_id;
 end
 $$;
-comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is 'Profile of a confirmed account, from its sign-up metadata; null when the metadata names no sponsor or no username.';
+comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is
+'Creates the profile of a confirmed account from its sign-up metadata; null when that has no referrer or username.';
 
 create function private.users_create_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2730,12 +2791,12 @@ begin
     perform private.create_profile_from_sign_up(new.id, new.email, new.raw_user_meta_data);
     return null;
 exception when others then
-    -- Never fail a confirmation: jobs.create_missing_profiles() tries again.
+    -- Never fail a confirmation: jobs.create_missing_profiles() retries.
     raise log 'no profile for % yet: % %', new.id, sqlstate, sqlerrm;
     return null;
 end
 $$;
-comment on function private.users_create_profile() is 'Makes the profile when the e-mail is confirmed for the first time.';
+comment on function private.users_create_profile() is 'Trigger: creates the profile when the e-mail address is first confirmed.';
 
 create trigger harborline_confirmed_insert after insert on auth.users
 for each row when (new.email_confirmed_at is not null) execute function private.users_create_profile();
@@ -2751,7 +2812,8 @@ begin
     );
 end
 $$;
-comment on function private.create_root_member(uuid, text, text) is 'Bootstrap only: a member without a sponsor, for an account that the auth service has already made.';
+comment on function private.create_root_member(uuid, text, text) is
+'Bootstrap only: creates a member without a referrer for an existing account.';
 
 create function public.get_sponsor(p_referral_code text) returns table (id uuid, username text, display_name text)
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2768,7 +2830,8 @@ begin
         );
 end
 $$;
-comment on function public.get_sponsor(text) is 'Who a referral code (profile id or username, exact) belongs to: one row or none. Errors: too_many_requests.';
+comment on function public.get_sponsor(text) is
+'The member with a referral code (profile id or exact username): one row or none. Errors: too_many_requests.';
 grant execute on function public.get_sponsor(text) to anon, authenticated, platform_admin;
 
 create function public.is_username_available(p_username text) returns boolean
@@ -2781,7 +2844,7 @@ begin
         and not private.username_taken(p_username, (select p.email from private.profiles as p where p.user_id = auth.uid()));
 end
 $$;
-comment on function public.is_username_available(text) is 'Whether a username may be chosen. Errors: too_many_requests.';
+comment on function public.is_username_available(text) is 'Whether a username is valid and free. Errors: too_many_requests.';
 grant execute on function public.is_username_available(text) to anon, authenticated, platform_admin;
 
 create function jobs.create_missing_profiles() returns integer
@@ -2805,7 +2868,7 @@ begin
     return v_made;
 end
 $$;
-comment on function jobs.create_missing_profiles() is 'Profiles that a confirmation could not make at its time; answers how many.';
+comment on function jobs.create_missing_profiles() is 'Creates profiles that a confirmation failed to create; returns how many.';
 grant execute on function jobs.create_missing_profiles() to worker;
 
 create function jobs.delete_unconfirmed_users() returns integer
@@ -2822,12 +2885,12 @@ begin
     return v_removed;
 end
 $$;
-comment on function jobs.delete_unconfirmed_users() is 'Removes sign-ups that nobody confirmed for seven days, and lapsed reservations; answers how many accounts.';
+comment on function jobs.delete_unconfirmed_users() is
+'Deletes sign-ups unconfirmed for seven days, and expired reservations; returns how many accounts.';
 grant execute on function jobs.delete_unconfirmed_users() to worker;
 
--- What follows a change of how a member signs in or where the member is paid: the member is told, and withdrawals may be
--- requested but not approved for a day. The auth service makes the changes in its own tables; triggers on them make
--- the rest happen in the same transaction.
+-- Changes of credentials or wallet: notify the member and hold withdrawals for a day (requests stay possible). The
+-- auth service writes its own tables; triggers on them do this in the same transaction.
 
 create function private.place_withdrawal_hold(p_user_id uuid, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -2836,7 +2899,7 @@ begin
     where p.user_id = p_user_id and p.closed_at is null;
 end
 $$;
-comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours from now withdrawals may be requested but not approved.';
+comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours withdrawals may be requested but not approved.';
 
 create function private.signed_in_recently() returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -2853,7 +2916,8 @@ begin
     );
 end
 $$;
-comment on function private.signed_in_recently() is 'Whether the caller showed a second factor, or a password less than ten minutes ago.';
+comment on function private.signed_in_recently() is
+'Whether the caller used a second factor, or signed in with the password less than ten minutes ago.';
 
 create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -2871,11 +2935,12 @@ begin
         ), null, '/settings'
     );
 exception when others then
-    -- Never fail what the auth service is doing.
+    -- Never fail the auth service's transaction.
     raise log 'no notice for %: % %', p_user_id, sqlstate, sqlerrm;
 end
 $$;
-comment on function private.notify_security_change(uuid, text, text, text) is 'Notice of a security change, and for some a hold of 24 hours.';
+comment on function private.notify_security_change(uuid, text, text, text) is
+'Notifies a member of a security change; with a reason also places a 24-hour hold.';
 
 create function private.users_sync_email() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2899,7 +2964,8 @@ exception when others then
     return null;
 end
 $$;
-comment on function private.users_sync_email() is 'The profile''s address follows the confirmed sign-in address; withdrawals are held for a day.';
+comment on function private.users_sync_email() is
+'Trigger: copies the confirmed sign-in address to the profile and holds withdrawals for a day.';
 
 create function private.users_notify_password_change() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2908,7 +2974,7 @@ begin
     return null;
 end
 $$;
-comment on function private.users_notify_password_change() is 'After a change of password.';
+comment on function private.users_notify_password_change() is 'Trigger: notifies of a changed password.';
 
 create function private.mfa_factors_notify_added() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2917,7 +2983,7 @@ begin
     return null;
 end
 $$;
-comment on function private.mfa_factors_notify_added() is 'After a second factor was verified.';
+comment on function private.mfa_factors_notify_added() is 'Trigger: notifies of a new second factor.';
 
 create function private.mfa_factors_notify_removed() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -2926,7 +2992,7 @@ begin
     return null;
 end
 $$;
-comment on function private.mfa_factors_notify_removed() is 'After a verified second factor was removed.';
+comment on function private.mfa_factors_notify_removed() is 'Trigger: notifies of a removed second factor.';
 
 create trigger harborline_email after update of email on auth.users
 for each row when (old.email is distinct from new.email) execute function private.users_sync_email();
@@ -2938,9 +3004,9 @@ for each row when (old.status <> 'verified' and new.status = 'verified') execute
 create trigger harborline_factor_removed after delete on auth.mfa_factors
 for each row when (old.status = 'verified') execute function private.mfa_factors_notify_removed();
 
--- A change of the sign-in address waits for its links. Who mistyped the new address, or did not ask, takes it back: the
--- links stop working at once, and the present address stays. The auth service has no request for this; the rows are
--- its own, of which role postgres may touch exactly these columns (supabase/bootstrap).
+-- Cancel a pending change of the sign-in address (a mistyped one, or one not asked for): its links stop working at
+-- once and the current address stays. The auth service has no endpoint for this; role postgres may update exactly
+-- these columns of its tables (supabase/bootstrap).
 create function public.cancel_email_change() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -2958,7 +3024,7 @@ begin
 end
 $$;
 comment on function public.cancel_email_change() is
-'Takes the caller''s waiting change of e-mail address back; its links open nothing any more. Errors: not_found.';
+'Cancels the caller''s pending change of e-mail address; its links stop working. Errors: not_found.';
 grant execute on function public.cancel_email_change() to authenticated;
 
 create function public.start_factor_removal(p_profile_id uuid, p_reason text) returns jsonb
@@ -2983,12 +3049,12 @@ begin
 end
 $$;
 comment on function public.start_factor_removal(uuid, text) is
-'Super admin: ends a member''s sign-ins, holds withdrawals for a day and notes why, before the auth service removes the factors. Errors: forbidden, not_found, reason_required.';
+'Super admin: ends a member''s sessions, holds withdrawals for a day and writes an audit row, before the auth service deletes the factors. Errors: forbidden, not_found, reason_required.';
 grant execute on function public.start_factor_removal(uuid, text) to platform_admin;
 
--- Who may act at all, asked before each request: PostgREST calls it as its pre-request, functions and storage
--- call it in their transactions. It lies in a schema of its own because the calling role needs USAGE there.
--- One query, so that a sign-out, a block, a new second factor or a deactivation counts from the next request.
+-- The check before each request: PostgREST calls it as its pre-request function, functions and storage call it in
+-- their transactions. It has a schema of its own because the calling role needs USAGE there. It queries the current
+-- state, so that a sign-out, a block, a new second factor or a deactivation takes effect with the next request.
 
 create function pre_request.check_request() returns void
 language plpgsql volatile security definer set search_path = '' as $$
@@ -3000,7 +3066,7 @@ begin
         return;
     end if;
     v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
-    -- PostgREST lets a token without audience pass.
+    -- PostgREST accepts a token without an audience.
     if v_claims -> 'aud' is null or not (v_claims -> 'aud' ? 'authenticated') then
         perform private.raise_error(401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.');
     end if;
@@ -3014,7 +3080,7 @@ begin
 end
 $$;
 comment on function pre_request.check_request() is
-'Refuses ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). Only rpc/get_my_account_status stays open to a blocked member.';
+'Raises for ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
 create function private.uuid_claim(p_claims jsonb, p_name text) returns uuid
@@ -3023,7 +3089,7 @@ begin
     return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
 end
 $$;
-comment on function private.uuid_claim(jsonb, text) is 'A claim that must be a uuid; null when it is none.';
+comment on function private.uuid_claim(jsonb, text) is 'A claim as a uuid; null when it is not one.';
 
 create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -3053,7 +3119,8 @@ begin
     end if;
 end
 $$;
-comment on function private.check_member_session(jsonb) is 'The member''s part of the gate. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
+comment on function private.check_member_session(jsonb) is
+'The pre-request check of members. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
 
 create function private.check_administrator_session(p_claims jsonb) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -3071,7 +3138,7 @@ begin
     if not found then
         perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
-    -- A read-only transaction cannot note the visit; two requests at once need not both note it.
+    -- A read-only transaction cannot update it, and of two concurrent requests one is enough.
     if v_last_seen < v_now - interval '1 minute' and pg_catalog.current_setting('transaction_read_only') = 'off' then
         update private.admin_session_activity as a set last_seen_at = v_now
         where a.session_token = (
@@ -3081,7 +3148,8 @@ begin
     end if;
 end
 $$;
-comment on function private.check_administrator_session(jsonb) is 'The administrator''s part of the gate: live, active, 30 minutes idle at most, 8 hours in all. Errors: session_ended.';
+comment on function private.check_administrator_session(jsonb) is
+'The pre-request check of administrators: active account, live session, at most 30 idle minutes and 8 hours. Errors: session_ended.';
 
 do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'pre_request.check_request'$set$; end $$;
 notify pgrst, 'reload config';
@@ -3107,13 +3175,14 @@ begin
     );
 end
 $$;
-comment on function public.get_my_account_status() is 'The caller''s own status, with the sentence to show when it is not fine. The one call open to a blocked member.';
+comment on function public.get_my_account_status() is
+'The caller''s account status, with a message when it is blocked. The only call open to a blocked member.';
 grant execute on function public.get_my_account_status() to authenticated;
 
--- What people are told, written in the transaction that did it: a notification the member reads in the app, a notice in
--- the administrators' panel, an outbox row the worker mails. Nothing is sent from inside a transaction, and nothing
--- that was rolled back is told. A member reads the own inbox a page at a time and marks it as read, which is the only
--- thing a member may change about it. The administrators share one list; each has read it up to a moment of the own.
+-- Notifications, written in the transaction that caused them: a row for the member's inbox, a notice for the admin
+-- panel, an outbox row for the worker to e-mail. Nothing is sent from inside a transaction, so a rollback notifies
+-- nobody. A member reads the own inbox in pages and may only mark it as read. Administrators share one list; each has
+-- a time up to which it is read.
 
 create table public.notifications (
     id uuid primary key default gen_random_uuid(),
@@ -3126,7 +3195,7 @@ create table public.notifications (
     read_at timestamptz,
     created_at timestamptz not null default now()
 );
-comment on table public.notifications is 'What a member is told in the app.';
+comment on table public.notifications is 'In-app notifications of members.';
 alter table public.notifications enable row level security;
 create index notifications_user_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id) where read_at is null;
@@ -3142,7 +3211,7 @@ create table private.admin_notices (
     link text,
     created_at timestamptz not null default now()
 );
-comment on table private.admin_notices is 'What all administrators are told in the panel.';
+comment on table private.admin_notices is 'Notices for all administrators, in the panel.';
 alter table private.admin_notices enable row level security;
 create index admin_notices_created_idx on private.admin_notices (created_at desc, id desc);
 
@@ -3150,7 +3219,7 @@ create table private.admin_notice_reads (
     admin_id uuid primary key references private.admin_users (id) on delete cascade,
     read_until timestamptz not null
 );
-comment on table private.admin_notice_reads is 'Up to when an administrator has read the notices.';
+comment on table private.admin_notice_reads is 'Time up to which an administrator has read the notices.';
 alter table private.admin_notice_reads enable row level security;
 
 create function private.notify_member(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
@@ -3176,13 +3245,15 @@ begin
     end if;
 end
 $$;
-comment on function private.notify_member(uuid, text, text, text, numeric, text) is 'Tells a member in the app and by mail, if this transaction commits.';
+comment on function private.notify_member(uuid, text, text, text, numeric, text) is
+'Notifies a member in the app and by e-mail, when the transaction commits.';
 
 create function private.notify_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
     insert into private.admin_notices (kind, title, body, link, created_at) values (p_kind, p_title, p_body, p_link, private.clock())
 $$;
-comment on function private.notify_administrators(text, text, text, text) is 'A notice in the panel, if this transaction commits.';
+comment on function private.notify_administrators(text, text, text, text) is
+'Adds a notice to the admin panel, when the transaction commits.';
 
 create function public.get_notifications(p_before text default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -3248,7 +3319,7 @@ begin
 end
 $$;
 comment on function public.mark_notifications_read(uuid[]) is
-'Marks the caller''s notifications as read, all of them without ids; ids of other members change nothing. Errors: too_many.';
+'Marks the caller''s notifications as read, without p_ids all of them; ignores other members'' ids. Errors: too_many.';
 grant execute on function public.mark_notifications_read(uuid[]) to authenticated;
 
 create function public.get_admin_notices(p_limit integer default 50) returns jsonb
@@ -3277,7 +3348,8 @@ begin
     );
 end
 $$;
-comment on function public.get_admin_notices(integer) is 'The newest notices and how many of them are unread. Every administrator. Errors: forbidden, session_ended.';
+comment on function public.get_admin_notices(integer) is
+'The newest notices and the number of unread ones. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_notices(integer) to platform_admin;
 
 create function public.mark_admin_notices_read() returns jsonb
@@ -3290,12 +3362,12 @@ begin
     return pg_catalog.jsonb_build_object('success', true);
 end
 $$;
-comment on function public.mark_admin_notices_read() is 'Everything up to now is read. Every administrator. Errors: forbidden, session_ended.';
+comment on function public.mark_admin_notices_read() is 'Marks all notices as read. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.mark_admin_notices_read() to platform_admin;
 
--- Mail that waits to be sent, what became of it, and what a super admin sees of the worker. Mail about money and
--- security is always sent. Of the rest a member may switch topics off: the notice in the app stays, the mail does not
--- leave, and what does leave says where to switch it off.
+-- The e-mail outbox, delivery by the worker, and what a super_admin sees of both. E-mail about money and security is
+-- always sent. Members may opt out of other topics: the in-app notification stays, no e-mail is sent, and every such
+-- e-mail links to the opt-out.
 
 create table private.outbox (
     id bigint generated always as identity primary key,
@@ -3312,10 +3384,10 @@ create table private.outbox (
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200
 );
-comment on table private.outbox is 'Mail to send. data holds what the template prints (username, title, body, amount as text, link).';
+comment on table private.outbox is 'E-mail to send. data holds the template''s values (username, title, body, amount as text, link).';
 alter table private.outbox enable row level security;
 create index outbox_due_idx on private.outbox (next_attempt_at) where sent_at is null and failed_at is null;
--- Mail that was given up, for the list of a super admin; mail sent long ago, which is forgotten.
+-- Failed e-mail, for the super_admin's list; sent e-mail, for the purge.
 create index outbox_failed_idx on private.outbox (failed_at desc) where failed_at is not null;
 create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not null;
 
@@ -3326,7 +3398,7 @@ begin
     return null;
 end
 $$;
-comment on function private.outbox_notify() is 'Wakes the worker; delivered at commit.';
+comment on function private.outbox_notify() is 'Trigger: notifies the worker at commit.';
 create trigger _900_notify after insert on private.outbox for each statement execute function private.outbox_notify();
 
 create table private.mail_topics (
@@ -3334,7 +3406,7 @@ create table private.mail_topics (
     kind_pattern text not null,
     label text not null check (length(label) between 1 and 80)
 );
-comment on table private.mail_topics is 'What members may switch off; kind_pattern is the pattern that the kinds of its notices match.';
+comment on table private.mail_topics is 'Topics that members may opt out of; kind_pattern matches the kinds of their notifications.';
 alter table private.mail_topics enable row level security;
 
 insert into private.mail_topics (topic, kind_pattern, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
@@ -3345,7 +3417,7 @@ create table private.mail_opt_outs (
     at timestamptz not null default now(),
     primary key (user_id, topic)
 );
-comment on table private.mail_opt_outs is 'Topics that a member does not want by mail. Without a row it is sent.';
+comment on table private.mail_opt_outs is 'Topics that a member opted out of.';
 alter table private.mail_opt_outs enable row level security;
 create index mail_opt_outs_topic_idx on private.mail_opt_outs (topic);
 
@@ -3355,7 +3427,8 @@ language sql volatile set search_path = '' as $$
     select p_template, a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', p_title, 'body', p_body, 'link', p_link)
     from private.admin_users as a where a.is_active
 $$;
-comment on function private.mail_administrators(text, text, text, text) is 'A mail to every active administrator, if this transaction commits.';
+comment on function private.mail_administrators(text, text, text, text) is
+'E-mails every active administrator, when the transaction commits.';
 
 create function public.get_mail_choices() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -3374,7 +3447,7 @@ begin
 end
 $$;
 comment on function public.get_mail_choices() is
-'Which mail the caller may switch off, and what is wanted now; mail about money and security is not among it.';
+'Topics that the caller may opt out of, and the current choices; e-mail about money and security is not among them.';
 grant execute on function public.get_mail_choices() to authenticated;
 
 create function public.set_mail_choice(p_topic text, p_wanted boolean) returns jsonb
@@ -3393,10 +3466,10 @@ begin
     return public.get_mail_choices();
 end
 $$;
-comment on function public.set_mail_choice(text, boolean) is 'Switches one topic on or off; answers all choices. Errors: invalid_input.';
+comment on function public.set_mail_choice(text, boolean) is 'Opts into or out of one topic; returns all choices. Errors: invalid_input.';
 grant execute on function public.set_mail_choice(text, boolean) to authenticated;
 
--- What the worker does with a letter. It is sent at least once; a second copy must stay the exception.
+-- Delivery. Each e-mail is sent at least once; duplicates must stay the exception.
 
 create function jobs.lease_mail(p_max integer) returns setof private.outbox
 language sql volatile security definer set search_path = '' as $$
@@ -3411,13 +3484,13 @@ language sql volatile security definer set search_path = '' as $$
     )
     returning o.*
 $$;
-comment on function jobs.lease_mail(integer) is 'Due mail, leased for two minutes: a worker that dies gives it back.';
+comment on function jobs.lease_mail(integer) is 'Due e-mail, leased for two minutes: the lease of a crashed worker expires.';
 grant execute on function jobs.lease_mail(integer) to worker;
 
--- Just before a letter is handed to the mail server its lease is renewed, and only by the worker that holds it: of a
--- batch that took longer than the lease, what another worker has taken meanwhile is left to it. The one copy too many
--- that remains is that of a worker which died, or lost the database for good, between the server's word and the note
--- of it; it carries the same Message-ID.
+-- Renew the lease just before handing an e-mail to the mail server, and only for the worker that holds it: when a
+-- batch takes longer than the lease, another worker keeps what it has leased meanwhile. A duplicate remains possible
+-- only when a worker crashes, or loses the database for good, between the mail server's acceptance and
+-- mark_mail_sent(); it has the same Message-ID.
 create function jobs.renew_mail_lease(p_id bigint, p_leased_until timestamptz) returns boolean
 language sql volatile security definer set search_path = '' as $$
     with renewed as (
@@ -3428,14 +3501,14 @@ language sql volatile security definer set search_path = '' as $$
     select exists (select 1 from renewed)
 $$;
 comment on function jobs.renew_mail_lease(bigint, timestamptz) is
-'Renews the lease of a letter about to be sent; false when it is not the caller''s any more, and must not be sent.';
+'Renews the lease of an e-mail about to be sent; false when another worker holds it: then do not send it.';
 grant execute on function jobs.renew_mail_lease(bigint, timestamptz) to worker;
 
 create function jobs.mark_mail_sent(p_id bigint) returns void
 language sql volatile security definer set search_path = '' as $$
     update private.outbox as o set sent_at = pg_catalog.clock_timestamp(), leased_until = null, last_error = null where o.id = p_id
 $$;
-comment on function jobs.mark_mail_sent(bigint) is 'The mail server took it.';
+comment on function jobs.mark_mail_sent(bigint) is 'Marks an e-mail as accepted by the mail server.';
 grant execute on function jobs.mark_mail_sent(bigint) to worker;
 
 create function jobs.mark_mail_failed(p_id bigint, p_error text) returns void
@@ -3447,7 +3520,7 @@ language sql volatile security definer set search_path = '' as $$
         failed_at = case when o.attempts >= 12 then pg_catalog.clock_timestamp() end
     where o.id = p_id
 $$;
-comment on function jobs.mark_mail_failed(bigint, text) is 'Tries again later, at growing distances; gives up after twelve attempts.';
+comment on function jobs.mark_mail_failed(bigint, text) is 'Schedules a retry with exponential backoff; gives up after twelve attempts.';
 grant execute on function jobs.mark_mail_failed(bigint, text) to worker;
 
 create function jobs.count_mail() returns table (state text, depth bigint)
@@ -3456,15 +3529,15 @@ language sql stable security definer set search_path = '' as $$
     union all
     select 'failed', pg_catalog.count(*) filter (where o.failed_at is not null) from private.outbox as o where o.sent_at is null
 $$;
-comment on function jobs.count_mail() is 'Letters not sent yet, and letters given up.';
+comment on function jobs.count_mail() is 'Number of unsent and of failed e-mails.';
 grant execute on function jobs.count_mail() to worker;
 
--- What a super admin sees: mail that waits, mail and jobs that were given up, the last check of the books.
+-- What a super_admin sees: queued and failed e-mail, failed jobs, the last ledger check.
 
 create function private.failed_jobs() returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-    -- The worker brings its tables, and the right to read them, when it starts.
+    -- The worker creates these tables, and grants reading them, when it starts.
     if pg_catalog.has_table_privilege(pg_catalog.to_regclass('procrastinate.procrastinate_jobs'), 'select') is not true then
         return '[]'::jsonb;
     end if;
@@ -3486,7 +3559,7 @@ begin
     );
 end
 $$;
-comment on function private.failed_jobs() is 'Jobs of the worker that failed for good, the newest 100 first. They are forgotten after a month.';
+comment on function private.failed_jobs() is 'The newest 100 failed jobs of the worker. They are purged after a month.';
 
 create function public.list_jobs() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -3521,7 +3594,8 @@ begin
     );
 end
 $$;
-comment on function public.list_jobs() is 'Mail that waits or failed, jobs that failed for good, the last check of the books, the last kept coverage. Super admin. Errors: forbidden, session_ended.';
+comment on function public.list_jobs() is
+'Queued and failed e-mail, failed jobs, the last ledger check, the last coverage snapshot. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.list_jobs() to platform_admin;
 
 create function public.retry_mail(p_id bigint) returns jsonb
@@ -3539,17 +3613,17 @@ begin
     return '{"success": true}'::jsonb;
 end
 $$;
-comment on function public.retry_mail(bigint) is 'Sends a mail that was given up once more. Super admin. Errors: forbidden, not_found.';
+comment on function public.retry_mail(bigint) is 'Retries a failed e-mail. Super admin. Errors: forbidden, not_found.';
 grant execute on function public.retry_mail(bigint) to platform_admin;
 
--- The figures an administrator's dashboard adds up, kept so that it reads a handful of rows at any size. Each
--- change appends a delta, and a job folds the deltas: one shared row would queue every transaction behind it.
+-- Counters for the admin dashboard, so that it reads a handful of rows at any size. Each change appends a delta and a
+-- job rolls the deltas up: one shared row would serialise every transaction.
 
 create table private.counters (
     name text primary key,
     value numeric not null default 0
 );
-comment on table private.counters is 'Folded figures. The truth is value plus the deltas not folded yet.';
+comment on table private.counters is 'Rolled-up counters. The current value is value plus the pending deltas.';
 alter table private.counters enable row level security;
 
 insert into private.counters (name) values
@@ -3566,23 +3640,24 @@ create table private.counter_deltas (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.counter_deltas is 'Changes since the last fold.';
+comment on table private.counter_deltas is 'Deltas since the last roll-up.';
 alter table private.counter_deltas enable row level security;
 create index counter_deltas_name_idx on private.counter_deltas (name);
 
--- What came in and went out by day, kept: the panel's chart and the question how much rests on the last deposits read a
--- row a day instead of every approved request of ninety days. The days are noted in a log and folded with the
--- counters, for the same reason. Days are UTC days.
+-- Daily totals of deposits and withdrawals: the panel's chart and the coverage computation read a row a day instead
+-- of every approved request of ninety days. Changes are appended as deltas and rolled up with the counters, for the
+-- same reason. Days are UTC.
 
 create table private.flow_days (
     day date primary key,
-    -- By the day of the request.
+    -- By day of the request.
     deposits numeric not null default 0,
     withdrawals numeric not null default 0,
-    -- By the day of the decision.
+    -- By day of the decision.
     decided_deposits numeric not null default 0
 );
-comment on table private.flow_days is 'Approved requests that count, by day; folded. The truth is these plus the changes not folded yet.';
+comment on table private.flow_days is
+'Approved and not voided requests by day, rolled up. The current value is these plus private.flow_deltas.';
 alter table private.flow_days enable row level security;
 
 create table private.flow_deltas (
@@ -3592,7 +3667,7 @@ create table private.flow_deltas (
     withdrawals numeric not null default 0,
     decided_deposits numeric not null default 0
 );
-comment on table private.flow_deltas is 'Changes of private.flow_days since the last fold.';
+comment on table private.flow_deltas is 'Deltas of private.flow_days since the last roll-up.';
 alter table private.flow_deltas enable row level security;
 
 create function private.increment_counter(p_name text, p_delta numeric) returns void
@@ -3602,7 +3677,7 @@ begin
     select p_name, p_delta where p_delta <> 0;
 end
 $$;
-comment on function private.increment_counter(text, numeric) is 'Adds to a kept figure.';
+comment on function private.increment_counter(text, numeric) is 'Adds to a counter.';
 
 create function private.counter_values() returns table (name text, value numeric)
 language plpgsql stable set search_path = '' as $$
@@ -3612,7 +3687,7 @@ begin
     from private.counters as c;
 end
 $$;
-comment on function private.counter_values() is 'The kept figures as they are now.';
+comment on function private.counter_values() is 'All counters with their current values.';
 
 create function private.counter_value(p_name text) returns numeric
 language plpgsql stable set search_path = '' as $$
@@ -3623,7 +3698,7 @@ begin
     );
 end
 $$;
-comment on function private.counter_value(text) is 'One kept figure as it is now.';
+comment on function private.counter_value(text) is 'The current value of a counter.';
 
 create function private.flows_since(p_from date) returns table (day date, deposits numeric, withdrawals numeric, decided_deposits numeric)
 language sql stable set search_path = '' as $$
@@ -3635,7 +3710,7 @@ language sql stable set search_path = '' as $$
     ) as a
     group by a.day
 $$;
-comment on function private.flows_since(date) is 'What came in and went out on each day from this one on, as it is now.';
+comment on function private.flows_since(date) is 'Current daily totals of deposits and withdrawals, from a day on.';
 
 create function private.daily_flows(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
@@ -3649,7 +3724,7 @@ language sql stable set search_path = '' as $$
     ) as s (day)
     left join private.flows_since((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
 $$;
-comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by the UTC day on which they were requested, today last.';
+comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by UTC day of the request, today last.';
 
 create function jobs.roll_up_counters() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
@@ -3680,13 +3755,13 @@ begin
     return v_rows + v_flows;
 end
 $$;
-comment on function jobs.roll_up_counters() is 'Folds the deltas into the kept figures and days; answers how many.';
+comment on function jobs.roll_up_counters() is 'Rolls the deltas up into counters and days; returns how many.';
 grant execute on function jobs.roll_up_counters() to worker;
 
--- Receipts are files in a private bucket of the storage service. Its own limits are size and type; what is the
--- product's lies here: a member's file lies in the member's folder under a name made of digits, is never
--- overwritten, renamed or removed, and there are not too many of them. The final write of an upload runs as
--- service_role without a user: the trigger knows the member by owner_id.
+-- Receipts are files in a private bucket of the storage service, which limits their size and type. The product's
+-- rules are here: a member's file is in the member's folder, its name is digits, it is never overwritten, renamed or
+-- deleted, and their number is limited. The final write of an upload runs as service_role without a user: the trigger
+-- identifies the member by owner_id.
 
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
@@ -3699,7 +3774,7 @@ begin
     raise insufficient_privilege using message = p_message;
 end
 $$;
-comment on function private.raise_storage_error(text) is 'A refusal that the storage service reports as access denied.';
+comment on function private.raise_storage_error(text) is 'Raises an error that the storage service reports as access denied.';
 
 create function private.receipts_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -3714,15 +3789,15 @@ begin
     if tg_op = 'UPDATE' or new.bucket_id is distinct from 'receipts' then
         return new;
     end if;
-    -- Onto a name that is there: a plain upload ends as a duplicate, and an upsert in the branch above.
+    -- Existing name: a plain upload then fails as a duplicate, an upsert in the branch above.
     if exists (select 1 from storage.objects as o where o.bucket_id = 'receipts' and o.name = new.name) then
         return new;
     end if;
     if new.owner_id is null or new.name !~ ('\A' || new.owner_id || '/[0-9]{10,16}\.(png|jpg|jpeg|webp|pdf)\Z') then
         perform private.raise_storage_error('A receipt is named by your own id and the time.');
     end if;
-    -- One upload of a member at a time counts; the lock ends with this short transaction.
-    perform pg_catalog.pg_advisory_xact_lock(45, pg_catalog.hashtext(new.owner_id));
+    -- Serialise a member's uploads, so that the limits hold; the lock ends with this short transaction.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('receipts_of_owner'), pg_catalog.hashtext(new.owner_id));
     select
         count(*), coalesce(sum((o.metadata ->> 'size')::bigint), 0),
         count(*) filter (where o.created_at > pg_catalog.clock_timestamp() - interval '1 hour')
@@ -3738,7 +3813,7 @@ begin
     return new;
 end
 $$;
-comment on function private.receipts_validate() is 'Name, owner and amount of receipts; a stored one stays as it is.';
+comment on function private.receipts_validate() is 'Trigger: validates name, owner and number of receipts; a stored one is immutable.';
 create trigger harborline_receipts_validate before insert or update on storage.objects for each row execute function private.receipts_validate();
 
 create policy receipts_select_own on storage.objects for select to authenticated
@@ -3749,7 +3824,7 @@ with check (
     and (storage.foldername(name))[1] = (select auth.uid())::text
     and name ~ '^[0-9a-f-]{36}/[0-9]{10,16}[.](png|jpg|jpeg|webp|pdf)$'
 );
--- No update, no delete policy: a receipt is evidence.
+-- No update and no delete policy: a receipt is evidence.
 
 create function private.receipt_name(p_receipt_url text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -3757,22 +3832,23 @@ begin
     return (select substring(p_receipt_url from '\Ahttps?://[^\s/?#]+(?:/[^\s?#]*)?/object/public/receipts/([0-9a-f-]{36}/[0-9]{10,16}\.(?:png|jpg|jpeg|webp|pdf))\Z'));
 end
 $$;
-comment on function private.receipt_name(text) is 'Name of the object that a receipt address stands for, null when it stands for none. The address is never opened.';
+comment on function private.receipt_name(text) is
+'Object name in a receipt URL; null when the URL is no receipt''s. The URL is never opened.';
 
--- A receipt is uploaded before its deposit is asked for, so some are never used. They are somebody's papers and count
--- among the member's twenty files: after a day they go, row and bytes, by the storage service's own wire (the worker).
--- A receipt that a deposit names is evidence and stays, whoever asks: removing and naming the same one wait for each
--- other, and the later one is refused.
+-- Unused receipts. A receipt is uploaded before its deposit is requested, so some are never used and count among the
+-- member's twenty files: the worker deletes them after a day through the storage API. A receipt that a deposit uses
+-- is evidence and cannot be deleted by any role: using it and deleting it exclude each other by a lock, and the later
+-- one fails.
 create function private.lock_receipt(p_name text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform pg_catalog.pg_advisory_xact_lock(47, pg_catalog.hashtext(p_name));
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('receipt'), pg_catalog.hashtext(p_name));
 exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function private.lock_receipt(text) is
-'One of naming a receipt and removing it at a time; the last lock of a request for a deposit. Errors: try_again.';
+'Serialises using and deleting a receipt; the last lock of a deposit request. Errors: try_again.';
 
 create function private.receipts_reject_delete() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -3784,7 +3860,7 @@ begin
     return old;
 end
 $$;
-comment on function private.receipts_reject_delete() is 'Nobody removes a receipt that a deposit names.';
+comment on function private.receipts_reject_delete() is 'Trigger: rejects deleting a receipt that a deposit uses.';
 create trigger harborline_receipts_reject_delete before delete on storage.objects for each row
 when (old.bucket_id = 'receipts') execute function private.receipts_reject_delete();
 
@@ -3811,7 +3887,7 @@ begin
 end
 $$;
 comment on function private.check_receipt(uuid, text, boolean) is
-'The uploaded file of a receipt: there, the member''s own, unused, an image for a first package. Answers its etag. Errors: invalid_receipt, receipt_used, receipt_must_be_image.';
+'Validates an uploaded receipt: existing, the member''s own, unused, an image for a first package. Returns its etag. Errors: invalid_receipt, receipt_used, receipt_must_be_image.';
 
 create function jobs.unused_receipts(p_max integer) returns table (name text)
 language sql stable security definer set search_path = '' as $$
@@ -3821,7 +3897,7 @@ language sql stable security definer set search_path = '' as $$
     order by o.created_at
     limit p_max
 $$;
-comment on function jobs.unused_receipts(integer) is 'Receipts that were uploaded more than a day ago and no deposit names, oldest first.';
+comment on function jobs.unused_receipts(integer) is 'Receipts uploaded more than a day ago that no deposit uses, oldest first.';
 grant execute on function jobs.unused_receipts(integer) to worker;
 
 create function public.find_receipt(p_receipt_url text) returns jsonb
@@ -3838,50 +3914,59 @@ begin
     return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_deposit.receipt_name);
 end
 $$;
-comment on function public.find_receipt(text) is 'Finance and super administrators: the stored object of a deposit''s receipt. The address is parsed, never opened. Errors: forbidden, not_found.';
+comment on function public.find_receipt(text) is
+'Finance and super administrators: the stored object of a deposit''s receipt. The URL is parsed, never opened. Errors: forbidden, not_found.';
 grant execute on function public.find_receipt(text) to platform_admin;
 
--- A member claims a USDT transfer; an administrator accepts or refuses it, once. The amount alone decides what
--- a deposit is: the first package, an upgrade at the full price, or cash-in that changes no package.
--- A row is never updated by its member and never deleted by anyone.
+-- A member claims a USDT transfer; an administrator approves or rejects it, once. The amount alone decides what a
+-- deposit is: the first package, an upgrade at the full price, or cash-in that changes no package. No member updates
+-- a row, and nobody deletes one.
 --
--- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction; what stands further in is called by the
--- line above it, a trigger names its table. All of it is schema private unless said. Before it, pre_request.check_request().
---   require_admin                                 finance or super, read by the id in the token: my_role, auth.uid
---     require_totp                                with real money (is_demo, setting_text) not without the second step
---   parse_action                                  approve or reject; only a rejection asks validate_reason
---   require_not_own_account                       nobody decides for a member with the same e-mail
---   lock_money                                    one decision at a time
---   lock_members(upline_ids)                      member, referrer and the referrer's referrer, by id
---                                                 the deposit itself, for no key update; decided already: the first answer, or raise_already_decided
---   clock                                         the moment of the decision
---   credit_deposit                                cash-in and package; refused where the reference was approved before
---     profiles _100_immutable                     profiles_immutable: place and identity stay, a package does not fall
---     profiles _500_sync_position                 profiles_sync_position: package and payment go to the member's position, two figures to the counters
---       positions _500_network_update             positions_record_network_delta: a new package is noted for the networks above
---     profiles _500_update_verified_counter       profiles_update_verified_counter, increment_counter: where this completed the account
---     post_bonuses                                moves the sequence private.bonus_revision_seq, then asks what is wrong
---       child_bonus_discrepancies                 referral, pairing and override around the member: due_referrals, due_pairings, due_overrides,
---                                                 and under these due_pair_bonuses and pairs, with referral_percent and override_percent
---       owner_bonus_discrepancies                 the member's own pairings, where there is a second child
---         pair_source                             of pairs without a row: which child completed it
---       write_bonuses                             raises stored rows, inserts missing ones; reentry_percent fills a column of each
---         bonuses _100_immutable                  bonuses_immutable: a bonus keeps its reason and only rises (of rows that rise)
---         bonuses _500_record_update              bonuses_record_update, clock: journal, sums, days and counts of rows that rose
---         bonuses _500_record_insert              bonuses_record_insert: the same of new rows
---           transactions _500_update_counters     transactions_update_counters: journal rows of bonuses are counted (from either of the two)
---           totals _500_update_shortfall_counter  totals_update_shortfall_counter, increment_counter: only of whom withdrew or asked for more than is there
---   update of the deposit                         approved, by whom, when
---     deposits _100_immutable                     deposits_immutable: decided once, and what was claimed never changes
---     deposits _500_record_decision               deposits_record_decision: settles the journal row, three figures to the counters
---       transactions _100_immutable               transactions_immutable: pending to completed, and nothing else
---       record_deposit_flow                       the days of the request and of the decision
---   notify_decision, dollars                      the sentence for the member
---     notify_member, clock, money                 the notification, and the mail unless its topic is switched off
---       outbox _900_notify                        outbox_notify: wakes the worker at commit
---   audit, clock, money                           who decided what; last, because of its lock
---     audit_log _100_set_hash                     audit_log_set_hash: lock_audit_log, then the row's number and audit_hash over the row before
---   request_json, money                           the answer
+-- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction. A line further in is called by
+-- the line above it; a trigger stands behind its table. Everything is in schema private unless it says otherwise.
+-- pre_request.check_request() has run before.
+--   require_admin                       finance or super administrator, by the id in the token: my_role, auth.uid
+--     require_totp                      with real money (is_demo, setting_text): the second step was shown
+--   parse_action                        approve or reject; a rejection calls validate_reason
+--   require_not_own_account             not for a member with the administrator's e-mail address
+--   lock_money                          one decision at a time: lock_key
+--   lock_members(upline_ids)            member, referrer and the referrer's referrer, by id
+--                                       then the deposit, for no key update; already decided: the first response,
+--                                       or raise_already_decided
+--   clock                               the time of the decision
+--   credit_deposit                      cash-in and package; an error where the reference was approved before
+--     profiles _100_immutable           profiles_immutable: identity and place stay, a package never falls
+--     profiles _500_sync_position       profiles_sync_position: package and payment go to the member's position, two
+--                                       figures to the counters
+--       positions _500_network_update   positions_record_network_delta: the new package, for the networks above
+--     profiles _500_update_verified_counter
+--                                       profiles_update_verified_counter, increment_counter: if the account is complete
+--     post_bonuses                      advances private.bonus_revision_seq, then looks for discrepancies
+--       child_bonus_discrepancies       referral, pairing and override around the member: due_referrals, due_pairings,
+--                                       due_overrides; below these due_pair_bonuses, pairs and the percentages
+--       owner_bonus_discrepancies       the member's own pairings, if there is a second child
+--         pair_source                   of pairs without a row: the child that completed it
+--       write_bonuses                   raises stored rows, then inserts missing ones; a column default calls
+--                                       reentry_percent
+--         bonuses _100_immutable        bonuses_immutable: a bonus keeps its reason and only rises (updated rows)
+--         bonuses _500_record_update    bonuses_record_update, clock: journal, sums, days and counters of updated rows
+--         bonuses _500_record_insert    bonuses_record_insert: the same of inserted rows
+--           transactions _500_update_counters
+--                                       transactions_update_counters: counts the journal rows of bonuses
+--           totals _500_update_shortfall_counter
+--                                       totals_update_shortfall_counter, increment_counter: of members who withdrew
+--                                       or requested more than they have
+--   update public.deposits              approved, by whom, when
+--     deposits _100_immutable           deposits_immutable: decided once, and a claim never changes
+--     deposits _500_record_decision     deposits_record_decision: finalises the journal row, three figures to the counters
+--       transactions _100_immutable     transactions_immutable: pending to completed, and nothing else
+--       record_deposit_flow             the days of the request and of the decision
+--   notify_decision, dollars            the message for the member
+--     notify_member, clock, money       the notification, and the email unless the member opted out
+--       outbox _900_notify              outbox_notify: wakes the worker at commit
+--   audit, clock, money                 who decided what; last, because of its lock
+--     audit_log _100_set_hash           audit_log_set_hash: lock_audit_log, then number and audit_hash over the last row
+--   request_json, money                 the response
 
 create table public.deposits (
     id uuid primary key default gen_random_uuid(),
@@ -3894,7 +3979,7 @@ create table public.deposits (
     created_at timestamptz not null default now(),
     decided_at timestamptz,
     decided_by uuid references private.admin_users (id) on delete restrict,
-    -- Worked out by the guard; nobody may write them.
+    -- Computed by the validation trigger; no role may write them.
     kind text not null check (kind in ('first', 'upgrade', 'cash_in')),
     reference_key text not null check (length(reference_key) between 1 and 200),
     receipt_name text not null,
@@ -3910,30 +3995,31 @@ create table public.deposits (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
 comment on table public.deposits is 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
-comment on column public.deposits.reference_key is 'The reference without spelling: 64 hex digits if it holds them, else lower-case letters and digits.';
+comment on column public.deposits.reference_key is
+'The normalised reference: its 64 hex digits if there are any, else its lower-case letters and digits.';
 alter table public.deposits enable row level security;
--- A member's own, newest first; also the foreign key.
+-- A member's deposits, newest first; also the foreign key.
 create index deposits_user_idx on public.deposits (user_id, created_at desc, id desc);
--- The administrators' list by status, newest first, and the pending counts.
+-- The admin list by status, newest first, and the pending counts.
 create index deposits_status_idx on public.deposits (status, created_at desc, id desc);
 create index deposits_created_idx on public.deposits (created_at desc, id desc);
 create index deposits_decided_by_idx on public.deposits (decided_by) where decided_by is not null;
--- One transfer counts once.
+-- A transfer is approved once.
 create unique index deposits_reference_approved_key on public.deposits (reference_key)
 where status = 'approved' and voided_at is null;
--- "The same reference elsewhere" for the flag.
+-- Finds the same reference elsewhere, for the flag.
 create index deposits_reference_idx on public.deposits (reference_key);
--- One receipt serves one deposit.
+-- A receipt belongs to one deposit.
 create unique index deposits_receipt_key on public.deposits (receipt_name);
--- What waits already, for the form and the limit.
+-- A member's pending deposits, for the form and the limit.
 create index deposits_pending_idx on public.deposits (user_id, created_at) where status = 'pending';
 create index deposits_reference_search_idx on public.deposits
 using gin (lower(reference_number) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 -- Lists sorted by amount.
 create index deposits_amount_idx on public.deposits (amount, id);
--- The broken first day of "approved in the last 30 days" is added up row by row.
+-- The partial first day of "approved in the last 30 days" is summed row by row.
 create index deposits_decided_flow_idx on public.deposits (decided_at) include (amount) where status = 'approved' and voided_at is null;
--- "Another member's receipt file" for the flag.
+-- Finds another member's receipt file, for the flag.
 create index deposits_receipt_etag_idx on public.deposits (receipt_etag) where status <> 'rejected';
 
 create policy select_own on public.deposits for select to authenticated using (user_id = (select auth.uid()));
@@ -3944,13 +4030,13 @@ grant select on public.deposits to authenticated, platform_admin;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to authenticated;
 grant select on public.deposits to service_role;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to service_role;
--- Not granted: update and delete, to anyone. A decision is a function.
+-- Not granted: update and delete, to any role. Decisions are made by a function.
 
 create function private.reference_key(p_reference text) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
     return (
-        -- A transaction hash counts by itself, whatever stands around it.
+        -- A transaction hash identifies the transfer, whatever text surrounds it.
         select coalesce(
             pg_catalog.lower(substring(p_reference from '[0-9A-Fa-f]{64}')),
             pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]', '', 'g'), 200)
@@ -3958,7 +4044,7 @@ begin
     );
 end
 $$;
-comment on function private.reference_key(text) is 'A reference without its spelling; empty when it holds no letter and no digit.';
+comment on function private.reference_key(text) is 'Normalises a reference; empty when it has no letter and no digit.';
 
 create function private.deposit_kind(p_amount numeric, p_package numeric) returns text
 language plpgsql stable set search_path = '' as $$
@@ -3983,9 +4069,9 @@ begin
 end
 $$;
 comment on function private.deposit_kind(numeric, numeric) is
-'What an amount in USD means beside the present package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
+'Kind of a deposit of this amount (USD) given the current package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
 
--- A repeated request is told by its trimmed reference, as stored.
+-- A retried request is recognised by its id and compared with the stored, trimmed reference.
 create function private.deposits_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -3996,9 +4082,9 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
-    -- What is copied brings a line's end along; a retry brings it again and is compared with what was stored.
+    -- Copied text brings a line break; a retry brings it again and is compared with the stored value.
     new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
-    -- A retry is looked for first: triggers run before ON CONFLICT.
+    -- Look for a retry first: triggers run before ON CONFLICT.
     select * into v_existing from public.deposits as d where d.id = new.id;
     if found then
         if (v_existing.user_id, v_existing.amount, v_existing.reference_number, v_existing.receipt_url)
@@ -4036,7 +4122,7 @@ begin
 end
 $$;
 comment on function private.deposits_validate() is
-'Every rule of a new deposit, under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
+'Trigger: validates a new deposit under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
 
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -4052,7 +4138,8 @@ begin
     return new;
 end
 $$;
-comment on function private.deposits_immutable() is 'What was claimed never changes; a decision is made once; only a confirmed correction voids. Errors: append_only.';
+comment on function private.deposits_immutable() is
+'Trigger: a claim never changes; it is decided once; only a confirmed correction voids it. Errors: append_only.';
 
 create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4063,7 +4150,7 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_request() is 'Journal row and count of a new deposit.';
+comment on function private.deposits_record_request() is 'Trigger: journal row and counter of a new deposit.';
 
 create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -4074,7 +4161,8 @@ begin
     (((p_deposit).decided_at at time zone 'UTC')::date, 0, p_sign * (p_deposit).amount);
 end
 $$;
-comment on function private.record_deposit_flow(public.deposits, integer) is 'Notes an approved deposit, or with -1 a voided one, for its two days.';
+comment on function private.record_deposit_flow(public.deposits, integer) is
+'Adds an approved deposit to the daily totals of its two days; with -1 subtracts a voided one.';
 
 create function private.deposits_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4092,7 +4180,8 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_decision() is 'Settles the journal row of a deposit when its status moves.';
+comment on function private.deposits_record_decision() is
+'Trigger: finalises the journal row of a deposit and updates counters when its status changes.';
 
 create function private.deposits_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4101,7 +4190,7 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_void() is 'A voided deposit is no flow.';
+comment on function private.deposits_record_void() is 'Trigger: subtracts a voided deposit from the daily totals.';
 
 create trigger _100_validate before insert on public.deposits for each row execute function private.deposits_validate();
 create trigger _100_immutable before update on public.deposits for each row execute function private.deposits_immutable();
@@ -4126,7 +4215,8 @@ begin
     );
 end
 $$;
-comment on function private.upline_ids(uuid) is 'Whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
+comment on function private.upline_ids(uuid) is
+'User ids whose balances a deposit of this member can change: member, referrer, referrer''s referrer.';
 
 create function private.credit_deposit(p_deposit public.deposits) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -4141,7 +4231,7 @@ begin
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount + (p_deposit).amount,
-        -- The larger of the two, in whatever order pending deposits are decided.
+        -- The larger of the two, in whatever order pending deposits are approved.
         package_value = greatest(p.package_value, coalesce((select k.value from private.packages as k where k.value = (p_deposit).amount), 0))
     where p.user_id = (p_deposit).user_id;
     select * into v_position from private.positions as o where o.user_id = (p_deposit).user_id;
@@ -4149,7 +4239,7 @@ begin
 end
 $$;
 comment on function private.credit_deposit(public.deposits) is
-'What an approval is worth: cash-in, package, bonuses. Called under the locks, before the row is marked approved. Errors: reference_used.';
+'Effects of an approval: cash-in, package, bonuses. Call under the locks, before the row is approved. Errors: reference_used.';
 
 create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason text default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4189,11 +4279,11 @@ begin
 end
 $$;
 comment on function public.decide_deposit(uuid, text, text) is
-'Finance and super administrators. Approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, try_again.';
+'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, try_again.';
 grant execute on function public.decide_deposit(uuid, text, text) to platform_admin;
 
--- What the deposit form needs before anything is typed: how far the account is, what can be chosen, where to pay, what
--- waits already. The guard decides again when something is sent.
+-- Options of the deposit form: verification, packages to choose from, deposit address, pending deposits. The
+-- validation trigger decides again on submission.
 create function public.get_deposit_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -4236,13 +4326,12 @@ begin
 end
 $$;
 comment on function public.get_deposit_options() is
-'What the caller may deposit: all packages before the first one, then only larger ones at their full price, or any other amount. Errors: profile_not_found.';
+'What the caller may deposit: before the first package one of the packages, then only larger ones at their full price, or any other amount. Errors: profile_not_found.';
 grant execute on function public.get_deposit_options() to authenticated;
 
--- The list that administrators decide from: the member beside each request, what the decision would change, and what
--- stands out. Decided rows carry no flags and no before and after: nothing is left to decide. A paper that another member
--- sent too stands out as well: its reference may be typed differently, the file is the same. The flags are plpgsql: in
--- SQL they would be planned for every row, five thousand times for the full list.
+-- The admin list: each request with its member, what the decision would change, and flags. Decided rows have no flags
+-- and no before and after values. A receipt file that another member also uploaded is flagged even if its reference
+-- differs. The flags are plpgsql: in SQL they would be planned for every row, five thousand times for the full list.
 
 create function private.deposit_flags(p_deposit public.deposits, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -4283,7 +4372,7 @@ begin
 end
 $$;
 comment on function private.deposit_flags(public.deposits, private.profiles) is
-'What stands out about a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
+'Flags of a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
 
 create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -4316,7 +4405,7 @@ language sql stable set search_path = '' as $$
     left join private.admin_users as a on d.decided_by = a.id
 $$;
 comment on function private.deposit_items(uuid[]) is
-'Deposits as the administrators'' list shows them. total_deposits is what was approved and counts, which is the member''s cash-in. Money as text.';
+'Deposits as items of the admin list. total_deposits is the approved and not voided deposits, which is the member''s cash-in. Money as text.';
 
 create function public.list_deposits(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -4332,12 +4421,12 @@ begin
 end
 $$;
 comment on function public.list_deposits(jsonb) is
-'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} answers all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_deposits(jsonb) to platform_admin;
 
--- A member asks for money; an administrator records that it will be paid, or refuses, once. The balance cannot
--- be guarded by row-level security (fifty parallel requests would all see it untouched): the guard locks the
--- member's row before it reads. The address is frozen with the request.
+-- Withdrawals. A member requests money; an administrator approves (it will be paid) or rejects it, once. Row-level
+-- security cannot protect the balance (fifty concurrent requests would all see it unchanged): the validation trigger
+-- locks the member's row before it reads. The wallet address is immutable once requested.
 
 create table public.withdrawals (
     id uuid primary key default gen_random_uuid(),
@@ -4361,13 +4450,13 @@ create table public.withdrawals (
     constraint a_payout_has_its_time check ((payout_reference is null) = (payout_at is null)),
     constraint only_unpaid_is_voided check (voided_at is null or (status = 'approved' and payout_reference is null))
 );
-comment on table public.withdrawals is 'Requests for payment. Pending rows reserve balance, approved ones that are not voided reduce it.';
+comment on table public.withdrawals is 'Withdrawal requests. Pending rows reserve balance; approved and not voided ones reduce it.';
 alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
 create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
--- What waits already, for the form.
+-- A member's pending withdrawals, for the form.
 create index withdrawals_pending_idx on public.withdrawals (user_id, created_at) where status = 'pending';
 create index withdrawals_wallet_search_idx on public.withdrawals
 using gin (lower(wallet_address) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
@@ -4381,13 +4470,14 @@ grant select on public.withdrawals to authenticated, platform_admin;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to authenticated;
 grant select on public.withdrawals to service_role;
 grant insert (id, user_id, amount, wallet_address, status) on public.withdrawals to service_role;
--- Not granted: update and delete, to anyone. A decision is a function.
+-- Not granted: update and delete, to any role. Decisions are made by a function.
 
 create function private.requestable_amount(p_user_id uuid) returns numeric
 language plpgsql volatile set search_path = '' as $$
 begin
     return (
-        -- Pending rows are read from the table, not from the kept sum: within one array of requests the sum is not there yet.
+        -- Read pending rows from the table, not from the totals: within one multi-row insert the totals are not
+        -- updated yet.
         select t.bonus_amount - t.withdrawn_amount - coalesce(
             (select sum(w.amount) from public.withdrawals as w where w.user_id = p_user_id and w.status = 'pending'), 0
         )
@@ -4395,7 +4485,8 @@ begin
     );
 end
 $$;
-comment on function private.requestable_amount(uuid) is 'What a member could ask for now: bonuses - approved - pending withdrawals. Volatile, so that it sees what the lock waited for.';
+comment on function private.requestable_amount(uuid) is
+'What a member could request now: bonuses - approved - pending withdrawals. Volatile, so that it reads what the lock waited for.';
 
 create function private.withdrawals_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4406,7 +4497,7 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
-    -- A retry is looked for first: triggers run before ON CONFLICT.
+    -- Look for a retry first: triggers run before ON CONFLICT.
     select * into v_existing from public.withdrawals as w where w.id = new.id;
     if found then
         if (v_existing.user_id, v_existing.amount, v_existing.wallet_address)
@@ -4446,7 +4537,7 @@ begin
 end
 $$;
 comment on function private.withdrawals_validate() is
-'Every rule of a new withdrawal, under the member''s lock: valid amount, balance, minimum, verified, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
+'Trigger: validates a new withdrawal under the member''s lock: amount, balance, minimum, verified account, unchanged wallet. Errors: not_yours, duplicate_request, account_*, forbidden, invalid_amount, insufficient_balance, below_minimum, not_verified, wallet_changed.';
 
 create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -4464,7 +4555,7 @@ begin
 end
 $$;
 comment on function private.withdrawals_immutable() is
-'What was asked never changes; a decision is made once; a payout reference is added once; only a confirmed correction voids. Errors: append_only.';
+'Trigger: a request never changes; it is decided once; a payout reference is added once; only a confirmed correction voids it. Errors: append_only.';
 
 create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4477,7 +4568,7 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_request() is 'Journal row, reserved sum and count of a new withdrawal.';
+comment on function private.withdrawals_record_request() is 'Trigger: journal row, reserved amount and counters of a new withdrawal.';
 
 create function private.record_withdrawal_flow(p_withdrawal public.withdrawals, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -4486,7 +4577,8 @@ begin
     values (((p_withdrawal).created_at at time zone 'UTC')::date, p_sign * (p_withdrawal).amount);
 end
 $$;
-comment on function private.record_withdrawal_flow(public.withdrawals, integer) is 'Notes an approved withdrawal, or with -1 a voided one, for its day.';
+comment on function private.record_withdrawal_flow(public.withdrawals, integer) is
+'Adds an approved withdrawal to the daily totals of its day; with -1 subtracts a voided one.';
 
 create function private.withdrawals_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4509,7 +4601,8 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_decision() is 'Settles journal row and sums of a withdrawal when its status moves.';
+comment on function private.withdrawals_record_decision() is
+'Trigger: finalises the journal row of a withdrawal and updates totals and counters when its status changes.';
 
 create function private.withdrawals_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -4518,7 +4611,7 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_void() is 'A voided withdrawal is no flow.';
+comment on function private.withdrawals_record_void() is 'Trigger: subtracts a voided withdrawal from the daily totals.';
 
 create trigger _100_validate before insert on public.withdrawals for each row execute function private.withdrawals_validate();
 create trigger _100_immutable before update on public.withdrawals for each row execute function private.withdrawals_immutable();
@@ -4548,7 +4641,7 @@ begin
             )
         );
     end if;
-    -- From the rows, not from the kept sums: this is the last look before money leaves.
+    -- Sum the rows, not the totals: the last check before money is paid out.
     select coalesce((select sum(b.amount) from public.bonuses as b where b.user_id = (p_withdrawal).user_id), 0)
         - coalesce((
             select sum(w.amount) from public.withdrawals as w
@@ -4560,9 +4653,9 @@ begin
 end
 $$;
 comment on function private.check_payable(public.withdrawals, private.profiles) is
-'Under the member''s lock: not blocked, no hold, and the balance still covers it. Errors: account_blocked, on_hold, insufficient_available_balance.';
+'Under the member''s lock: raises when the member is blocked, on hold, or the balance does not cover the amount. Errors: account_blocked, on_hold, insufficient_available_balance.';
 
--- How a withdrawal was paid is read by its member, so it must be readable, whether it is told with the approval or later.
+-- The member reads the payout reference, so it must be readable, whether it is recorded with the approval or later.
 create function private.add_payout_reference(p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text)
 returns public.withdrawals
 language plpgsql volatile set search_path = '' as $$
@@ -4616,7 +4709,7 @@ begin
     select * into v_withdrawal from public.withdrawals as w where w.id = p_withdrawal_id for no key update;
     v_paid := case when v_status = 'approved' then nullif(pg_catalog.btrim(p_payout_reference), '') end;
     if v_withdrawal.status <> 'pending' then
-        -- How it was paid may be told later, by any administrator who may decide.
+        -- Any administrator who may decide may record the payout later.
         if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
             perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
@@ -4639,10 +4732,10 @@ begin
 end
 $$;
 comment on function public.decide_withdrawal(uuid, text, text, text) is
-'Finance and super administrators. Approves (records that it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
+'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
 grant execute on function public.decide_withdrawal(uuid, text, text, text) to platform_admin;
 
--- What the withdrawal form needs before anything is typed. The guard decides again when something is sent.
+-- Options of the withdrawal form. The validation trigger decides again on submission.
 create function public.get_withdraw_options() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -4676,10 +4769,10 @@ begin
 end
 $$;
 comment on function public.get_withdraw_options() is
-'What the caller can ask for now, where it would go and what waits already. Errors: profile_not_found.';
+'What the caller can withdraw now, to which wallet, and the pending withdrawals. Errors: profile_not_found.';
 grant execute on function public.get_withdraw_options() to authenticated;
 
--- The list that administrators decide from, as that of deposits.
+-- The admin list, as for deposits.
 
 create function private.withdrawal_flags(p_withdrawal public.withdrawals, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -4728,7 +4821,7 @@ begin
 end
 $$;
 comment on function private.withdrawal_flags(public.withdrawals, private.profiles) is
-'What stands out about a pending withdrawal: no TRC20 address, changed within 7 days, shared with other members, on hold, blocked.';
+'Flags of a pending withdrawal: no TRC20 address, wallet changed within 7 days or shared with other members, on hold, blocked.';
 
 create function private.withdrawal_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -4758,7 +4851,7 @@ language sql stable set search_path = '' as $$
     cross join (select private.review_interval() as due_after) as e
 $$;
 comment on function private.withdrawal_items(uuid[]) is
-'Withdrawals as the administrators'' list shows them. available_after is negative when the balance no longer covers it. Money as text.';
+'Withdrawals as items of the admin list. available_after is negative when the balance does not cover the amount. Money as text.';
 
 create function public.list_withdrawals(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -4774,13 +4867,13 @@ begin
 end
 $$;
 comment on function public.list_withdrawals(jsonb) is
-'Administrators: withdrawals with their members. Filters as in list_deposits; search looks in member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: withdrawals with their members. Filters as in list_deposits; search matches member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_withdrawals(jsonb) to platform_admin;
 
--- What deposits and withdrawals share. A decision happens once: pending to approved or rejected by compare-and-set, in
--- one transaction with the journal row, cash-in, package, bonuses, notice and audit row. Asked again by the same
--- administrator it answers the first result; anybody else, or another decision, is told who decided and when.
--- Locks: money, then the members by id, then the audit row last.
+-- What deposits and withdrawals share. A request is decided once: pending to approved or rejected by compare-and-set,
+-- in one transaction with journal row, cash-in, package, bonuses, notification and audit row. A repeated call by the
+-- same administrator returns the first result; any other gets already_decided with who and when. Locks: money, then
+-- members by id, then the audit log.
 
 create function private.parse_action(p_action text) returns public.request_status
 language plpgsql immutable set search_path = '' as $$
@@ -4791,7 +4884,7 @@ begin
     return case p_action when 'approve' then 'approved'::public.request_status else 'rejected'::public.request_status end;
 end
 $$;
-comment on function private.parse_action(text) is 'approve or reject. Errors: invalid_action.';
+comment on function private.parse_action(text) is 'Maps approve or reject to a status. Errors: invalid_action.';
 
 create function private.validate_reason(p_reason text) returns text
 language plpgsql immutable set search_path = '' as $$
@@ -4804,7 +4897,7 @@ begin
     return v_reason;
 end
 $$;
-comment on function private.validate_reason(text) is 'Trimmed; ''No reason provided'' when empty. Errors: invalid_reason.';
+comment on function private.validate_reason(text) is 'Trims a reason; ''No reason provided'' when empty. Errors: invalid_reason.';
 
 create function private.require_not_own_account(p_admin private.admin_users, p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -4817,7 +4910,8 @@ begin
     end if;
 end
 $$;
-comment on function private.require_not_own_account(private.admin_users, uuid) is 'Nobody decides for a member with the same e-mail. Errors: own_account.';
+comment on function private.require_not_own_account(private.admin_users, uuid) is
+'Raises when the member has the administrator''s e-mail. Errors: own_account.';
 
 create function private.raise_already_decided(p_row jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -4841,7 +4935,8 @@ begin
     );
 end
 $$;
-comment on function private.raise_already_decided(jsonb) is 'Says who decided what and when. Errors: already_decided.';
+comment on function private.raise_already_decided(jsonb) is
+'Raises already_decided with who decided what and when. Errors: already_decided.';
 
 create function private.notify_decision(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -4857,7 +4952,8 @@ begin
     );
 end
 $$;
-comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is 'Tells a member what was decided, with the reason of a rejection.';
+comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is
+'Notifies a member of a decision, with the reason of a rejection.';
 
 create function private.request_json(p_row jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -4865,16 +4961,16 @@ begin
     return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
 end
 $$;
-comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, its amount as text.';
+comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, with its amount as text.';
 
--- A member set to pending may neither deposit nor withdraw, and no more than that: who asked before may take it back.
+-- A pending account may not request anything new, but may cancel its own requests.
 create function public.cancel_request(p_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_row jsonb;
     v_noun text;
 begin
-    -- Pending closes what is new only.
+    -- Status pending blocks only new requests.
     perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
     where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
@@ -4906,16 +5002,16 @@ begin
 end
 $$;
 comment on function public.cancel_request(uuid) is
-'A member, also a pending one, takes back an own pending deposit or withdrawal; it counts as rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
+'A member, also a pending one, cancels an own pending deposit or withdrawal; it becomes rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
 grant execute on function public.cancel_request(uuid) to authenticated;
 
--- One list for both, as administrators page it.
+-- One paged admin list for both.
 
 create function private.review_interval() returns interval
 language sql stable set search_path = '' as $$
     select pg_catalog.make_interval(hours => private.setting_text('review.due_hours')::integer)
 $$;
-comment on function private.review_interval() is 'How long a request may wait for its decision.';
+comment on function private.review_interval() is 'Time within which a request should be decided.';
 
 create function private.oldest_pending(p_row jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -4932,7 +5028,7 @@ begin
     );
 end
 $$;
-comment on function private.oldest_pending(jsonb) is 'The request that waits longest, with its member and when it is due.';
+comment on function private.oldest_pending(jsonb) is 'The oldest pending request, with its member and due time.';
 
 create function private.request_counts(p_noun text) returns jsonb
 language sql stable set search_path = '' as $$
@@ -4942,7 +5038,7 @@ language sql stable set search_path = '' as $$
         'rejected', private.counter_value(p_noun || '_rejected_count')::bigint
     )
 $$;
-comment on function private.request_counts(text) is 'Deposits or withdrawals by status, from kept figures.';
+comment on function private.request_counts(text) is 'Number of deposits or withdrawals by status, from counters.';
 
 create function private.newest_requests(p_table text, p_pending bigint) returns uuid[]
 language plpgsql stable set search_path = '' as $$
@@ -4965,7 +5061,8 @@ begin
     return v_ids;
 end
 $$;
-comment on function private.newest_requests(text, bigint) is 'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
+comment on function private.newest_requests(text, bigint) is
+'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
 
 create function private.request_page(
     p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,
@@ -4975,7 +5072,7 @@ language plpgsql stable set search_path = '' as $$
 declare
     v_all bigint := (p_counts ->> 'pending')::bigint + (p_counts ->> 'approved')::bigint + (p_counts ->> 'rejected')::bigint;
     v_status text := coalesce(' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status', '');
-    -- The member is joined only where it is asked for: without it a page number is counted along an index.
+    -- Join the member only where needed: without it a page number is counted along an index.
     v_from text := pg_catalog.format(
         'from public.%I as r %s where true', p_table,
         case when (p_request).sort_by = 'username' or (p_request).pattern is not null
@@ -5049,36 +5146,33 @@ begin
 end
 $$;
 comment on function private.request_page(text, text, private.list_request, jsonb) is
-'Ids of one page of deposits or withdrawals, the exact total, or 10,000 and more when a search finds more. Errors: invalid_filter.';
+'Ids of one page of deposits or withdrawals, with the exact total, or 10,000 and more for a frequent search. Errors: invalid_filter.';
 
--- Who earns what, and why: three rules over the tree, read aloud by three views, written by one function.
---   referral   5% of each funded child's package, to its referrer;
---   pairing    of each pair of funded children, the owner's tier rate of both packages together;
---   override   1% of the same volume, to the owner's referrer.
--- Children are paired by their number: 1 with 2, 3 with 4. An unfunded child earns nobody anything and blocks its
--- pair. The earner of a pairing needs a package (its rate), the earners of the others need none. Everything is
--- computed in whole cents; packages are whole multiples of $50, so nothing is ever rounded.
---
--- One row per reason, found by a natural key, so that posting twice is impossible and an upgrade raises the row it
--- belongs to. Rows keep their id and created_at; nothing is deleted and inserted again. Only what is below writes here;
--- over REST nobody does.
---
--- Bonuses are posted and compared by plans that fit three rows and a million. A hub's upgrade re-rates thousands of
--- pairs in one statement: the sums of what changed do not join the rows before with the rows after, because a plan
--- cached for one row would be a nested loop over all. Who completed a pair is looked up for new rows only, and a
--- reconcile looks for the stored rows only of what is wrong. Do not take a plan setting away because a test with a few
--- rows is as fast without it: `make bench` has the sizes at which it counts.
+-- Bonuses: three rules over the tree, defined by three views and written by one function.
+-- referral 5% of each funded direct referral's package, to the referrer;
+-- pairing the owner's rate of both packages of each pair of funded referrals;
+-- override 1% of the same volume, to the owner's referrer.
+-- Direct referrals are paired by child_no: 1 with 2, 3 with 4. An unfunded referral earns nobody a bonus and blocks
+-- its pair. A pairing needs the owner to have a package (its rate); the others need none. Everything is computed in
+-- whole cents; packages are multiples of $50, so nothing is rounded.
+-- One row per natural key, so that posting twice is impossible and an upgrade raises the existing row. Rows keep id
+-- and created_at; nothing is deleted and inserted again. Only the functions below write here; no role may over REST.
+-- The plans must suit three rows and a million. An upgrade of a member with many direct referrals changes thousands
+-- of pairs in one statement: the sums do not join the rows before with the rows after, because a plan cached for one
+-- row would be a nested loop over all. pair_source() runs for new rows only, and a reconciliation looks up stored
+-- rows only for discrepancies. Do not remove a plan setting because a small test is as fast without it: `make bench`
+-- has the relevant sizes.
 
--- Immutable and without arguments: the planner puts the number where the call stands. plpgsql, because the percentages
--- of bonuses.reentry_amount are evaluated in every statement that writes a bonus, and a sql function with a fixed
--- search_path is parsed and planned there; parallel safe, because a query with any other function has one process.
+-- Immutable and without arguments: the planner inlines the constant. plpgsql, because the percentage of
+-- bonuses.reentry_amount is evaluated in every statement that writes a bonus, and an SQL function with a fixed
+-- search_path is parsed and planned there; parallel safe, because any other function disables parallel plans.
 create function private.referral_percent() returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
     return 5;
 end
 $$;
-comment on function private.referral_percent() is 'Share of a direct referral''s package.';
+comment on function private.referral_percent() is 'Referral bonus in percent of a direct referral''s package.';
 
 create function private.override_percent() returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
@@ -5086,7 +5180,7 @@ begin
     return 1;
 end
 $$;
-comment on function private.override_percent() is 'Share of a pair''s volume for the referrer of the pair''s owner.';
+comment on function private.override_percent() is 'Override bonus in percent of a pair''s volume, for the referrer of the pair owner.';
 
 create function private.reentry_percent() returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
@@ -5094,7 +5188,7 @@ begin
     return 10;
 end
 $$;
-comment on function private.reentry_percent() is 'Share of each bonus that auto-reenters: a memo, never deducted from the balance.';
+comment on function private.reentry_percent() is 'Share of each bonus that re-enters: informational, never deducted from the balance.';
 
 create table public.bonuses (
     id uuid primary key default gen_random_uuid(),
@@ -5107,9 +5201,9 @@ create table public.bonuses (
     rate numeric(5, 2) not null check (rate between 0 and 100),
     volume public.usd not null check (volume >= 0),
     reentry_amount public.usd generated always as (round(amount * private.reentry_percent() / 100, 2)) stored,
-    -- For comparing a million rows in integers.
+    -- For comparing a million rows as integers.
     amount_cents bigint generated always as ((amount * 100)::bigint) stored,
-    -- Whose the natural key is: the child of a referral bonus, the pair's owner of the others.
+    -- Subject of the natural key: the referred member of a referral bonus, the pair owner of the others.
     subject_no integer not null references private.positions (no) on delete restrict,
     constraint amount_is_rate_of_volume check (amount = round(volume * rate / 100, 2)),
     constraint pairs_have_a_number check ((bonus_type = 'referral') = (pair_number is null)),
@@ -5118,31 +5212,33 @@ create table public.bonuses (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table public.bonuses is 'Current amount of every bonus. Source: the child of a referral, the child that completed the pair of a pairing, the pair''s owner of an override.';
+comment on table public.bonuses is
+'Current amount of every bonus. Source: the referred member of a referral, the member who completed the pair of a pairing, the pair owner of an override.';
 alter table public.bonuses enable row level security;
--- The natural keys, each in the order in which the engine computes its rows, with what the comparison reads. They hold what
--- any other index on subject_no would.
+-- The natural keys, in the order in which the engine computes its rows, including what the comparison reads. They
+-- make another index on subject_no unnecessary.
 create unique index bonuses_referral_key on public.bonuses (subject_no) include (amount_cents) where bonus_type = 'referral';
 create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'pairing';
 create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
 create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
 create index bonuses_source_idx on public.bonuses (source_user_id);
--- The few pairings that a correction set to zero, which pay no more.
+-- The few pairings that a correction set to zero.
 create index bonuses_lapsed_idx on public.bonuses (subject_no) where bonus_type = 'pairing' and amount = 0;
 
--- Who caused a bonus is asked as a range of one id, which the planner takes for more than a few rows: a member's page is
--- read along its index, and everything that a member may see is still found by two indexes. As an equality, "mine or
--- from me" with the filter "mine" would be taken for a single row, and a hub would read twenty thousand rows for a
+-- The source is compared as a range of one id, which the planner estimates as more than a few rows: a member's page
+-- is read along its index, and all visible rows are still found by two indexes. As an equality, "mine or from me"
+-- with the filter "mine" is estimated as one row, and a member with many referrals reads twenty thousand rows for a
 -- hundred.
 create policy select_own on public.bonuses for select to authenticated
 using (user_id = (select auth.uid()) or source_user_id between (select auth.uid()) and (select auth.uid()));
 create policy select_all on public.bonuses for select to platform_admin using (true);
 grant select on public.bonuses to authenticated, platform_admin, service_role;
--- Not granted: insert, update, delete to anyone. The sync function replaces a client's delete and insert.
+-- Not granted: insert, update, delete to any role. sync_bonuses() replaces a client's delete and insert.
 
 create sequence private.bonus_revision_seq as bigint;
 select pg_catalog.setval('private.bonus_revision_seq', 1);
-comment on sequence private.bonus_revision_seq is 'Moves with every change of a bonus or of what bonuses are computed from. Equal to the last clean run: nothing to reconcile.';
+comment on sequence private.bonus_revision_seq is
+'Revision of bonuses and of what they are computed from; advances with every change. Equal to the last clean reconciliation: nothing to do.';
 
 create function private.bonuses_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -5157,7 +5253,8 @@ begin
     return new;
 end
 $$;
-comment on function private.bonuses_immutable() is 'A bonus keeps its key; it only rises, except inside a correction or a repair. Errors: append_only.';
+comment on function private.bonuses_immutable() is
+'Trigger: a bonus keeps its key and only increases, except within a correction or a repair. Errors: append_only.';
 
 create function private.bonuses_record_insert() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -5204,7 +5301,7 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_record_insert() is 'Journal, sums, days and counts of new bonuses.';
+comment on function private.bonuses_record_insert() is 'Trigger: journal rows, totals, daily deltas and counters of new bonuses.';
 
 create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -5256,7 +5353,7 @@ begin
     inner join private.positions as p on c.user_id = p.user_id
     group by p.no having sum(c.amount) <> 0
     union all
-    -- A member is funded from the day of the referral bonus, as long as it is one.
+    -- A member counts as funded from the day of the referral bonus, as long as that is not zero.
     select c.subject_no, c.day, 0, 0, 0, sum(c.funded)
     from (
         select n.subject_no, (n.created_at at time zone 'UTC')::date as day, (n.amount > 0)::integer as funded
@@ -5273,7 +5370,8 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_record_update() is 'Journal row of the difference, sums, days and counts when bonuses are re-rated.';
+comment on function private.bonuses_record_update() is
+'Trigger: journal rows of the differences, totals, daily deltas and counters of changed bonuses.';
 
 create trigger _100_immutable before update on public.bonuses for each row execute function private.bonuses_immutable();
 create trigger _100_reject_change before delete or truncate on public.bonuses for each statement execute function private.reject_change();
@@ -5294,7 +5392,7 @@ select
 from private.positions as l
 inner join private.positions as r on l.referrer_no = r.referrer_no and l.pair_no = r.pair_no
 where l.is_left and not r.is_left and l.paid_cents > 0 and r.paid_cents > 0;
-comment on view private.pairs is 'Paying pairs: both children funded. A merge join of two covering indexes.';
+comment on view private.pairs is 'Paying pairs: both members funded. A merge join of two covering indexes.';
 
 create view private.due_referrals as
 select
@@ -5305,9 +5403,9 @@ select
     c.paid_cents::bigint * private.referral_percent() / 100 as cents
 from private.positions as c
 where c.referrer_no is not null and c.paid_cents > 0;
-comment on view private.due_referrals is 'Referral bonuses as they should be; subject and source: the child.';
+comment on view private.due_referrals is 'Expected referral bonuses; subject and source: the referred member.';
 
--- Both bonuses of a pair come from one reading of the pairs, which is most of the work of comparing them all.
+-- Compute both bonuses of a pair from one scan of the pairs, which is most of the work of comparing all.
 create view private.due_pair_bonuses as
 select
     q.owner_no,
@@ -5324,7 +5422,7 @@ from private.pairs as q
 inner join private.positions as o on q.owner_no = o.no
 left join private.packages as k on o.package_cents = k.value_cents;
 comment on view private.due_pair_bonuses is
-'What a paying pair brings its owner, null without a package, and the owner''s referrer, who is null at the top.';
+'Expected bonuses of a paying pair: the owner''s (null without a package) and that of the owner''s referrer (null at the root).';
 
 create view private.due_pairings as
 select
@@ -5338,7 +5436,7 @@ select
     d.right_no
 from private.due_pair_bonuses as d
 where d.pairing_percent is not null;
-comment on view private.due_pairings is 'Pairing bonuses as they should be; subject: the owner, source: the child that was funded later.';
+comment on view private.due_pairings is 'Expected pairing bonuses; subject: the pair owner, source: the member funded later.';
 
 create view private.due_overrides as
 select
@@ -5350,7 +5448,7 @@ select
     d.override_cents as cents
 from private.due_pair_bonuses as d
 where d.referrer_no is not null;
-comment on view private.due_overrides is 'Override bonuses as they should be; subject and source: the pair''s owner.';
+comment on view private.due_overrides is 'Expected override bonuses; subject and source: the pair owner.';
 
 -- Posting.
 
@@ -5365,18 +5463,18 @@ create type private.due_bonus as (
     rate integer,
     cents bigint
 );
-comment on type private.due_bonus is 'One bonus as it should be, and the stored row that is not so; without one it is missing. cents 0: no longer due.';
+comment on type private.due_bonus is 'An expected bonus and the stored row that differs (bonus_id null: missing). cents 0: no longer due.';
 
--- Within a reconcile, which plans each statement anew, this would be planned once for each pair.
+-- A reconciliation plans each statement anew; without this setting it would plan once per pair.
 create function private.pair_source(p_left integer, p_right integer) returns integer
 language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
 begin
     return (select p.no from private.positions as p where p.no in (p_left, p_right) order by p.paid_order desc nulls last limit 1);
 end
 $$;
-comment on function private.pair_source(integer, integer) is 'The child that completed a pair: the one that was funded later.';
+comment on function private.pair_source(integer, integer) is 'The member who completed a pair: the one funded later.';
 
--- One statement for the stored rows and one for the missing ones, each only where there are any.
+-- One statement for stored rows and one for missing ones, each only where needed.
 create function private.write_bonuses(p_due private.due_bonus[], p_at timestamptz) returns void
 language plpgsql volatile set plan_cache_mode = 'force_generic_plan' set search_path = '' as $$
 declare
@@ -5406,10 +5504,10 @@ begin
 end
 $$;
 comment on function private.write_bonuses(private.due_bonus[], timestamptz) is
-'Raises or lowers the stored rows, inserts the missing ones; touches no other row. The earners must be locked.';
+'Updates stored rows and inserts missing ones; touches no others. Lock the earners first.';
 
--- What one member's package can change, and nothing else: as a child, the referrer's referral and pairing and the
--- grand-referrer's override; as an owner, the member's own pairings. Point look-ups, planned once a session.
+-- Discrepancies that one member's package can cause: as a referral, the referrer's referral and pairing and the
+-- referrer's referrer's override; as an owner, the own pairings. Point look-ups, planned once per session.
 create function private.child_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set search_path = '' as $$
 declare
@@ -5437,9 +5535,10 @@ begin
         and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.child_bonus_discrepancies(integer) is 'Bonuses of the two members above that this member''s package has changed.';
+comment on function private.child_bonus_discrepancies(integer) is
+'Discrepancies of the two members above that this member''s package caused.';
 
--- The plan must know how many children this owner has: a cached one is quadratic for a hub.
+-- Plan for this owner's number of referrals: a cached plan is quadratic for a member with many.
 create function private.owner_bonus_discrepancies(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
@@ -5452,7 +5551,7 @@ begin
     where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
 end
 $$;
-comment on function private.owner_bonus_discrepancies(integer) is 'The member''s own pairings that the member''s tier has changed.';
+comment on function private.owner_bonus_discrepancies(integer) is 'Discrepancies of the member''s own pairings after a changed rate.';
 
 create function private.post_bonuses(p_no integer, p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -5469,12 +5568,12 @@ begin
 end
 $$;
 comment on function private.post_bonuses(integer, timestamptz) is
-'Posts what one member''s new package earns others and the member. Called under the money lock with the three members locked.';
+'Posts the bonuses that one member''s new package causes. Call under the money lock with the three members locked.';
 
--- Audit and repair of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
--- changes nothing when all is right. It never deletes: what is missing is inserted, what differs is set, what
--- is no longer due goes to zero. One run at a time, at most one in ten seconds; who calls meanwhile waits for
--- it or gets the last summary, and is never refused for calling often.
+-- Reconciliation of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
+-- changes nothing when they match. It never deletes: it inserts missing rows, corrects different ones and sets those
+-- no longer due to zero. One run at a time, at most one in ten seconds; concurrent callers wait for it or get the
+-- last summary, and are never rejected.
 
 create table private.reconcile_state (
     only_row boolean primary key default true check (only_row),
@@ -5482,7 +5581,8 @@ create table private.reconcile_state (
     ran_at timestamptz,
     repaired bigint not null default 0
 );
-comment on table private.reconcile_state is 'The last clean run: the posting number it saw. repaired counts rows that were ever found wrong.';
+comment on table private.reconcile_state is
+'The last clean run and the bonus revision it saw. repaired counts all rows that were ever repaired.';
 alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
@@ -5531,18 +5631,18 @@ from (select c.* from paired as c where c.referrer_no is not null) as d
 full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
     on d.owner_no = b.subject_no and d.pair_no = b.pair_number
 where coalesce(d.override_cents, 0) is distinct from b.cents;
-comment on view private.bonus_discrepancies is 'Bonuses that are not what tree and packages say: missing, different, or no longer due. Empty when all is right.';
+comment on view private.bonus_discrepancies is
+'Bonuses that differ from tree and packages: missing, different, or no longer due. Empty when all match.';
 
--- The comparison of all bonuses is a merge from end to end. How many pairs are complete, and how many bonuses are
--- wrong, the planner cannot know: it expects a hundred times too many and then looks up each left child by itself,
--- which takes twice as long at a million members; or it joins the owners first, of which there are more; or it keeps
--- copies of what it reads in order anyway. So the comparison has a function of its own, which does nothing but merge,
--- with the joins in the order in which the views have them, and what is done about a few wrong rows is planned as
+-- The comparison is a merge from end to end. The planner cannot know how many pairs are complete or how many bonuses
+-- differ: it expects a hundred times too many and then looks up each left member separately (twice as slow at a
+-- million members), joins the owners first, or materialises what it reads in order anyway. So the comparison has a
+-- function of its own that may only merge, in the join order of the views; the repair of a few rows is planned as
 -- usual.
 create function private.all_bonus_discrepancies() returns private.due_bonus[]
 language plpgsql stable set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
--- The pairs of a million members are sorted in memory; one comparison runs at a time.
+-- The pairs of a million members are sorted in memory; one reconciliation runs at a time.
 set work_mem = '64MB' as $$
 begin
     return array(
@@ -5585,7 +5685,8 @@ begin
         end;
 end
 $$;
-comment on function private.lapsed_bonuses(integer) is 'Stored bonuses around one member that are no longer due. Only a correction can cause them.';
+comment on function private.lapsed_bonuses(integer) is
+'Stored bonuses around one member that are no longer due. Only a correction causes them.';
 
 create function private.reconcile() returns integer
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
@@ -5623,7 +5724,8 @@ begin
     return pg_catalog.cardinality(v_discrepancies);
 end
 $$;
-comment on function private.reconcile() is 'Compares all bonuses with tree and packages and repairs what differs, audited; answers how many rows did. Errors: try_again.';
+comment on function private.reconcile() is
+'Compares all bonuses with tree and packages and repairs differences, with an audit row; returns how many. Errors: try_again.';
 
 create function private.reconcile_if_stale() returns void
 language plpgsql volatile set search_path = '' as $$
@@ -5636,8 +5738,8 @@ begin
     if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
         return;
     end if;
-    -- Whoever comes second waits here for the run of the first, then finds it done.
-    perform pg_catalog.pg_advisory_xact_lock(44);
+    -- A second caller waits here for the first run and then finds it done.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('reconcile'));
     select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
     if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
@@ -5645,11 +5747,12 @@ begin
     end if;
     perform private.reconcile();
 exception when lock_not_available or sqlstate 'PGRST' then
-    -- The run of another takes long: the last summary serves until it is done.
+    -- Another run takes long: return the last summary.
     return;
 end
 $$;
-comment on function private.reconcile_if_stale() is 'One run for all who ask: none when nothing was posted since the last, at most one in ten seconds.';
+comment on function private.reconcile_if_stale() is
+'Reconciles unless nothing was posted since the last run or it ended less than ten seconds ago; concurrent callers share one run.';
 
 create function public.sync_bonuses() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -5666,18 +5769,19 @@ begin
     );
 end
 $$;
-comment on function public.sync_bonuses() is 'Members and administrators: makes sure that all bonuses are right and answers how many rows there are. Errors: not_authenticated.';
+comment on function public.sync_bonuses() is
+'Members and administrators: reconciles all bonuses and returns the number of rows. Errors: not_authenticated.';
 grant execute on function public.sync_bonuses() to authenticated, platform_admin;
 
 create function jobs.reconcile() returns integer
 language sql volatile security definer set search_path = '' as $$
     select private.reconcile()
 $$;
-comment on function jobs.reconcile() is 'A full run; answers how many rows had to be repaired.';
+comment on function jobs.reconcile() is 'Runs a full reconciliation; returns how many rows were repaired.';
 grant execute on function jobs.reconcile() to worker;
 
--- The journal of all movements: one row for each deposit and withdrawal from the moment it is requested, one
--- for each bonus credit or change. Amounts never change, rows are never deleted, a status moves once.
+-- The journal: one row per deposit and withdrawal from its request on, one per bonus credit or change. Amounts never
+-- change, rows are never deleted, a status changes once.
 
 create table public.transactions (
     id uuid primary key default gen_random_uuid(),
@@ -5685,26 +5789,27 @@ create table public.transactions (
     amount public.usd not null check (amount between -10000000 and 10000000 and amount <> 0),
     transaction_type public.transaction_type not null,
     status public.transaction_status not null,
-    -- The deposit, withdrawal or bonus the row belongs to; of a correction's rows, the correction.
+    -- The deposit, withdrawal or bonus of the row; for a correction's rows, the correction.
     reference_id uuid not null,
     created_at timestamptz not null default now()
 ) with (
     autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
-comment on table public.transactions is 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: their sum per reference is the bonus.';
+comment on table public.transactions is
+'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: per reference they sum to the bonus.';
 alter table public.transactions enable row level security;
 create unique index transactions_source_key on public.transactions (transaction_type, reference_id) where transaction_type <> 'bonus';
 create index transactions_reference_idx on public.transactions (reference_id);
 create index transactions_user_idx on public.transactions (user_id, created_at desc, id desc);
 create index transactions_created_idx on public.transactions (created_at desc, id desc);
--- A filter by type, and one by a status that few rows have.
+-- Filter by type, and by a rare status.
 create index transactions_type_idx on public.transactions (transaction_type, created_at desc, id desc);
 create index transactions_not_completed_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
 
 create policy select_own on public.transactions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.transactions for select to platform_admin using (true);
 grant select on public.transactions to authenticated, platform_admin, service_role;
--- Not granted: insert, update, delete to anyone.
+-- Not granted: insert, update, delete to any role.
 
 create function private.transactions_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -5717,7 +5822,8 @@ begin
     return new;
 end
 $$;
-comment on function private.transactions_immutable() is 'A journal row only moves once, from pending to completed or failed. Errors: append_only.';
+comment on function private.transactions_immutable() is
+'Trigger: a journal row changes once, from pending to completed or failed. Errors: append_only.';
 
 create function private.transactions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -5732,17 +5838,17 @@ begin
     return null;
 end
 $$;
-comment on function private.transactions_update_counters() is 'Counts new bonus rows of the journal and their absolute amounts.';
+comment on function private.transactions_update_counters() is 'Trigger: counts new bonus rows of the journal and their absolute amounts.';
 
 create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
 create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
 create trigger _500_update_counters after insert on public.transactions
 referencing new table as added for each statement execute function private.transactions_update_counters();
 
--- A member's money in one list: bonuses, deposits, withdrawals, and the journal rows that none of these three stands
--- for (corrections). Newest first, one keyset page at a time: each source gives at most a page from its own (user, time)
--- index, so the cost does not grow with the member's history. A member's corrections are found by their reference before
--- they are put in order: nobody has many, and along the journal they would be looked for to its end. Days are UTC days.
+-- A member's transaction history: bonuses, deposits, withdrawals, and the journal rows of corrections. Newest first,
+-- keyset pagination: each source reads at most a page from its own (user, time) index, so the cost does not grow with
+-- the history. Corrections are found by their reference before sorting: they are few, and a scan of the journal would
+-- read to its end. Days are UTC.
 create function private.transaction_history(
     p_user_id uuid,
     p_type text,
@@ -5754,12 +5860,12 @@ create function private.transaction_history(
     p_limit integer
 ) returns table (created_at timestamptz, id uuid, item jsonb)
 language plpgsql stable set search_path = ''
--- One plan for everybody, made once a connection: planning this query costs more than running it, and each source
--- must be read along its index whatever the statistics say, or a hub's whole history would be sorted for a page.
+-- One generic plan per connection: planning this query costs more than running it, and each source must use its index
+-- whatever the statistics say, or the whole history of a member with many referrals would be sorted for one page.
 set plan_cache_mode = 'force_generic_plan' set enable_bitmapscan = 'off' set enable_seqscan = 'off' as $$
 begin
     return query
-    -- What a row says is carried along: looking each of them up again would cost as much as finding them.
+    -- Select all columns here: looking the rows up again would cost as much as finding them.
     with page (
         created_at, id, source, amount, kind, status, source_user_id, subject_no, pair_number, rate, volume, reentry_amount,
         reference, wallet_address, admin_notes, decided_at, payout_reference
@@ -5864,7 +5970,7 @@ begin
 end
 $$;
 comment on function private.transaction_history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
-'One page of a member''s merged history, newest first, before a key. Withdrawals are negative. pair_names are the two children of the pair''s owner.';
+'One page of a member''s history, newest first, before a key. Withdrawals are negative. pair_names are the two members of the pair.';
 
 create function public.get_transaction_history(
     p_type text default null,
@@ -5889,7 +5995,7 @@ begin
         perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     select * into v_before from private.decode_cursor(p_before);
-    -- One row more than asked for tells whether there is a next page.
+    -- Read one row more to know whether there is a next page.
     select
         pg_catalog.array_agg(h.item order by h.created_at desc, h.id desc),
         pg_catalog.array_agg(private.encode_cursor(h.created_at, h.id) order by h.created_at desc, h.id desc)
@@ -5907,11 +6013,11 @@ begin
 end
 $$;
 comment on function public.get_transaction_history(text, text, date, date, text, integer) is
-'The caller''s movements, newest first, filtered by type, status and days (UTC, inclusive). next is the cursor of the following page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
+'The caller''s transactions, newest first, filtered by type, status and days (UTC, inclusive). next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
 grant execute on function public.get_transaction_history(text, text, date, date, text, integer) to authenticated;
 
--- The journal as administrators read it. Its totals come from kept figures: deposits and withdrawals are counted by
--- status anyway; the bonus rows are counted with each statement that posts some.
+-- The journal in the admin panel. Its totals come from counters: deposits and withdrawals by status, and bonus rows
+-- counted by each statement that posts some.
 
 create function private.transaction_counts() returns table (transaction_type text, status text, rows bigint)
 language sql stable set search_path = '' as $$
@@ -5931,20 +6037,20 @@ language sql stable set search_path = '' as $$
         ('bonus', 'completed', private.counter_value('bonus_transactions'))
     ) as c (transaction_type, status, rows)
 $$;
-comment on function private.transaction_counts() is 'Rows of the journal by type and status. A voided request has one row more, the one that takes it back.';
+comment on function private.transaction_counts() is
+'Rows of the journal by type and status. A voided request has a second row that reverses it.';
 
 create function private.completed_volume() returns numeric
 language sql stable set search_path = '' as $$
     select private.counter_value('deposits_approved') + private.counter_value('withdrawals_approved') + private.counter_value('bonus_volume')
-        -- What was voided is in the journal twice, there and back, and in the kept figures not at all.
+        -- A voided request is in the journal twice (amount and reversal) and in the counters not at all.
         + 2 * coalesce((
             select sum(pg_catalog.abs(t.amount))
             from private.corrections as v inner join public.transactions as t on v.id = t.reference_id
             where v.confirmed_by is not null
         ), 0)
 $$;
-comment on function private.completed_volume() is
-'Sum of the absolute amounts of completed journal rows.';
+comment on function private.completed_volume() is 'Sum of the absolute amounts of completed journal rows.';
 
 create function private.id_range(p_search text, out first uuid, out last uuid)
 language plpgsql immutable set search_path = '' as $$
@@ -5957,7 +6063,7 @@ begin
     end if;
 end
 $$;
-comment on function private.id_range(text) is 'The ids that begin with what was typed, from four digits on; null when it is no beginning of an id.';
+comment on function private.id_range(text) is 'The range of ids with this prefix, from four digits on; null when it is no prefix of an id.';
 
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6057,15 +6163,14 @@ begin
 end
 $$;
 comment on function public.list_transactions(jsonb) is
-'Administrators: the journal, newest first. Filters: page, pageSize, search (member, beginning of a reference id), type, status, sort (created_at). {} answers all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: the journal, newest first. Filters: page, pageSize, search (member, prefix of a reference id), type, status, sort (created_at). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_transactions(jsonb) to platform_admin;
 
--- The team tree, one parent's children at a time. A member sees the own line only: a root that is neither the
--- caller nor below the caller does not exist. Administrators see every line; without a root they get the members
--- who have no sponsor, under the name 'Company'.
---
--- At a hub with twenty thousand children nothing here reads more than a page: "all children" is asked as a range of
--- places, and what is added up over all children comes from kept figures.
+-- The team tree, one member's direct referrals at a time. A member sees only the own downline: any other root is not
+-- found. Administrators see every tree; without a root they get the members without a referrer, under the name
+-- 'Company'.
+-- With twenty thousand direct referrals nothing here reads more than a page: "all referrals" is a range of child
+-- numbers, and totals come from counters.
 
 create function private.visible_root(p_root uuid) returns private.profiles
 language plpgsql stable set search_path = '' as $$
@@ -6090,7 +6195,7 @@ begin
 end
 $$;
 comment on function private.visible_root(uuid) is
-'The member whose tree the caller may open: a member without a root the own one; an administrator without a root null. Errors: member_not_found.';
+'The member whose tree the caller may open: without a root the own one, for an administrator null. Errors: member_not_found.';
 
 create function private.tree_node(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6108,7 +6213,7 @@ begin
     );
 end
 $$;
-comment on function private.tree_node(private.positions, private.profiles) is 'A member as a row of the team tree.';
+comment on function private.tree_node(private.positions, private.profiles) is 'A member as a node of the team tree.';
 
 create function private.tree_path(p_root private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6120,7 +6225,7 @@ begin
             select p.id, p.username, p.display_name, p.referrer_id, p.user_id, l.step + 1
             from line as l
             inner join private.profiles as p on l.referrer_id = p.id
-            -- A member's path begins at the member: nobody reads who stands above.
+            -- Stop at the caller: a member may not read the upline.
             where l.user_id is distinct from auth.uid()
         )
         select pg_catalog.jsonb_agg(
@@ -6131,7 +6236,7 @@ begin
     );
 end
 $$;
-comment on function private.tree_path(private.profiles) is 'From the caller, or for administrators from the top, down to this member.';
+comment on function private.tree_path(private.profiles) is 'Path from the caller (administrators: from the root) down to this member.';
 
 create function private.tree_children(p_referrer_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6162,7 +6267,7 @@ begin
                     min(o.paid_cents) filter (where not o.is_left) over pair as right_cents,
                     min(p.username) filter (where o.is_left) over pair as left_name,
                     min(p.username) filter (where not o.is_left) over pair as right_name
-                -- A range of places: whole pairs, so that both children of each are here.
+                -- A range of child numbers in whole pairs, so that both members of each are selected.
                 from private.positions as o
                 inner join private.profiles as p on o.profile_id = p.id
                 where o.referrer_no = p_referrer_no and o.child_no between p_after + 1 and p_after + p_limit
@@ -6173,7 +6278,7 @@ begin
 end
 $$;
 comment on function private.tree_children(integer, numeric, integer, integer) is
-'Children of one position after a position, in order, with the state of their pair and who keeps it waiting.';
+'Direct referrals after a position, in order, with the state of their pair and who blocks it.';
 
 create function private.company_tree(p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6202,11 +6307,10 @@ begin
     );
 end
 $$;
-comment on function private.company_tree(integer, integer) is 'The members without a sponsor, under a made-up root with package 0.';
+comment on function private.company_tree(integer, integer) is 'The members without a referrer, under a synthetic root with package 0.';
 
--- The tree says of the member at its root how many stand below and what their packages are worth: of a large team a page
--- of fifty tells nothing. The sums are the kept ones with what happened since their last fold, so they agree with the
--- network summary.
+-- The root node has the size and the packages of its whole team, which one page cannot show. They are the rolled-up
+-- totals plus pending deltas, so they agree with the network summary.
 create function private.team_totals(p_root private.profiles, p_position private.positions) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -6219,14 +6323,14 @@ begin
 end
 $$;
 comment on function private.team_totals(private.profiles, private.positions) is
-'Everybody below a member, as it is now: how many, and their packages in dollars.';
+'Current size and packages (dollars) of a member''s downline.';
 
 create function private.company_totals() returns jsonb
 language sql stable set search_path = '' as $$
     select pg_catalog.jsonb_build_object(
         'team_count', coalesce(sum(a.members), 0), 'team_packages', private.money(coalesce(sum(a.package_cents), 0) * 0.01)
     )
-    -- One statement: a fold between two would count twice or not at all.
+    -- One statement: a roll-up between two would count deltas twice or not at all.
     from (
         select n.members, n.package_cents
         from private.positions as o inner join private.networks as n on o.no = n.no
@@ -6235,7 +6339,7 @@ language sql stable set search_path = '' as $$
         select c.members, c.package_cents from private.network_deltas as c
     ) as a
 $$;
-comment on function private.company_totals() is 'All members, and their packages in dollars, as they are now.';
+comment on function private.company_totals() is 'Current number of all members and their packages in dollars.';
 
 create function public.get_team_tree(
     p_root uuid default null, p_after integer default null, p_limit integer default null
@@ -6267,11 +6371,11 @@ begin
 end
 $$;
 comment on function public.get_team_tree(uuid, integer, integer) is
-'One member (the caller without p_root) with the totals of everybody below, and 50 of the direct referrals after a position, always whole pairs. pair_state is paying, blocked, open or no_rate. Errors: member_not_found, invalid_limit.';
+'One member (without p_root the caller) with downline totals, and 50 direct referrals after a position, in whole pairs. pair_state is paying, blocked, open or no_rate. Errors: member_not_found, invalid_limit.';
 grant execute on function public.get_team_tree(uuid, integer, integer) to authenticated, platform_admin;
 
--- The caller's pairs. Positions never move: pair n is children 2n-1 and 2n, whoever of them has paid, so a pair that
--- waits says for whom.
+-- The caller's pairs. Positions never change: pair n is referrals 2n-1 and 2n, funded or not, so a blocked pair names
+-- who blocks it.
 
 create function private.pair_state(
     p_left_cents integer, p_right_cents integer, p_has_right boolean, p_rate numeric
@@ -6287,7 +6391,7 @@ begin
 end
 $$;
 comment on function private.pair_state(integer, integer, boolean, numeric) is
-'open: no second child yet; blocked: a child has not funded a package; no_rate: the owner has no package; else paying. Takes funded cents.';
+'open: no second referral yet; blocked: one has no funded package; no_rate: the owner has no package; else paying. Arguments are funded cents.';
 
 create function private.pair_child_item(p_position private.positions, p_profile private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6301,7 +6405,7 @@ begin
     );
 end
 $$;
-comment on function private.pair_child_item(private.positions, private.profiles) is 'A child as the table of pairs shows it.';
+comment on function private.pair_child_item(private.positions, private.profiles) is 'A member of a pair as the table of pairs shows it.';
 
 create function private.pair_items(p_no integer, p_rate numeric, p_after integer, p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6338,7 +6442,7 @@ begin
                 min(o.package_cents) filter (where not o.is_left) as right_package,
                 (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where o.is_left)) -> 0 as left_child,
                 (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where not o.is_left)) -> 0 as right_child
-            -- A range of places, two for each pair.
+            -- A range of child numbers, two per pair.
             from private.positions as o
             inner join private.profiles as p on o.profile_id = p.id
             where o.referrer_no = p_no and o.child_no between p_after * 2 + 1 and (p_after + p_limit) * 2
@@ -6347,7 +6451,8 @@ begin
     );
 end
 $$;
-comment on function private.pair_items(integer, numeric, integer, integer) is 'Pairs of one owner after a pair number, in order, with what each waits for.';
+comment on function private.pair_items(integer, numeric, integer, integer) is
+'Pairs of one owner after a pair number, in order, with their state.';
 
 create function private.paying_pair_count(p_no integer, p_rows integer) returns bigint
 language plpgsql stable set search_path = '' as $$
@@ -6358,7 +6463,7 @@ begin
 end
 $$;
 comment on function private.paying_pair_count(integer, integer) is
-'Pairs that pay this owner: the rows of the kept sums less the few that a correction set to zero.';
+'Number of paying pairs: the total''s rows minus those that a correction set to zero.';
 
 create function public.get_pairings(p_after integer default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6381,7 +6486,7 @@ begin
         'pairs', v_pairs,
         'next', case when v_after + v_limit < v_pairs then v_after + v_limit end,
         'totals', pg_catalog.jsonb_build_object(
-            -- Every paying pair earns the owner's present rate, to the cent: what they earned says what they hold.
+            -- Every paying pair earns the owner's current rate exactly, so the bonuses determine the volume.
             'total_volume', private.money(case when v_rate > 0 then v_totals.pairing_amount * 100 / v_rate else 0 end),
             'total_user_bonus', private.money(v_totals.pairing_amount),
             'paying_pairs', case when v_rate > 0 then private.paying_pair_count(v_position.no, v_totals.pairing_count) else 0 end
@@ -6414,11 +6519,11 @@ begin
 end
 $$;
 comment on function private.direct_referral_totals(private.positions) is
-'Funded direct referrals and the packages of all of them: added up from the places, of more than 200 from kept figures.';
+'Number of funded direct referrals, and the packages of all: summed from positions up to 200, else from rolled-up totals.';
 
--- Finding somebody in one's own team by name. Asked of the view, row-level security would be tested for every member of
--- the installation before the text is looked at (a pattern match is not leakproof, so it can use no index there):
--- seconds among a million. Asked here, the text is looked up first, or the team is walked, whichever is smaller.
+-- Search the own team by name. Through the view, row-level security would be evaluated for every member before the
+-- pattern (which is not leakproof, so it can use no index): seconds with a million members. Here the text is looked
+-- up first, or the downline is walked, whichever is smaller.
 create function private.network_positions(p_root integer) returns table (no integer, level integer)
 language sql stable set search_path = '' as $$
     with recursive downline as (
@@ -6430,15 +6535,16 @@ language sql stable set search_path = '' as $$
     )
     select b.no, b.level from downline as b
 $$;
-comment on function private.network_positions(integer) is 'Positions of a member and of everybody below, with the distance from the member. Walks them all.';
+comment on function private.network_positions(integer) is
+'Positions of a member and the downline, with the distance from the member. Walks all of them.';
 
 create function private.team_search_ids(p_member private.profiles, p_no integer, p_pattern text, p_limit integer) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = 'force_custom_plan'
--- A walk goes from member to member: nobody can tell the planner how few they are. Nor is a text looked for among
--- all members in the order in which they lie, however frequent it seems.
+-- A recursive walk: the planner overestimates its rows. Nor may it scan all members in sort order for a frequent
+-- text.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off' set enable_seqscan = 'off' as $$
 declare
-    -- Three characters make a trigram; of fewer, everything would match.
+    -- A trigram needs three characters; with fewer, everything would match.
     v_indexed boolean := pg_catalog.length(p_pattern) >= 5;
     v_members integer := coalesce((select n.members from private.networks as n where n.no = p_no), 1);
     v_found uuid[];
@@ -6469,7 +6575,7 @@ begin
             order by p.created_at, p.id limit p_limit
         );
     end if;
-    -- A frequent text in a large team: the first matches come soon in the order of joining.
+    -- A frequent text in a large team: the first matches come early in the order of joining.
     return array(
         select p.id from private.profiles as p
         where (pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern)
@@ -6479,7 +6585,7 @@ begin
 end
 $$;
 comment on function private.team_search_ids(private.profiles, integer, text, integer) is
-'Ids of the first members of a team, oldest first, whose username or display name holds the text; the member counts.';
+'Ids of the first members of a team (including the member), oldest first, whose username or display name contains the text.';
 
 create function public.search_team(p_search text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6509,14 +6615,13 @@ begin
 end
 $$;
 comment on function public.search_team(text) is
-'The first ten people of the caller''s own team, the caller included, whose username or name holds the text; oldest first. Errors: profile_not_found, invalid_filter.';
+'The first ten members of the caller''s own team (including the caller) whose username or name contains the text; oldest first. Errors: profile_not_found, invalid_filter.';
 grant execute on function public.search_team(text) to authenticated;
 
--- What the network below a member brought, and how it grew. A network is the member and everybody below. The
--- company's share is what is left of the packages after every bonus that anybody in the network earned. The sums
--- are kept: a change is noted at the member it happened to, with its day, and a job carries the notes up to everybody
--- above. What a member earned by day, and how a large team grew by day, ride on the same notes, which every sign-up and
--- every bonus writes anyway, so no chart walks a large network. Days are UTC days.
+-- Network totals and growth. A network is a member and the downline. The company's share is what remains of the
+-- packages after all bonuses earned in the network. Totals are materialised: a change appends a delta for its member
+-- and day, and a job propagates the deltas to everybody above. Earnings by day, and the daily growth of a large team,
+-- use the same deltas, which every sign-up and bonus writes anyway, so no chart walks a large network. Days are UTC.
 
 create table private.networks (
     no integer primary key references private.positions (no) on delete restrict,
@@ -6529,10 +6634,11 @@ create table private.networks (
     direct_cents bigint not null default 0,
     direct_funded integer not null default 0
 );
-comment on table private.networks is 'Folded sums over a member and everybody below. The truth is these plus the changes below the member that are not folded yet.';
-comment on column private.networks.direct_cents is 'Packages of the direct referrals alone, folded; a hub''s screens read it.';
-comment on column private.networks.direct_funded is 'How many direct referrals are funded, folded.';
-comment on column private.networks.has_days is 'Large: private.team_days has its growth by day.';
+comment on table private.networks is
+'Rolled-up totals of a member and the downline. The current value is these plus the pending deltas of the downline.';
+comment on column private.networks.direct_cents is 'Packages of the direct referrals alone, rolled up; read where a member has many.';
+comment on column private.networks.direct_funded is 'Number of funded direct referrals, rolled up.';
+comment on column private.networks.has_days is 'A large team: private.team_days has its growth by day.';
 alter table private.networks enable row level security;
 
 create table private.network_deltas (
@@ -6548,10 +6654,13 @@ create table private.network_deltas (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_deltas is 'What changed at one member since the last fold. Appended, so that nobody waits for a sum that all share.';
-comment on column private.network_deltas.day is 'The day on which the member joined, was funded or earned it, by which charts count it.';
-comment on column private.network_deltas.funded is 'One when the sponsor got the referral bonus, minus one when a correction took it away, on the day of that bonus.';
-comment on column private.network_deltas.no is 'Of a place: only triggers write here, from rows that have it, and places are never deleted.';
+comment on table private.network_deltas is
+'Deltas of one member since the last roll-up. Appended, so that no transaction waits for a shared row.';
+comment on column private.network_deltas.day is 'The day on which the member joined, was funded or earned it; charts use it.';
+comment on column private.network_deltas.funded is
+'1 when the referrer got the referral bonus, -1 when a correction removed it, on the day of that bonus.';
+comment on column private.network_deltas.no is
+'A position. No foreign key: only triggers write here, from existing rows, and positions are never deleted.';
 alter table private.network_deltas enable row level security;
 create index network_deltas_no_idx on private.network_deltas (no);
 
@@ -6566,11 +6675,12 @@ create unlogged table private.network_rollup_staging (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.network_rollup_staging is 'Sums on their way up during a fold; empty otherwise. Unlogged: a crash also undoes the fold.';
+comment on table private.network_rollup_staging is
+'Totals being propagated by a roll-up; empty otherwise. Unlogged: a crash also rolls the roll-up back.';
 alter table private.network_rollup_staging enable row level security;
 create index network_rollup_staging_depth_idx on private.network_rollup_staging (depth);
 
--- A team of up to 500 is walked, which takes milliseconds; keeping days for every member would be a row for each member
+-- Teams of up to 500 are walked, which takes milliseconds; daily rows for every member would be a row for each member
 -- and ancestor.
 create table private.team_days (
     no integer not null references private.positions (no) on delete restrict,
@@ -6579,7 +6689,7 @@ create table private.team_days (
     funded integer not null default 0,
     primary key (no, day)
 );
-comment on table private.team_days is 'Members who joined, and who were funded, below a member with a large team, by day; folded.';
+comment on table private.team_days is 'Members who joined and who were funded in a large team, by day; rolled up.';
 alter table private.team_days enable row level security;
 
 create unlogged table private.team_day_rollup_staging (
@@ -6594,7 +6704,8 @@ create unlogged table private.team_day_rollup_staging (
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
-comment on table private.team_day_rollup_staging is 'Days on their way up during a fold, the own ones beside those from below; empty otherwise. Unlogged: a crash also undoes the fold.';
+comment on table private.team_day_rollup_staging is
+'Days being propagated by a roll-up, own ones apart from the downline''s; empty otherwise. Unlogged: a crash also rolls the roll-up back.';
 alter table private.team_day_rollup_staging enable row level security;
 create index team_day_rollup_staging_depth_idx on private.team_day_rollup_staging (depth);
 
@@ -6606,7 +6717,7 @@ create table private.earning_days (
     override numeric not null default 0,
     primary key (no, day)
 );
-comment on table private.earning_days is 'Bonus journal of a member by day and type; folded.';
+comment on table private.earning_days is 'Bonuses of a member by day and type; rolled up.';
 alter table private.earning_days enable row level security;
 
 create function private.positions_record_network_delta() returns trigger
@@ -6623,17 +6734,16 @@ begin
     return null;
 end
 $$;
-comment on function private.positions_record_network_delta() is 'Notes a new member, or a new package, for the networks above.';
+comment on function private.positions_record_network_delta() is 'Trigger: appends a delta for a new member or a new package.';
 
 create trigger _500_network_insert after insert on private.positions
 for each row execute function private.positions_record_network_delta();
 create trigger _500_network_update after update of package_cents on private.positions
 for each row when (old.package_cents is distinct from new.package_cents) execute function private.positions_record_network_delta();
 
--- Changes are carried up the tree level by level, the deepest first, each level summed before it goes on: a member is
--- visited once however many below have changed. Walking up from every change on its own would take minutes after an
--- import, and a chain of a thousand would make it a million steps. The carried sums lie in tables of their own only
--- while the fold runs, under its lock.
+-- Propagate deltas up the tree level by level, deepest first, summing each level before the next: a member is visited
+-- once however many deltas the downline has. Walking up from every delta would take minutes after an import, and a
+-- million steps for a chain of a thousand. The staging tables hold rows only during the roll-up, under its lock.
 create function jobs.roll_up_networks() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -6641,8 +6751,8 @@ declare
     v_depth integer;
     v_large_teams integer[];
 begin
-    -- One fold at a time; readers see either the changes or the sums they went into.
-    perform pg_catalog.pg_advisory_xact_lock(46);
+    -- One roll-up at a time; readers see either the deltas or the totals that include them.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('networks'));
     with taken as (
         delete from private.network_deltas
         returning no, day, members, funded, package_cents, referral, pairing, override
@@ -6707,7 +6817,7 @@ begin
     return v_rows;
 end
 $$;
-comment on function jobs.roll_up_networks() is 'Carries the changes up to every member above and into the days; answers how many.';
+comment on function jobs.roll_up_networks() is 'Propagates the deltas to every member above and into the daily tables; returns how many.';
 grant execute on function jobs.roll_up_networks() to worker;
 
 create function private.propagate_team_days(p_depth integer) returns void
@@ -6722,7 +6832,8 @@ begin
     on conflict (no, day) do update set members = n.members + excluded.members, funded = n.funded + excluded.funded;
 end
 $$;
-comment on function private.propagate_team_days(integer) is 'One level of the fold: days of the members at this depth, to their sponsors.';
+comment on function private.propagate_team_days(integer) is
+'One level of the roll-up: propagates the days of members at this depth to their referrers.';
 
 create function private.finalise_network_roll_up() returns integer[]
 language plpgsql volatile set search_path = '' as $$
@@ -6759,7 +6870,8 @@ begin
     return v_large_teams;
 end
 $$;
-comment on function private.finalise_network_roll_up() is 'The end of a fold: what was carried becomes part of the sums and days. Answers large teams whose days are not kept yet.';
+comment on function private.finalise_network_roll_up() is
+'The end of a roll-up: adds the staged values to totals and days. Returns large teams whose days are not materialised yet.';
 
 create function private.backfill_team_days(p_nos integer[], p_max integer) returns integer
 language plpgsql volatile set search_path = '' as $$
@@ -6767,7 +6879,7 @@ declare
     v_no integer;
     v_rows integer := 0;
 begin
-    -- Small teams first, so that a larger one is made of those below it and of what is left.
+    -- Small teams first: a larger one then reuses the days of those within it.
     for v_no in
         select n.no from private.networks as n
         where n.no = any(p_nos) and not n.has_days
@@ -6797,7 +6909,7 @@ begin
             from downline as b inner join private.team_days as d on b.no = d.no
             where b.has_days
             union all
-            -- What is noted and not folded yet comes with the next fold.
+            -- Subtract pending deltas: the next roll-up adds them.
             select c.day, -c.members, -c.funded
             from downline as b inner join private.network_deltas as c on b.no = c.no
             where b.no <> v_no
@@ -6811,14 +6923,14 @@ begin
 end
 $$;
 comment on function private.backfill_team_days(integer[], integer) is
-'Begins to keep the growth by day of these members'' teams, of at most so many; answers of how many. Called by the fold, under its lock.';
+'Starts materialising the daily growth of these members'' teams, at most p_max of them; returns how many. Called by the roll-up, under its lock.';
 
 create function private.network_sums(p_member private.profiles) returns private.networks
 language plpgsql stable set search_path = '' as $$
 declare
     v_sums private.networks;
 begin
-    -- One statement: a fold between two would count twice or not at all.
+    -- One statement: a roll-up between two would count deltas twice or not at all.
     select
         a.no, sum(a.members)::integer, sum(a.package_cents)::bigint, sum(a.referral), sum(a.pairing), sum(a.override)
     into v_sums.no, v_sums.members, v_sums.package_cents, v_sums.referral, v_sums.pairing, v_sums.override
@@ -6839,7 +6951,7 @@ begin
     return v_sums;
 end
 $$;
-comment on function private.network_sums(private.profiles) is 'Sums over a member and everybody below, as they are now.';
+comment on function private.network_sums(private.profiles) is 'Current totals of a member and the downline.';
 
 create function public.get_network_summary() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6865,13 +6977,13 @@ begin
 end
 $$;
 comment on function public.get_network_summary() is
-'The caller''s network: members, packages, bonuses by type. total_user = referral + pairing + override; total_company_profit = packages - total_user; profit_percentage = company profit / packages, 0 without packages. Errors: profile_not_found.';
+'The caller''s network: members, packages, bonuses by type. total_user = referral + pairing + override; total_company_profit = packages - total_user; profit_percentage = total_company_profit / packages, 0 without packages. Errors: profile_not_found.';
 grant execute on function public.get_network_summary() to authenticated;
 
 create function private.team_growth(p_member private.profiles, p_no integer)
 returns table (day date, members integer, funded integer)
 language plpgsql stable set search_path = ''
--- A walk goes from member to member: nobody can tell the planner how few they are.
+-- A recursive walk: the planner overestimates its rows.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off' as $$
 begin
     if (select n.has_days from private.networks as n where n.no = p_no) then
@@ -6888,7 +7000,7 @@ begin
     end if;
     return query
     with team as (
-        -- A member is funded from the moment at which the sponsor earned the referral bonus.
+        -- A member counts as funded from the moment of the referral bonus.
         select p.created_at as joined_at, b.created_at as funded_at
         from private.network_positions(p_no) as n
         inner join private.positions as o on n.no = o.no
@@ -6902,7 +7014,7 @@ begin
 end
 $$;
 comment on function private.team_growth(private.profiles, integer) is
-'Who joined and who was funded below a member, by day: of a large team from the kept days, of a small one by walking it.';
+'Members who joined and who were funded in the downline, by day: of a large team from private.team_days, of a small one by walking it.';
 
 create function public.get_team_growth(p_range text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6918,7 +7030,7 @@ begin
     v_first_bar := pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp);
     with per_bar as (
         select
-            -- What happened before the chart begins stands in its first bar.
+            -- What happened before the chart counts in its first bar.
             greatest(pg_catalog.date_trunc(v_range.bucket, c.day::timestamp), v_first_bar) as start,
             sum(c.members) as members,
             sum(c.funded) as funded
@@ -6944,12 +7056,12 @@ begin
 end
 $$;
 comment on function public.get_team_growth(text) is
-'Size of the caller''s team at the end of each bar, and how many of them are funded. Ranges as in get_earnings. Errors: invalid_range.';
+'Size of the caller''s team at the end of each bar, and how many are funded. Ranges as in get_earnings. Errors: invalid_range.';
 grant execute on function public.get_team_growth(text) to authenticated;
 
--- The only way to undo. One super administrator proposes, another administrator of finance or super confirms; the
--- effect is one transaction under the money lock. A deposit or withdrawal keeps its status but no longer counts;
--- the journal gets a row the other way, bonuses are worked out anew. Nothing is taken out of the books.
+-- Corrections, the only way to undo. One super_admin proposes, another finance or super administrator confirms; the
+-- effect is one transaction under the money lock. A voided deposit or withdrawal keeps its status but no longer
+-- counts; the journal gets a reversing row and bonuses are recomputed. Nothing is deleted.
 
 create table private.corrections (
     id uuid primary key default gen_random_uuid(),
@@ -6971,7 +7083,8 @@ create table private.corrections (
     constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
     constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
 );
-comment on table private.corrections is 'Proposed and confirmed corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
+comment on table private.corrections is
+'Proposed, confirmed and discarded corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
 alter table private.corrections enable row level security;
 create index corrections_user_idx on private.corrections (user_id);
 create index corrections_proposed_idx on private.corrections (proposed_at desc);
@@ -6990,7 +7103,7 @@ language sql stable set search_path = '' as $$
         where c.user_id = p_user_id and c.confirmed_in = pg_catalog.pg_current_xact_id_if_assigned()
     )
 $$;
-comment on function private.is_being_corrected(uuid) is 'True only inside the transaction that confirms a correction of this member.';
+comment on function private.is_being_corrected(uuid) is 'True only within the transaction that confirms a correction of this member.';
 
 create function private.correctable_member(p_kind text, p_target_id uuid) returns uuid
 language sql stable set search_path = '' as $$
@@ -7003,7 +7116,8 @@ language sql stable set search_path = '' as $$
     select p.user_id from private.profiles as p
     where p_kind = 'set_package' and p.id = p_target_id and p.closed_at is null
 $$;
-comment on function private.correctable_member(text, uuid) is 'Whose books a correction would touch; null when there is nothing to correct.';
+comment on function private.correctable_member(text, uuid) is
+'User id of the member whom a correction would affect; null when there is nothing to correct.';
 
 create function private.require_correctable_member(p_kind text, p_target_id uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -7025,7 +7139,8 @@ begin
     return v_user_id;
 end
 $$;
-comment on function private.require_correctable_member(text, uuid) is 'Whose books a correction touches. Errors: invalid_input, not_correctable.';
+comment on function private.require_correctable_member(text, uuid) is
+'User id of the member whom a correction affects. Errors: invalid_input, not_correctable.';
 
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7060,11 +7175,11 @@ begin
 end
 $$;
 comment on function public.propose_correction(text, uuid, numeric, text) is
-'Super administrators: proposes to void a deposit or an unpaid withdrawal, or to set a package. Changes nothing yet. Errors: forbidden, invalid_reason, invalid_input, not_correctable, already_proposed.';
+'Super administrators: proposes to void a deposit or an unpaid withdrawal, or to set a package. Changes nothing until confirmed. Errors: forbidden, invalid_reason, invalid_input, not_correctable, already_proposed.';
 grant execute on function public.propose_correction(text, uuid, numeric, text) to platform_admin;
 
--- A set package replaces what was there before it, as the correction says: only deposits approved later raise it, so
--- voiding any other deposit does not bring back a package that a correction had lowered.
+-- A set package replaces the earlier ones: only deposits approved later raise it, so voiding another deposit does not
+-- restore a package that a correction lowered.
 create function private.due_package(p_user_id uuid) returns numeric
 language sql stable set search_path = '' as $$
     with correction as (
@@ -7082,7 +7197,7 @@ language sql stable set search_path = '' as $$
     )
 $$;
 comment on function private.due_package(uuid) is
-'Package of a member worked out anew: what a correction set last, or the largest counting package deposit approved since, whichever is more.';
+'A member''s package recomputed: the last correction''s value or the largest counting package deposit approved since, whichever is larger.';
 
 create function private.apply_correction(p_correction private.corrections) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -7113,7 +7228,7 @@ begin
     perform private.write_bonuses(array(select l from private.lapsed_bonuses(v_position) as l), (p_correction).confirmed_at);
 end
 $$;
-comment on function private.apply_correction(private.corrections) is 'The effect of a confirmed correction, under the locks.';
+comment on function private.apply_correction(private.corrections) is 'Applies a confirmed correction, under the locks.';
 
 create function private.lock_waiting_correction(p_correction_id uuid) returns private.corrections
 language plpgsql volatile set search_path = '' as $$
@@ -7135,7 +7250,7 @@ begin
 end
 $$;
 comment on function private.lock_waiting_correction(uuid) is
-'A correction that waits, and takes the money lock: nobody else confirms or discards it before this transaction ends. Errors: not_found, already_decided, try_again.';
+'Takes the money lock and returns a pending correction: no other transaction can confirm or discard it. Errors: not_found, already_decided, try_again.';
 
 create function private.audit_correction(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
 language plpgsql volatile set search_path = '' as $$
@@ -7150,7 +7265,7 @@ begin
 end
 $$;
 comment on function private.audit_correction(text, uuid, private.corrections) is
-'Writes into the audit chain what became of a proposed correction; returns what is answered.';
+'Audits what happened to a correction; returns the response.';
 
 create function public.confirm_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7183,11 +7298,11 @@ begin
 end
 $$;
 comment on function public.confirm_correction(uuid) is
-'Finance and super administrators, never the one who proposed: makes a correction take effect. Errors: forbidden, not_found, already_decided, two_people, own_account, not_correctable, try_again.';
+'Finance and super administrators, never the proposer: applies a correction. Errors: forbidden, not_found, already_decided, two_people, own_account, not_correctable, try_again.';
 grant execute on function public.confirm_correction(uuid) to platform_admin;
 
--- What was proposed by mistake, or can no longer be confirmed, would wait for ever and keep every other proposal for its
--- target out. Who may propose or confirm discards it: nothing changes in the books, and the proposal is kept.
+-- Discard a correction proposed by mistake or no longer confirmable: it would stay pending and block every other
+-- proposal for its target. Whoever may propose or confirm may discard. Nothing else changes, and the row stays.
 create function public.discard_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -7202,12 +7317,11 @@ begin
 end
 $$;
 comment on function public.discard_correction(uuid) is
-'Finance and super administrators, also the one who proposed: a waiting correction is not to be confirmed any more. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
+'Finance and super administrators, also the proposer: discards a pending correction. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
 grant execute on function public.discard_correction(uuid) to platform_admin;
 
--- Who is to confirm a correction reads here what waits, each with why the one who asks may not confirm it, and what was
--- confirmed last. Reading is for every administrator, as with deposits and withdrawals; confirming stays with
--- confirm_correction.
+-- List pending corrections, each with why the caller may not confirm it, and the last confirmed ones. Every
+-- administrator may read; confirming is confirm_correction's.
 
 create function private.correction_error(p_correction private.corrections, p_email text, p_admin private.admin_users) returns text
 language plpgsql stable set search_path = '' as $$
@@ -7225,7 +7339,7 @@ begin
 end
 $$;
 comment on function private.correction_error(private.corrections, text, private.admin_users) is
-'Why this administrator may not confirm a waiting correction of the member with this e-mail; null when confirm_correction would let them.';
+'Why this administrator may not confirm a pending correction of the member with this e-mail; null when confirm_correction would allow it.';
 
 create function private.correction_items(p_ids uuid[], p_admin private.admin_users) returns jsonb
 language sql stable set search_path = '' as $$
@@ -7259,7 +7373,7 @@ language sql stable set search_path = '' as $$
     left join public.withdrawals as w on c.kind = 'void_withdrawal' and c.target_id = w.id
 $$;
 comment on function private.correction_items(uuid[], private.admin_users) is
-'Corrections with their members and what they void, as this administrator''s list shows them. package_value is the present one. Money as text.';
+'Corrections with their members and what they void, as items of this administrator''s list. package_value is the current one. Money as text.';
 
 create function public.list_corrections() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -7278,12 +7392,12 @@ begin
 end
 $$;
 comment on function public.list_corrections() is
-'Administrators: the corrections that wait, oldest first, at most 200, and the 50 confirmed last. refusal says why the caller may not confirm; null when they may. Errors: forbidden, session_ended.';
+'Administrators: pending corrections, oldest first, at most 200, and the last 50 confirmed ones. refusal says why the caller may not confirm; null when allowed. Errors: forbidden, session_ended.';
 grant execute on function public.list_corrections() to platform_admin;
 
--- A member lets a bot trade with the member's own MT5 account. The password is encrypted before it reaches
--- SQL and lies in a table of its own that no API role may read; the subscription carries only its length, for
--- the mask. Unsubscribing erases it.
+-- Bot subscriptions: a bot trades with the member's own MT5 account. The password is encrypted before it reaches SQL
+-- and stored in a table that no API role may read; the subscription stores only its length, for the mask.
+-- Unsubscribing erases it.
 
 create table public.bot_subscriptions (
     id uuid primary key default gen_random_uuid(),
@@ -7296,9 +7410,9 @@ create table public.bot_subscriptions (
     subscribed_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
 );
-comment on table public.bot_subscriptions is 'Subscriptions to trading bots. mt5_password_length is null once the secret is erased.';
+comment on table public.bot_subscriptions is 'Subscriptions to trading bots. mt5_password_length is null once the password is erased.';
 alter table public.bot_subscriptions enable row level security;
--- One running subscription per member and bot.
+-- One active or suspended subscription per member and bot.
 create unique index bot_subscriptions_running_key on public.bot_subscriptions (user_id, bot_name) where status <> 'cancelled';
 create index bot_subscriptions_user_idx on public.bot_subscriptions (user_id, subscribed_at desc);
 create index bot_subscriptions_subscribed_idx on public.bot_subscriptions (subscribed_at desc, id desc);
@@ -7309,7 +7423,7 @@ using gin (lower(bot_name || ' ' || mt5_server || ' ' || mt5_login) extensions.g
 create policy select_own on public.bot_subscriptions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.bot_subscriptions for select to platform_admin using (true);
 grant select on public.bot_subscriptions to authenticated, platform_admin, service_role;
--- Not granted: insert, update, delete to anyone. Schema edge has the functions.
+-- Not granted: insert, update, delete to any role. Schema edge has the functions.
 
 create function private.bot_subscriptions_update_counters() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7321,7 +7435,7 @@ begin
     return null;
 end
 $$;
-comment on function private.bot_subscriptions_update_counters() is 'Counts subscriptions by status.';
+comment on function private.bot_subscriptions_update_counters() is 'Trigger: counts subscriptions by status.';
 create trigger _500_update_counters_insert after insert on public.bot_subscriptions
 for each row execute function private.bot_subscriptions_update_counters();
 create trigger _500_update_counters_update after update of status on public.bot_subscriptions
@@ -7333,7 +7447,7 @@ create table private.bot_secrets (
     secret bytea not null,
     updated_at timestamptz not null default now()
 );
-comment on table private.bot_secrets is 'Encrypted MT5 passwords: nonce, ciphertext and tag as functions/edge wrote them.';
+comment on table private.bot_secrets is 'Encrypted MT5 passwords: nonce, ciphertext and tag from functions/edge.';
 alter table private.bot_secrets enable row level security;
 create index bot_secrets_key_idx on private.bot_secrets (key_id);
 
@@ -7343,11 +7457,12 @@ language sql stable security definer set search_path = '' as $$
     where s.user_id = p_user_id and s.user_id = auth.uid() and s.status in ('active', 'suspended')
     order by s.subscribed_at desc
 $$;
-comment on function public.get_user_bot_subscriptions(uuid) is 'The caller''s own running subscriptions; another member''s id answers no rows.';
+comment on function public.get_user_bot_subscriptions(uuid) is
+'The caller''s own active and suspended subscriptions; no rows for another member''s id.';
 grant execute on function public.get_user_bot_subscriptions(uuid) to authenticated;
 
--- What functions/edge calls. The MT5 password arrives sealed and leaves sealed: nothing here could read it. Every
--- function takes the person's id from the verified token; the role edge_functions alone may call them.
+-- Functions for functions/edge. The MT5 password arrives and leaves encrypted: nothing here can read it. Each takes
+-- the principal's id from the verified token; only role edge_functions may execute them.
 
 create function edge.subscribe_bot(
     p_user_id uuid, p_id uuid, p_bot_name text, p_server text, p_login text, p_password_length integer, p_key_id text, p_secret bytea
@@ -7378,7 +7493,7 @@ begin
 end
 $$;
 comment on function edge.subscribe_bot(uuid, uuid, text, text, text, integer, text, bytea) is
-'Starts a subscription with its sealed password and tells the administrators. Errors: profile_not_found, already_subscribed.';
+'Starts a subscription with its encrypted password and notifies administrators. Errors: profile_not_found, already_subscribed.';
 grant execute on function edge.subscribe_bot(uuid, uuid, text, text, text, integer, text, bytea) to edge_functions;
 
 create function edge.unsubscribe_bot(p_user_id uuid, p_bot_name text) returns jsonb
@@ -7404,7 +7519,8 @@ begin
     return pg_catalog.jsonb_build_object('success', true, 'subscription', pg_catalog.to_jsonb(v_subscription));
 end
 $$;
-comment on function edge.unsubscribe_bot(uuid, text) is 'Ends a subscription, erases its password and tells the administrators. Errors: not_subscribed.';
+comment on function edge.unsubscribe_bot(uuid, text) is
+'Ends a subscription, erases its password and notifies administrators. Errors: not_subscribed.';
 grant execute on function edge.unsubscribe_bot(uuid, text) to edge_functions;
 
 create function edge.encrypted_mt5_password(p_admin_id uuid, p_subscription_id uuid) returns table (user_id uuid, key_id text, secret bytea)
@@ -7429,11 +7545,10 @@ begin
 end
 $$;
 comment on function edge.encrypted_mt5_password(uuid, uuid) is
-'The sealed password of one subscription, for an administrator who may see it; leaves an audit row. Errors: forbidden, two_step_required, not_found.';
+'The encrypted password of one subscription, for an administrator who may see it; writes an audit row. Errors: forbidden, two_step_required, not_found.';
 grant execute on function edge.encrypted_mt5_password(uuid, uuid) to edge_functions;
 
--- Subscriptions as administrators see them. The list carries the length of an MT5 password, for the mask, and never the
--- password.
+-- Subscriptions in the admin panel. The list has the length of an MT5 password, for the mask, never the password.
 
 create function public.update_subscription(p_subscription_id uuid, p_status text, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7467,7 +7582,7 @@ begin
 end
 $$;
 comment on function public.update_subscription(uuid, text, text) is
-'Any administrator suspends a running subscription or makes it active again, with a reason. Errors: forbidden, two_step_required, reason_required, invalid_input, not_found.';
+'Any administrator suspends or reactivates a subscription, with a reason. Errors: forbidden, two_step_required, reason_required, invalid_input, not_found.';
 grant execute on function public.update_subscription(uuid, text, text) to platform_admin;
 
 create function public.list_subscriptions(p_filters jsonb default '{}') returns jsonb
@@ -7559,8 +7674,8 @@ comment on function public.list_subscriptions(jsonb) is
 'Administrators: bot subscriptions, newest first, without passwords. Filters: page, pageSize, search (member, bot, MT5 server, MT5 login), status, sort (subscribed_at). Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_subscriptions(jsonb) to platform_admin;
 
--- Which lessons of the trading school a member has done: rows, so that progress is the same on every device and
--- real. What the lessons are, the app knows; here they are names, and not more than a school could have.
+-- Completed lessons of the trading school, as rows, so that progress is the same on every device. The app knows the
+-- lessons; here they are names, limited in number.
 
 create table public.lesson_progress (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
@@ -7568,7 +7683,7 @@ create table public.lesson_progress (
     done_at timestamptz not null default now(),
     primary key (user_id, lesson_id)
 );
-comment on table public.lesson_progress is 'Lessons a member marked as done. Taking the mark back deletes the row.';
+comment on table public.lesson_progress is 'Lessons that a member marked as done. Unmarking deletes the row.';
 alter table public.lesson_progress enable row level security;
 
 create policy select_own on public.lesson_progress for select to authenticated using (user_id = (select auth.uid()));
@@ -7576,7 +7691,7 @@ create policy insert_own on public.lesson_progress for insert to authenticated w
 create policy delete_own on public.lesson_progress for delete to authenticated using (user_id = (select auth.uid()));
 grant select, delete on public.lesson_progress to authenticated;
 grant insert (user_id, lesson_id) on public.lesson_progress to authenticated;
--- Not granted: update, to anyone.
+-- Not granted: update, to any role.
 
 create function private.lesson_progress_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7588,20 +7703,20 @@ begin
     return new;
 end
 $$;
-comment on function private.lesson_progress_validate() is 'A limit on rows. Errors: not_yours, too_many.';
+comment on function private.lesson_progress_validate() is 'Trigger: limits the number of rows. Errors: not_yours, too_many.';
 create trigger _100_validate before insert on public.lesson_progress for each row execute function private.lesson_progress_validate();
 
--- What members really received, all of them counted, those who received nothing included. Net of what they paid in
--- the same period. Counting every member takes seconds among a million, too long for a visitor to wait and too easy to
--- ask for: the worker counts once a day after midnight (UTC) and publishes, and a visitor reads what is there. A
--- visitor's question counts only where nothing was ever published, or the worker has been away for a day. Groups of
--- fewer than ten members are not shown, so that nobody's result can be read off.
+-- Income disclosure: what members received, net of what they paid in the same period, including those who received
+-- nothing. Counting all members takes seconds with a million: too slow for, and too easily abused by, anonymous
+-- clients. So the worker publishes it once a day after midnight (UTC) and clients read the last one. A request
+-- computes it only when none was ever published or the last one is two days old. Groups of fewer than ten members are
+-- suppressed, so that no single result can be derived.
 
 create table private.income_disclosures (
     computed_at timestamptz primary key,
     body jsonb not null
 );
-comment on table private.income_disclosures is 'Every disclosure as it was published.';
+comment on table private.income_disclosures is 'Every published disclosure.';
 alter table private.income_disclosures enable row level security;
 create trigger _100_reject_change before update or delete or truncate on private.income_disclosures
 for each statement execute function private.reject_change();
@@ -7626,7 +7741,8 @@ begin
     where p.created_at < p_to;
 end
 $$;
-comment on function private.income_by_member(timestamptz, timestamptz) is 'Received bonuses and approved deposits in USD of every member who had joined by the end of the period.';
+comment on function private.income_by_member(timestamptz, timestamptz) is
+'Bonuses received and deposits approved (USD) of every member who had joined by the end of the period.';
 
 create function private.disclosure_percent(p_members bigint, p_part bigint) returns text
 language sql immutable set search_path = '' as $$
@@ -7683,7 +7799,8 @@ language sql stable set search_path = '' as $$
     )
     from everybody as e
 $$;
-comment on function private.compute_disclosure(timestamptz, timestamptz) is 'The income disclosure of a period as JSON; money and percentages are text.';
+comment on function private.compute_disclosure(timestamptz, timestamptz) is
+'The income disclosure of a period as JSON; money and percentages as text.';
 
 create function private.publish_disclosure() returns private.income_disclosures
 language plpgsql volatile set search_path = '' as $$
@@ -7702,7 +7819,8 @@ begin
     return v_published;
 end
 $$;
-comment on function private.publish_disclosure() is 'Counts and publishes the last year until midnight (UTC); a null row while there is nothing to report.';
+comment on function private.publish_disclosure() is
+'Computes and publishes the last year until midnight (UTC); a null row when there is nothing to report.';
 
 create function jobs.publish_disclosure() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
@@ -7713,11 +7831,12 @@ begin
     ) then
         return false;
     end if;
-    perform pg_catalog.pg_advisory_xact_lock(47);
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('income_disclosure'));
     return (private.publish_disclosure()).computed_at is not null;
 end
 $$;
-comment on function jobs.publish_disclosure() is 'Publishes today''s income disclosure once; false when it is there already or there is nothing to report.';
+comment on function jobs.publish_disclosure() is
+'Publishes today''s income disclosure once; false when it exists or there is nothing to report.';
 grant execute on function jobs.publish_disclosure() to worker;
 
 create function public.get_income_disclosure() returns jsonb
@@ -7727,9 +7846,9 @@ declare
     v_published private.income_disclosures;
 begin
     select * into v_latest from private.income_disclosures as d order by d.computed_at desc limit 1;
-    -- Whoever asks first counts; the others read the last one meanwhile.
+    -- The first caller computes; concurrent ones read the last one.
     if (v_latest.computed_at is null or v_latest.computed_at < pg_catalog.clock_timestamp() - interval '2 days')
-        and pg_catalog.pg_try_advisory_xact_lock(47) then
+        and pg_catalog.pg_try_advisory_xact_lock(private.lock_key('income_disclosure')) then
         v_published := private.publish_disclosure();
         if v_published.computed_at is not null then
             v_latest := v_published;
@@ -7739,12 +7858,12 @@ begin
 end
 $$;
 comment on function public.get_income_disclosure() is
-'Open to everybody: what all members received and paid in the last year (or since the first member), until midnight UTC. Null while there is nothing to report.';
+'Open to anonymous clients: what all members received and paid in the last year (or since the first member), until midnight UTC. Null when there is nothing to report.';
 grant execute on function public.get_income_disclosure() to anon, authenticated, platform_admin;
 
--- What the member's and the administrators' first screens open with, one request each. Everything of a member comes from
--- rows that are kept per member, or from one index range of the member's own children (positions_referrer_child_key), so a random
--- member's dashboard costs the same whatever the size of the network.
+-- The dashboards of members and administrators, one request each. A member's values come from materialised rows or
+-- from one index range of the own direct referrals (positions_referrer_child_key), so a dashboard costs the same at
+-- any network size.
 
 create function private.return_on_investment(p_earnings numeric, p_package numeric) returns numeric
 language plpgsql immutable set search_path = '' as $$
@@ -7764,14 +7883,14 @@ begin
     );
 end
 $$;
-comment on function private.bonus_figures(numeric, integer) is 'One type of bonus: its sum, the 10% of it that re-enters, and how many there are.';
+comment on function private.bonus_figures(numeric, integer) is 'One bonus type: sum, the 10% that re-enters, and count.';
 
 create function public.get_member_dashboard() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_screen jsonb;
 begin
-    -- One statement without a variable: it is planned once a connection.
+    -- One statement without variables: planned once per connection.
     select pg_catalog.jsonb_build_object(
         'as_of', pg_catalog.now(),
         'profile', pg_catalog.jsonb_build_object(
@@ -7838,7 +7957,7 @@ begin
 end
 $$;
 comment on function public.get_member_dashboard() is
-'Everything the caller''s dashboard shows, in one request. Money as text with two decimals, percentages with two decimals. Errors: profile_not_found.';
+'Everything on the caller''s dashboard, in one request. Money and percentages as text with two decimals. Errors: profile_not_found.';
 grant execute on function public.get_member_dashboard() to authenticated;
 
 create function public.get_earnings(p_range text) returns jsonb
@@ -7908,11 +8027,11 @@ begin
 end
 $$;
 comment on function public.get_earnings(text) is
-'The caller''s earnings by type over time, by the journal''s days, so that an upgrade''s increase stands where it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
+'The caller''s earnings by type over time, by journal day, so that an upgrade''s increase is on the day it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
 grant execute on function public.get_earnings(text) to authenticated;
 
--- What the administrators' panel opens with: who waits longest, what came in and went out by day, whether the books
--- agree, and whether the money that came in covers what members could ask for. Totals come from kept figures.
+-- The admin dashboard: oldest pending requests, daily deposits and withdrawals, the last ledger check, and the payout
+-- coverage. Totals come from counters.
 
 create function public.get_admin_dashboard_stats()
 returns table (
@@ -7936,7 +8055,8 @@ begin
     from private.counter_values() as c;
 end
 $$;
-comment on function public.get_admin_dashboard_stats() is 'Administrators: one row of totals, from kept figures. Errors: forbidden, session_ended.';
+comment on function public.get_admin_dashboard_stats() is
+'Administrators: one row of totals, from counters. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_dashboard_stats() to platform_admin;
 
 create function public.get_admin_overview() returns jsonb
@@ -8002,18 +8122,18 @@ begin
 end
 $$;
 comment on function public.get_admin_overview() is
-'Administrators: the panel''s first screen in one request. books is the last check of what must always be true; ok is null before the first. Errors: forbidden, session_ended.';
+'Administrators: the panel''s first screen in one request. books is the last ledger check; ok is null before the first. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_overview() to platform_admin;
 
--- Whether the money that came in covers what members could ask for, now and as it stood at the end of each day. The
--- worker writes one row a day; a past row never changes, so a chart of it cannot be made to look better later.
+-- Payout coverage: whether the money received covers what members could withdraw, now and at the end of each day. The
+-- worker writes one row a day; past rows never change, so history cannot be improved later.
 
 create table private.coverage_days (
     day date primary key,
     figures jsonb not null check (jsonb_typeof(figures) = 'object'),
     taken_at timestamptz not null
 );
-comment on table private.coverage_days is 'private.coverage() of each day, in UTC.';
+comment on table private.coverage_days is 'private.coverage() of each UTC day.';
 alter table private.coverage_days enable row level security;
 create trigger _100_reject_change before update on private.coverage_days for each row execute function private.reject_change();
 create trigger _100_reject_delete before delete or truncate on private.coverage_days
@@ -8025,7 +8145,7 @@ declare
     v_cash_in numeric := private.counter_value('deposits_approved');
     v_withdrawn numeric := private.counter_value('withdrawals_approved');
     v_pending numeric := private.counter_value('reserved');
-    -- Member by member: what one asked for beyond the own balance takes nothing from what others may withdraw.
+    -- Per member: a shortfall of one member does not reduce what others may withdraw.
     v_claims numeric := private.counter_value('bonuses') - v_withdrawn + private.counter_value('shortfall');
 begin
     return pg_catalog.jsonb_build_object(
@@ -8038,7 +8158,7 @@ begin
 end
 $$;
 comment on function private.coverage() is
-'Approved cash-in minus approved withdrawals, in percent of what members could ask for now plus what they asked for; no ratio when that is nothing.';
+'Approved cash-in minus approved withdrawals, in percent of withdrawable plus pending amounts; no ratio when that is zero.';
 
 create function jobs.snapshot_coverage() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
@@ -8052,7 +8172,7 @@ begin
     return found;
 end
 $$;
-comment on function jobs.snapshot_coverage() is 'Keeps today''s coverage once; false when it is there already.';
+comment on function jobs.snapshot_coverage() is 'Stores today''s coverage once; false when it exists.';
 grant execute on function jobs.snapshot_coverage() to worker;
 
 create function public.get_coverage_history(p_days integer default 90) returns jsonb
@@ -8066,7 +8186,8 @@ begin
     );
 end
 $$;
-comment on function public.get_coverage_history(integer) is 'Coverage of the last days, oldest first, for every administrator. Errors: forbidden, session_ended.';
+comment on function public.get_coverage_history(integer) is
+'Coverage of the last days, oldest first. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_coverage_history(integer) to platform_admin;
 
 create function private.deposits_since(p_at timestamptz) returns numeric
@@ -8081,11 +8202,11 @@ language sql stable set search_path = '' as $$
         + (select coalesce(sum(f.decided_deposits), 0) from private.flows_since((p_at at time zone 'UTC')::date + 1) as f)
 $$;
 comment on function private.deposits_since(timestamptz) is
-'Deposits approved after a moment that count: the rest of its day row by row, later days as they were kept.';
+'Deposits approved after a moment and not voided: the rest of its day row by row, later days from daily totals.';
 
 create function private.coverage_without_recent_deposits(p_days integer) returns jsonb
 language sql stable set search_path = '' as $$
-    -- What coverage would be had the deposits of these days not come: the same fraction without them.
+    -- The coverage ratio without the deposits of these days.
     select pg_catalog.jsonb_build_object(
         'days', p_days,
         'deposits', private.money(recent.amount),
@@ -8099,7 +8220,7 @@ language sql stable set search_path = '' as $$
         select private.deposits_since(pg_catalog.now() - pg_catalog.make_interval(days => p_days)) as amount
     ) as recent
 $$;
-comment on function private.coverage_without_recent_deposits(integer) is 'How much of the coverage rests on the deposits of the last days.';
+comment on function private.coverage_without_recent_deposits(integer) is 'Deposits of the last days, and the coverage ratio without them.';
 
 create function public.get_coverage() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -8112,17 +8233,15 @@ begin
 end
 $$;
 comment on function public.get_coverage() is
-'Payout coverage now, and what it would be without the deposits of the last 30 and 90 days. Every administrator. Errors: forbidden, session_ended.';
+'Payout coverage now, and without the deposits of the last 30 and 90 days. Every administrator. Errors: forbidden, session_ended.';
 grant execute on function public.get_coverage() to platform_admin;
 
--- What must always be true of the books, as questions whose answer is no row. Asked every minute and after every
--- fault drill; a row is an alarm, not a repair. Each question has a test that plants the corruption it looks for.
--- What a confirmed correction explains is not a violation.
---
--- The books read every table once or twice instead of once for each question: what is asked of the same rows is worked
--- out side by side, and only what is wrong is kept for the questions below. Three questions are about the figures that
--- charts and networks are drawn from: among very many members they look at a part of them by chance each time, as they
--- say; all others, and these in small networks, read everything.
+-- Ledger checks: invariants as queries that return no row. They run every minute and after every fault test; a row is
+-- an alarm, not a repair. Each has a test that plants the corruption it detects. What a confirmed correction explains
+-- is no violation.
+-- The checks read every table once or twice instead of once per invariant: queries on the same rows share a
+-- materialised pass that keeps only discrepancies. Three invariants cover the values of charts and networks: with
+-- very many members they check a random sample each time; all others, and these in small networks, read everything.
 
 create table private.ledger_check_state (
     only_row boolean primary key default true check (only_row),
@@ -8133,10 +8252,12 @@ create table private.ledger_check_state (
     anchored_seq bigint,
     anchored_hash bytea
 );
-comment on table private.ledger_check_state is 'The last check: how many violations, by rule.';
-comment on column private.ledger_check_state.check_duration is 'How long the last check took. The next one waits nine times as long once that is above three seconds.';
-comment on column private.ledger_check_state.anchored_seq is 'Number of the audit row that the worker last wrote down outside the database; null when it has none.';
-comment on column private.ledger_check_state.anchored_hash is 'The hash of that row.';
+comment on table private.ledger_check_state is 'The last ledger check: number of violations, by rule.';
+comment on column private.ledger_check_state.check_duration is
+'Duration of the last check. When above three seconds, the next one waits nine times as long.';
+comment on column private.ledger_check_state.anchored_seq is
+'Number of the audit row that the worker anchored externally last; null when there is none.';
+comment on column private.ledger_check_state.anchored_hash is 'Hash of that row.';
 alter table private.ledger_check_state enable row level security;
 
 insert into private.ledger_check_state default values;
@@ -8152,7 +8273,8 @@ begin
     last_no := coalesce(last_no, 2147483647);
 end
 $$;
-comment on function private.ledger_check_sample() is 'The members whose kept days and sums this check compares: 10,000 of them by chance, all where there are fewer.';
+comment on function private.ledger_check_sample() is
+'The random sample of members whose daily values and totals this check compares: 10,000, or all where there are fewer.';
 
 create view private.earning_day_discrepancies as
 with slice as materialized (select s.first_no, s.last_no from private.ledger_check_sample() as s)
@@ -8174,7 +8296,7 @@ from (
     inner join public.bonuses as b on t.reference_id = b.id
 ) as e
 group by e.no, e.day having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
-comment on view private.earning_day_discrepancies is 'Days of a slice of the members on which the kept earnings are not those of the journal.';
+comment on view private.earning_day_discrepancies is 'Days of sampled members on which the materialised earnings differ from the journal.';
 
 create view private.network_discrepancies as
 with changed as materialized (
@@ -8202,7 +8324,8 @@ cross join lateral (
     from private.positions as c left join private.networks as k on c.no = k.no
     where c.referrer_no = o.no
 ) as b
--- One step of the tree: what is true of everybody and their children is true of all below.
+-- One level of the tree is enough: if it holds for every member and the direct referrals, it holds for the whole
+-- downline.
 where (
     coalesce(n.members, 0) + coalesce(h.members, 0), coalesce(n.package_cents, 0) + coalesce(h.package_cents, 0),
     coalesce(n.referral, 0) + coalesce(h.referral, 0), coalesce(n.pairing, 0) + coalesce(h.pairing, 0),
@@ -8212,13 +8335,14 @@ where (
     1 + b.members, o.package_cents + b.package_cents, t.referral_amount + b.referral, t.pairing_amount + b.pairing,
     t.override_amount + b.override, b.direct_cents, b.direct_funded
 );
-comment on view private.network_discrepancies is 'Members of a slice whose kept network is not themselves and the networks of their children.';
+comment on view private.network_discrepancies is
+'Sampled members whose network totals are not their own values plus their direct referrals'' networks.';
 
 create function private.team_day_discrepancies() returns table (no integer, day date)
 language plpgsql volatile set search_path = ''
--- A walk goes from member to member: nobody can tell the planner how few they are.
+-- A recursive walk: the planner overestimates its rows.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off'
--- Its steps are look-ups, also where the check that asks reads whole tables.
+-- Its steps are look-ups, even where the calling check scans whole tables.
 set enable_indexscan = 'on' as $$
 begin
     return query
@@ -8233,7 +8357,7 @@ begin
         from downline as b
         inner join private.positions as c on b.no = c.referrer_no
         left join private.networks as n on c.no = n.no
-        -- A large team below has its own days, compared in its own turn.
+        -- A large team within it has its own days, checked separately.
         where not b.has_days
     ),
 
@@ -8260,7 +8384,7 @@ begin
 end
 $$;
 comment on function private.team_day_discrepancies() is
-'Days on which the kept growth of a large team is not what the tree and the bonuses say. Looks at 20 large teams by chance.';
+'Days on which the materialised growth of a large team differs from tree and bonuses. Samples 20 large teams.';
 
 create view private.ledger_violations as
 with earned as materialized (
@@ -8278,7 +8402,7 @@ with earned as materialized (
 claimed as materialized (
     select
         d.user_id,
-        coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as counted,
+        coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as recounted,
         coalesce(sum(d.amount) filter (where d.status = 'approved'), 0) as approved,
         coalesce(max(k.value) filter (where d.status = 'approved' and d.voided_at is null), 0) as package,
         count(*) filter (where d.status = 'pending') as pending_rows,
@@ -8291,7 +8415,7 @@ claimed as materialized (
 drawn as materialized (
     select
         w.user_id,
-        coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as counted,
+        coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as recounted,
         coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved,
         count(*) filter (where w.status = 'pending') as pending_rows,
         count(*) filter (where w.status = 'approved') as approved_rows,
@@ -8308,22 +8432,22 @@ journal as materialized (
     from public.transactions as t group by t.user_id
 ),
 
--- Members of whom anything is wrong, and what.
+-- Members with any discrepancy.
 members as materialized (
     select m.*
     from (
         select
             p.user_id,
-            coalesce(j.amount, 0) <> p.cash_in_amount + coalesce(b.total, 0) - coalesce(w.counted, 0) as wrong_journal,
+            coalesce(j.amount, 0) <> p.cash_in_amount + coalesce(b.total, 0) - coalesce(w.recounted, 0) as wrong_journal,
             (
                 (s.referral_amount, s.pairing_amount, s.override_amount, s.reentry_amount, s.withdrawn_amount, s.reserved_amount)
                 is distinct from (
                     coalesce(b.referral, 0), coalesce(b.pairing, 0), coalesce(b.override, 0), coalesce(b.reentry, 0),
-                    coalesce(w.counted, 0), coalesce(w.reserved, 0)
+                    coalesce(w.recounted, 0), coalesce(w.reserved, 0)
                 )
             )
             or s.referral_count + s.pairing_count + s.override_count <> coalesce(b.bonus_rows, 0) as wrong_totals,
-            p.cash_in_amount <> coalesce(d.counted, 0) as wrong_cash_in,
+            p.cash_in_amount <> coalesce(d.recounted, 0) as wrong_cash_in,
             p.package_value <> coalesce(d.package, 0) as wrong_package
         from private.profiles as p
         left join private.totals as s on p.user_id = s.user_id
@@ -8335,7 +8459,7 @@ members as materialized (
     where m.wrong_journal or m.wrong_totals or m.wrong_cash_in or m.wrong_package
 ),
 
--- Sources and journal rows that do not fit, each with what it is wrong with.
+-- Sources and journal rows that do not match.
 bonus_entries as materialized (
     select b.id as source_id, j.reference_id
     from public.bonuses as b
@@ -8394,7 +8518,7 @@ places as materialized (
             p.id,
             o.no,
             p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
-            s.created_at >= p.created_at as older_than_sponsor,
+            s.created_at >= p.created_at as older_than_referrer,
             o.user_id <> p.user_id
             or (r.profile_id is distinct from p.referrer_id)
             or o.package_cents <> p.package_value * 100
@@ -8409,10 +8533,10 @@ places as materialized (
             where c.referrer_no is not null group by c.referrer_no
         ) as c on o.no = c.referrer_no
     ) as l
-    where l.wrong_depth or l.older_than_sponsor or l.wrong_place or l.no is null
+    where l.wrong_depth or l.older_than_referrer or l.wrong_place or l.no is null
 )
 
--- I01 The journal rows of a bonus add up to it.
+-- I01 The journal rows of a bonus sum to its amount.
 select 'I01' as rule, e.source_id::text as object from bonus_entries as e where e.source_id is not null
 union all
 -- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
@@ -8421,10 +8545,10 @@ union all
 -- I03 An approved deposit has its completed journal row, a pending one a pending row, a rejected one a failed row.
 select 'I03', e.source_id::text from deposit_entries as e where e.source_id is not null
 union all
--- I04 The same of withdrawals, negative.
+-- I04 The same for withdrawals, negative.
 select 'I04', e.source_id::text from withdrawal_entries as e where e.source_id is not null
 union all
--- I05 No journal row without its source.
+-- I05 Every journal row has a source.
 select 'I05', o.entry_id::text
 from (
     select d.entry_id, d.reference_id from deposit_entries as d where d.source_id is null
@@ -8442,33 +8566,33 @@ select 'I06', t.reference_id::text
 from public.transactions as t where t.transaction_type <> 'bonus'
 group by t.transaction_type, t.reference_id having count(*) > 1
 union all
--- I07 The kept sums are the sums, so the balance is max(0, bonuses - approved withdrawals).
+-- I07 Totals equal the sums of their rows, so the balance is max(0, bonuses - approved withdrawals).
 select 'I07', m.user_id::text from members as m where m.wrong_totals
 union all
--- I08 The balance before the clamp is never negative: the clamp would hide a loss.
+-- I08 The balance before max(0, ...) is not negative: the maximum would hide a loss.
 select 'I08', s.user_id::text
 from private.totals as s
 where s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
     and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id)))
 union all
--- I09 Cash-in is the approved deposits that count.
+-- I09 Cash-in equals the approved deposits that count.
 select 'I09', m.user_id::text from members as m where m.wrong_cash_in
 union all
--- I10 One row per reason; whose it is and from whom follows from the reason, which is I11.
+-- I10 One row per natural key; I11 checks owner and source.
 select 'I10', b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, '')
 from public.bonuses as b
 group by b.bonus_type, b.subject_no, b.pair_number having count(*) > 1
 union all
--- I11 The bonuses are what tree and packages say, paid to whom they say.
+-- I11 Bonuses match tree and packages, and are paid to the right members.
 select 'I11', w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
 from unnest(private.all_bonus_discrepancies()) as w
 union all
 select 'I11', b.id::text from bonus_rows as b where b.wrong_owner
 union all
--- I12 Nobody earns from themselves.
+-- I12 Nobody earns a bonus from oneself.
 select 'I12', b.id::text from bonus_rows as b where b.from_oneself
 union all
--- I13 A package is what the approved deposits say, and of a corrected member what the correction left.
+-- I13 A package follows from the approved deposits, and after a correction from that.
 select 'I13', m.user_id::text
 from (
     select w.user_id from members as w where w.wrong_package
@@ -8478,11 +8602,11 @@ from (
 inner join private.profiles as p on m.user_id = p.user_id
 where p.package_value <> private.due_package(m.user_id)
 union all
--- I14 Every member stands one below the sponsor, roots at 0: so there is no cycle.
+-- I14 A member's depth is the referrer's plus one, a root's 0: so there is no cycle.
 select 'I14', l.id::text from places as l where l.wrong_depth
 union all
--- I15 A sponsor is older than the child.
-select 'I15', l.id::text from places as l where l.older_than_sponsor
+-- I15 A referrer is older than the referred member.
+select 'I15', l.id::text from places as l where l.older_than_referrer
 union all
 -- I16 Amounts are finite and in range.
 select 'I16', d.id::text from public.deposits as d where d.amount not between 1 and 10000000
@@ -8493,7 +8617,7 @@ select 'I16', b.id::text from bonus_rows as b
 where b.wrong_amount
     and not (b.amount = 0 and exists (select 1 from private.corrections as c where c.confirmed_by is not null))
 union all
--- I17 Decided rows say when and by whom; the member's own cancellation and the closing of the account have no decider.
+-- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
 select 'I17', r.id::text
 from (
     select d.id, d.status, d.decided_at, d.decided_by, d.admin_notes from public.deposits as d
@@ -8512,7 +8636,7 @@ select 'I19', d.reference_key
 from public.deposits as d where d.status = 'approved' and d.voided_at is null
 group by d.reference_key having count(*) > 1
 union all
--- I20 The receipt is there, in the member's folder, and the member's own.
+-- I20 The receipt exists, in the member's folder, owned by the member.
 select 'I20', d.id::text
 from public.deposits as d
 left join storage.objects as o on o.bucket_id = 'receipts' and d.receipt_name = o.name
@@ -8523,30 +8647,30 @@ select 'I21', 'all'
 where (select coalesce(sum(e.total), 0) from earned as e)
     > 0.56 * (select coalesce(sum(p.paid_cents), 0) * 0.01 from private.positions as p)
 union all
--- I22 No more is paid out than came in, deposits that were voided later included: they were paid from while they counted.
+-- I22 No more is paid out than was received, including deposits voided later, which counted at the time.
 select 'I22', 'all'
-where (select coalesce(sum(w.counted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
+where (select coalesce(sum(w.recounted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
 union all
--- I23 Every place is taken once and without a gap, and carries the member's package.
+-- I23 Child numbers are unique and have no gap, and a position has the member's package.
 select 'I23', l.no::text from places as l where l.no is not null and l.wrong_place
 union all
 select 'I23', l.id::text from places as l where l.no is null
 union all
--- I24 One running subscription per member and bot.
+-- I24 One active or suspended subscription per member and bot.
 select 'I24', min(s.id::text)
 from public.bot_subscriptions as s where s.status <> 'cancelled'
 group by s.user_id, s.bot_name having count(*) > 1
 union all
--- I25 No administrator session beyond eight hours.
+-- I25 No administrator session lasts longer than eight hours.
 select 'I25', s.session_token::text
 from public.admin_sessions as s
 left join private.admin_session_activity as a on s.session_token = a.session_token
 where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
 union all
--- I26 The audit chain is whole.
+-- I26 The audit chain is intact.
 select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
 union all
--- I27 The kept figures are the figures.
+-- I27 Counters equal the values they count.
 select 'I27', c.name
 from private.counter_values() as c
 inner join (
@@ -8565,25 +8689,25 @@ inner join (
     select f.name, coalesce(f.value, 0)
     from (
         select
-            sum(d.pending_rows) as pending, sum(d.counted) as counted, sum(d.approved_rows) as approved, sum(d.rejected_rows) as rejected
+            sum(d.pending_rows) as pending, sum(d.recounted) as recounted, sum(d.approved_rows) as approved, sum(d.rejected_rows) as rejected
         from claimed as d
     ) as d
     cross join lateral (
         values
-        ('pending_deposits', d.pending), ('deposits_approved', d.counted), ('deposits_approved_count', d.approved),
+        ('pending_deposits', d.pending), ('deposits_approved', d.recounted), ('deposits_approved_count', d.approved),
         ('deposits_rejected_count', d.rejected)
     ) as f (name, value)
     union all
     select f.name, coalesce(f.value, 0)
     from (
         select
-            sum(w.pending_rows) as pending, sum(w.counted) as counted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
+            sum(w.pending_rows) as pending, sum(w.recounted) as recounted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
             sum(w.reserved) as reserved
         from drawn as w
     ) as w
     cross join lateral (
         values
-        ('pending_withdrawals', w.pending), ('withdrawals_approved', w.counted), ('withdrawals_approved_count', w.approved),
+        ('pending_withdrawals', w.pending), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
         ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
     ) as f (name, value)
     union all
@@ -8606,7 +8730,7 @@ inner join (
 ) as f on c.name = f.name
 where c.value <> f.value
 union all
--- I27 So are the days of what came in and went out.
+-- I27 So do the daily totals of deposits and withdrawals.
 select 'I27', 'flow of ' || f.day
 from (
     select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows_since('-infinity') as k
@@ -8623,32 +8747,33 @@ from (
 ) as f
 group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
 union all
--- I28 What a member earned by day is what the journal says (10,000 members by chance).
+-- I28 A member's daily earnings match the journal (sample of 10,000 members).
 select 'I28', d.no || ' ' || d.day from private.earning_day_discrepancies as d
 union all
--- I29 The sums of a network are those of the member and of the networks below (10,000 members by chance).
+-- I29 Network totals equal the member's own values plus the networks of the direct referrals (sample of 10,000
+-- members).
 select 'I29', n.no::text from private.network_discrepancies as n
 union all
--- I30 A large team grew by day as its members joined and were funded (20 teams by chance).
+-- I30 The daily growth of a large team matches its members' joining and funding (sample of 20 teams).
 select 'I30', d.no || ' ' || d.day from private.team_day_discrepancies() as d;
-comment on view private.ledger_violations is 'What is wrong with the books: the rule and what breaks it. Empty when all is right.';
+comment on view private.ledger_violations is
+'Violations of the ledger''s invariants: the rule and the violating object. Empty when there are none.';
 
 create function private.check_ledger() returns table (rule text, object text)
 language sql stable set search_path = '' as $$
     select v.rule, v.object from private.ledger_violations as v
 $$;
-comment on function private.check_ledger() is 'Violations of the books, none when all is right.';
+comment on function private.check_ledger() is 'Violations of the ledger''s invariants; none when all hold.';
 
--- The check reads everything: a second among ten thousand members, half a minute and more among several hundred
--- thousand, when the next one would begin as soon as the last has ended. It leaves nothing out and takes its turn: while
--- it takes up to three seconds it runs whenever it is asked; above, it waits nine times as long as it took, so it
--- never takes more than a tenth of the time. Until then the last answer stands, an alarm too, with the moment at which
--- it was true.
+-- The check reads everything: one second with ten thousand members, half a minute and more with several hundred
+-- thousand, when the next run would start as the last ends. So it throttles itself: up to three seconds it runs
+-- whenever called; above, it waits nine times its last duration and so takes at most a tenth of the time. Until then
+-- the last result stands, alarms included, with its time.
 create function jobs.check_ledger() returns jsonb
 language plpgsql volatile security definer
--- Sums over all members are hashed in memory.
+-- Hash aggregates over all members in memory.
 set work_mem = '64MB' set search_path = ''
--- Whole tables are read as they lie: the same sum in the order of an index, a row a page, takes five times as long.
+-- Scan whole tables sequentially: the same sums in index order, a row a page, take five times as long.
 set enable_indexscan = 'off' as $$
 declare
     v_state private.ledger_check_state;
@@ -8662,7 +8787,7 @@ begin
     select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
     from (select c.rule, count(*) as rows from private.check_ledger() as c group by c.rule) as r;
     update private.ledger_check_state as s set
-        -- What came in while it ran was not seen.
+        -- checked_at is the start: rows written while it ran were not checked.
         checked_at = v_started,
         check_duration = pg_catalog.clock_timestamp() - v_started,
         rules = v_rules,
@@ -8671,11 +8796,11 @@ begin
 end
 $$;
 comment on function jobs.check_ledger() is
-'Checks the books and keeps the result, or answers the last one while a long check waits for its turn: the violations by rule, {} when all is right.';
+'Runs the ledger checks and stores the result, or returns the last one while a long check is throttled: violations by rule, {} when there are none.';
 grant execute on function jobs.check_ledger() to worker;
 
--- What has served its time goes: counters of past windows, old failures, mail that was sent long ago (it holds
--- names and addresses). Rows of money, the journal and the audit log are not among it and never will be.
+-- Purge old rows: expired rate limits, old failures, and e-mail sent long ago (it holds names and addresses). Rows of
+-- money, the journal and the audit log are never purged.
 
 create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
@@ -8694,11 +8819,12 @@ begin
     return v_all + v_rows;
 end
 $$;
-comment on function jobs.purge() is 'Removes lapsed limits, failures older than a day and mail sent more than 30 days ago; answers how many rows.';
+comment on function jobs.purge() is
+'Deletes expired rate limits, failures older than a day and e-mail sent more than 30 days ago; returns how many rows.';
 grant execute on function jobs.purge() to worker;
 
--- Where the worker's job queue (procrastinate) keeps its tables. The worker installs them itself, in the
--- version it was built with; the schema is its own, so that the rest of the database stays closed to it.
+-- The schema of the worker's job queue (procrastinate). The worker installs the tables itself, in its own version; a
+-- separate schema keeps the rest of the database closed to it.
 
 create schema procrastinate;
 comment on schema procrastinate is 'Job queue of functions/worker, installed and owned by role worker.';

@@ -161,7 +161,7 @@ def _command(*command: str, cwd: Path, env: dict[str, str] | None = None, fix: s
 
 def _npm_ci() -> str:
     """What a fresh machine could not install: a lock that lacks a platform, or differs from package.json."""
-    command = ("npm", "ci", "--dry-run", "--offline", "--no-audit", "--no-fund")
+    command = ("npm", "ci", "--dry-run", "--fetch-retries=0", "--no-audit", "--no-fund")
     refused = (
         f"{folder}: {said}"
         for folder in materials.NODE_FOLDERS

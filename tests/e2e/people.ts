@@ -9,8 +9,14 @@ export interface Person {
   username: string
 }
 
+let secondMember: Promise<string> | undefined
+
 /** The profile of the second demo member, so that nobody is added to the first one's team. */
-async function sponsorId(): Promise<string> {
+function sponsorId(): Promise<string> {
+  return (secondMember ??= findSponsor())
+}
+
+async function findSponsor(): Promise<string> {
   const key = need('SUPABASE_ANON_KEY')
   const answer = await fetch(`${origin}/rest/v1/rpc/get_sponsor`, {
     method: 'POST',
@@ -22,12 +28,16 @@ async function sponsorId(): Promise<string> {
   return sponsor.id
 }
 
+interface NewMember {
+  displayName?: string
+  referrer?: string
+  /** Of the username, at least. */
+  length?: number
+}
+
 /** A confirmed member below the second demo member, made by the auth service's administration. */
-export async function createMember(
-  prefix: string,
-  more: { displayName?: string; referrer?: string } = {},
-): Promise<Person> {
-  const username = `${prefix}_${randomBytes(4).toString('hex')}`
+export async function createMember(prefix: string, more: NewMember = {}): Promise<Person> {
+  const username = `${prefix}_${randomBytes(4).toString('hex')}`.padEnd(more.length ?? 0, 'x')
   const person = {
     username,
     email: `${username}@example.com`,
@@ -116,31 +126,50 @@ export async function requestDeposit(
   return row?.id ?? ''
 }
 
-export async function approveDeposit(deposit: string): Promise<void> {
-  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
-  await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
-    depositId: deposit,
-    action: 'approve',
-  })
+let decider: Promise<string> | undefined
+
+/** The token of the demo's finance administrator, who decides what a journey prepares. */
+export function financeToken(): Promise<string> {
+  return (decider ??= administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD')).then(
+    (session) => session.access_token,
+  ))
+}
+
+export async function decideDeposit(
+  depositId: string,
+  decision: { action: 'approve' | 'reject'; reason?: string },
+): Promise<void> {
+  await send(await financeToken(), 'POST', '/functions/v1/admin-approve-deposit', { depositId, ...decision })
+}
+
+/** The id of a member's profile, which is also the code of the referral link. */
+export async function profileId({ token, userId }: Account): Promise<string> {
+  const [profile] = await send<{ id: string }[]>(
+    token,
+    'GET',
+    `/rest/v1/profiles?select=id&user_id=eq.${userId}`,
+  )
+  return profile?.id ?? ''
+}
+
+/** A member whose first deposit was approved. */
+export async function createFunded(
+  prefix: string,
+  amount: number,
+  more: NewMember = {},
+): Promise<[Person, Account]> {
+  const person = await createMember(prefix, more)
+  const account = await signedIn(person)
+  await setWallet(account)
+  await decideDeposit(await requestDeposit(account, amount), { action: 'approve' })
+  return [person, account]
 }
 
 /** A member who may withdraw $1,100.00: funded at $1,000, and so is the pair of referrals. */
 export async function createEarner(prefix: string): Promise<[Person, Account]> {
-  const person = await createMember(prefix)
-  const account = await signedIn(person)
-  const [profile] = await send<{ id: string }[]>(
-    account.token,
-    'GET',
-    `/rest/v1/profiles?select=id&user_id=eq.${account.userId}`,
-  )
-  const children = [
-    await createMember(prefix, { referrer: profile?.id }),
-    await createMember(prefix, { referrer: profile?.id }),
-  ]
-  for (const each of [account, ...(await Promise.all(children.map(signedIn)))]) {
-    await setWallet(each)
-    await approveDeposit(await requestDeposit(each, 1000))
-  }
+  const [person, account] = await createFunded(prefix, 1000)
+  const referrer = await profileId(account)
+  await Promise.all([1, 2].map(() => createFunded(prefix, 1000, { referrer })))
   return [person, account]
 }
 
@@ -189,21 +218,22 @@ export async function administratorBrowser(
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 const period = 30_000
+// What typing and sending a code may take before the next period begins.
+const slack = 4_000
 
-/** Waits for the next code: each is taken once. */
-export async function nextCode(secret: string): Promise<string> {
-  await new Promise((resolve) => setTimeout(resolve, period - (Date.now() % period) + 500))
-  return codeOf(secret)
-}
-
-/** The six digits an authenticator shows for this secret now (RFC 6238). */
-export function codeOf(secret: string): string {
+/**
+ * The six digits an authenticator shows for this secret (RFC 6238), now or a period away. The server takes the
+ * codes one period either way too, each once, so that three can be given without a wait.
+ */
+export async function codeOf(secret: string, away: -1 | 0 | 1 = 0): Promise<string> {
+  const left = period - (Date.now() % period)
+  if (left < slack) await new Promise((resolve) => setTimeout(resolve, left))
   const bits = [...secret.replaceAll(/[\s=]/g, '')]
     .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0'))
     .join('')
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
   const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / period)))
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / period) + away))
   const digest = createHmac('sha1', key).update(counter).digest()
   const at = (digest.at(-1) ?? 0) & 0xf
   return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0')

@@ -18,8 +18,8 @@ export const browserOptions = {
 export default defineConfig({
   testDir: 'journeys',
   outputDir: '.output/results',
-  fullyParallel: false,
-  workers: 1,
+  fullyParallel: true,
+  workers: 2,
   // A journey walks through many pages; what it waits for has its own, shorter limit.
   timeout: 180_000,
   expect: { timeout: 15_000 },
@@ -28,7 +28,9 @@ export default defineConfig({
     baseURL: origin,
     launchOptions: browserOptions,
     screenshot: 'only-on-failure',
-    trace: 'retain-on-failure',
+    // Without a film of every page, which costs more than the rest of it.
+    trace: { mode: 'retain-on-failure', screenshots: false, sources: false },
+    contextOptions: { reducedMotion: 'reduce' },
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
   },

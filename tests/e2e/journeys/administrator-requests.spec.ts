@@ -2,15 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
 import {
   administratorBrowser,
+  createEarner,
   createMember,
   requestDeposit,
   send,
   setWallet,
   signedIn,
   wallet,
-  type Account,
 } from '../people'
-import { administratorKey, administratorSession, need, origin } from '../stack'
+import { need, origin } from '../stack'
 
 // What administrators see of requests for money, beyond the one way round that money goes.
 
@@ -58,12 +58,8 @@ test('the details lead from one request to the next', async ({ browser }) => {
 })
 
 test('a role that cannot open a page is told so, and asks for nothing', async ({ browser }) => {
-  const context = await browser.newContext({ baseURL: origin })
-  const support = await administratorSession(need('DEMO_SUPPORT_EMAIL'), need('DEMO_SUPPORT_PASSWORD'))
-  await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
-    administratorKey,
-    JSON.stringify(support),
-  ] as const)
+  const support = { email: need('DEMO_SUPPORT_EMAIL'), password: need('DEMO_SUPPORT_PASSWORD') }
+  const context = await administratorBrowser(browser, {}, support)
   const page = await context.newPage()
   for (const [path, heading] of [
     ['/admin/administrators', 'Administrators'],
@@ -79,27 +75,8 @@ test('a role that cannot open a page is told so, and asks for nothing', async ({
   await context.close()
 })
 
-/** A member with a funded package who earned enough of two others' to withdraw. */
-async function earner(): Promise<Account & { username: string }> {
-  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
-  const funded = async (referrer?: string) => {
-    const person = await createMember('earner', { referrer })
-    const account = await signedIn(person)
-    await setWallet(account)
-    const depositId = await requestDeposit(account, 1000)
-    const approval = { depositId, action: 'approve' }
-    await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', approval)
-    return { ...account, username: person.username }
-  }
-  const member = await funded()
-  const own = `/rest/v1/profiles?select=id&user_id=eq.${member.userId}`
-  const [profile] = await send<{ id: string }[]>(member.token, 'GET', own)
-  for (let referrals = 0; referrals < 2; referrals++) await funded(profile?.id)
-  return member
-}
-
 test('how a withdrawal was paid is told with its approval', async ({ browser }) => {
-  const { token, userId, username } = await earner()
+  const [{ username }, { token, userId }] = await createEarner('earner')
   await send(token, 'POST', '/rest/v1/withdrawals', {
     id: randomUUID(),
     user_id: userId,

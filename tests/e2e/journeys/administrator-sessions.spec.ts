@@ -121,8 +121,13 @@ test('a list that does not load is said under the title Error', async ({ browser
   await page.route('**/functions/v1/admin-get-transactions', (route) =>
     route.fulfill({ status: 500, json: { success: false, error: 'It went wrong.' } }),
   )
+  await context.clock.install()
   await page.goto('/admin/transactions')
   const toast = page.getByRole('listitem').filter({ hasText: 'Failed to load transactions' })
-  await expect(toast.getByText('Error', { exact: true })).toBeVisible()
+  await expect(async () => {
+    // Past one of the pauses before it is asked for again.
+    await context.clock.fastForward(4000)
+    await expect(toast.getByText('Error', { exact: true })).toBeVisible({ timeout: 500 })
+  }).toPass()
   await context.close()
 })

@@ -2,19 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
 import {
   administratorBrowser,
-  approveDeposit,
   createEarner,
-  createMember,
+  createFunded,
+  financeToken,
   openAs,
-  requestDeposit,
   send,
-  setWallet,
-  signedIn,
   wallet,
   type Account,
   type Person,
 } from '../people'
-import { administratorSession, need } from '../stack'
+import { need } from '../stack'
 
 // What was decided is undone by two administrators: one proposes, another confirms.
 
@@ -22,10 +19,7 @@ const finance = { email: need('DEMO_FINANCE_EMAIL'), password: need('DEMO_FINANC
 
 /** A member with one approved deposit of $100.00. */
 async function depositor(): Promise<Person> {
-  const person = await createMember('undone')
-  const account = await signedIn(person)
-  await setWallet(account)
-  await approveDeposit(await requestDeposit(account, 100))
+  const [person] = await createFunded('undone', 100)
   return person
 }
 
@@ -39,8 +33,7 @@ async function unpaidWithdrawal({ token, userId }: Account): Promise<void> {
     wallet_address: wallet,
     status: 'pending',
   })
-  const { access_token: decider } = await administratorSession(finance.email, finance.password)
-  await send(decider, 'POST', '/functions/v1/admin-approve-withdrawal', {
+  await send(await financeToken(), 'POST', '/functions/v1/admin-approve-withdrawal', {
     withdrawalId: id,
     action: 'approve',
   })

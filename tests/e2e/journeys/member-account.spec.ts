@@ -4,7 +4,6 @@ import { linkOf, mailTo } from '../mail'
 import {
   codeOf,
   createMember,
-  nextCode,
   openAs,
   requestDeposit,
   send,
@@ -134,7 +133,7 @@ async function setUpDevice(page: Page): Promise<string> {
   await page.getByLabel('Device name').fill('My phone')
   await page.getByRole('button', { name: 'Continue' }).click()
   const secret = (await page.getByText(/^([A-Z2-7]{4} ){3,}/).textContent()) ?? ''
-  await page.getByLabel('Six-digit code').fill(codeOf(secret))
+  await page.getByLabel('Six-digit code').fill(await codeOf(secret, -1))
   await page.getByRole('button', { name: 'Turn on' }).click()
   await expect(page.getByText(/Add a second device: there are no recovery codes/).first()).toBeVisible()
   return secret
@@ -145,12 +144,11 @@ async function signInWithCode(page: Page, person: Person, secret: string): Promi
   await page.getByLabel('Email').fill(person.email)
   await page.getByLabel('Password', { exact: true }).fill(person.password)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await page.getByLabel('Six-digit code').fill(await codeOf(secret))
   await expect(page).toHaveURL(/\/dashboard/)
 }
 
 test('two-step sign-in is set up, asked for, and removed with a code', async ({ browser }) => {
-  test.setTimeout(180_000)
   const person = await createMember('tove')
   const page = await openAs(browser, person)
   const secret = await setUpDevice(page)
@@ -164,7 +162,7 @@ test('two-step sign-in is set up, asked for, and removed with a code', async ({ 
   await again.getByLabel('Six-digit code').fill('000000')
   await again.getByRole('button', { name: 'Remove device' }).click()
   await expect(again.getByText('That code did not match. Codes change every 30 seconds.')).toBeVisible()
-  await again.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await again.getByLabel('Six-digit code').fill(await codeOf(secret, 1))
   await again.getByRole('button', { name: 'Remove device' }).click()
   await expect(again.getByText('Device removed')).toBeVisible()
   await expect(again.getByRole('button', { name: 'Set up two-step sign-in' })).toBeVisible()
@@ -187,7 +185,7 @@ test('a code that could not be looked at is kept and sent again, and is not call
   await again.getByLabel('Email').fill(person.email)
   await again.getByLabel('Password', { exact: true }).fill(person.password)
   await again.getByRole('button', { name: 'Sign in' }).click()
-  await again.getByLabel('Six-digit code').fill(await nextCode(secret))
+  await again.getByLabel('Six-digit code').fill(await codeOf(secret))
   await expect(again.getByText('Your devices did not load.')).toBeVisible()
   await expect(again.getByText(/did not match/)).toBeHidden()
   await again.unroute('**/auth/v1/user')

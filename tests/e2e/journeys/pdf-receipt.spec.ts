@@ -3,12 +3,9 @@ import { violations } from '../accessibility'
 import { faxedPdf, lockedPdf, receiptPdf } from '../pdf'
 import {
   administratorBrowser,
-  approveDeposit,
-  createMember,
+  createFunded,
   openAs,
   requestDeposit,
-  setWallet,
-  signedIn,
   type Account,
   type Person,
 } from '../people'
@@ -21,10 +18,7 @@ let person: Person
 let account: Account
 
 test.beforeEach(async () => {
-  person = await createMember('papers')
-  account = await signedIn(person)
-  await setWallet(account)
-  await approveDeposit(await requestDeposit(account, 100))
+  ;[person, account] = await createFunded('papers', 100)
 })
 
 async function send(amount: number, pdf: Buffer): Promise<void> {
@@ -48,9 +42,11 @@ async function openReceipt(page: Page, amount: string): Promise<Locator> {
 async function ink(canvas: Locator): Promise<number> {
   return canvas.evaluate((drawn: HTMLCanvasElement) => {
     if (drawn.width === 0) return 0
-    const { data } = drawn.getContext('2d')?.getImageData(0, 0, drawn.width, drawn.height) ?? {
-      data: [] as number[],
-    }
+    // From a copy: who reads the page's own canvas often is advised against it on the console.
+    const copy = new OffscreenCanvas(drawn.width, drawn.height).getContext('2d', { willReadFrequently: true })
+    if (!copy) throw new Error('no canvas')
+    copy.drawImage(drawn, 0, 0)
+    const { data } = copy.getImageData(0, 0, drawn.width, drawn.height)
     let dark = 0
     for (let at = 0; at < data.length; at += 4)
       if ((data[at] ?? 255) < 100 && (data[at + 3] ?? 0) > 200) dark += 1

@@ -1,37 +1,15 @@
 import { expect, test } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
+import { createMember } from '../people'
 import { need } from '../stack'
 
 const key = need('SUPABASE_ANON_KEY')
-
-/** A member of this journey's own, so that nobody else's password changes under them. */
-async function member(): Promise<string> {
-  const tag = Date.now().toString(36)
-  const email = `reset.${tag}@example.com`
-  const service = need('SUPABASE_SERVICE_ROLE_KEY')
-  const answer = await fetch(`${need('SUPABASE_URL')}/auth/v1/admin/users`, {
-    method: 'POST',
-    headers: { apikey: service, authorization: `Bearer ${service}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      email,
-      password: 'Old-lamp-on-the-wall-3',
-      email_confirm: true,
-      user_metadata: {
-        username: `reset_${tag}`,
-        display_name: 'Reset Person',
-        referrer_id: need('DEMO_REFERRAL_CODE'),
-      },
-    }),
-  })
-  expect(answer.ok, await answer.text()).toBe(true)
-  return email
-}
 
 test('a forgotten password is set anew through the mail, and the old one no longer works', async ({
   page,
   request,
 }) => {
-  const email = await member()
+  const { email, password } = await createMember('reset')
   await page.goto('/sign-in')
   await page.getByRole('link', { name: 'Forgot password?' }).click()
   await page.getByLabel('Email').fill(email)
@@ -51,7 +29,7 @@ test('a forgotten password is set anew through the mail, and the old one no long
 
   const old = await request.post('/auth/v1/token?grant_type=password', {
     headers: { apikey: key },
-    data: { email, password: 'Old-lamp-on-the-wall-3' },
+    data: { email, password },
   })
   expect(old.status()).toBe(400)
 })

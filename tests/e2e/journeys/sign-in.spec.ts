@@ -1,10 +1,8 @@
 import { expect, test } from '@playwright/test'
-import { need } from '../stack'
-
-const email = need('DEMO_MEMBER2_EMAIL')
-const password = need('DEMO_MEMBER2_PASSWORD')
+import { createMember } from '../people'
 
 test('a guarded page asks to sign in, then opens; signing out leads home', async ({ page }) => {
+  const { email, password } = await createMember('sigrid')
   await page.goto('/withdraw')
   await expect(page).toHaveURL('/sign-in?redirect=%2Fwithdraw')
   await expect(page.getByText('Sign in to open Withdraw.')).toBeVisible()
@@ -29,6 +27,7 @@ test('a guarded page asks to sign in, then opens; signing out leads home', async
 })
 
 test('a redirect to another site is ignored', async ({ page }) => {
+  const { email, password } = await createMember('sigrid')
   await page.goto('/sign-in?redirect=https://evil.example/')
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)

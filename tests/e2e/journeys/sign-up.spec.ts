@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
 import { need } from '../stack'
@@ -5,7 +6,7 @@ import { need } from '../stack'
 const password = 'Lantern-at-the-quay-7'
 
 function newcomer() {
-  const tag = Date.now().toString(36)
+  const tag = randomBytes(4).toString('hex')
   return { name: 'Noor Haddad', username: `noor_${tag}`, email: `noor.${tag}@example.com` }
 }
 
@@ -59,7 +60,7 @@ test('sign-up says what is wrong where it can be mended, and keeps the answers',
 
   await page.getByLabel('Email').fill('noor@example.com')
   await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByLabel('Username').fill(`noor_${Date.now().toString(36)}`)
+  await page.getByLabel('Username').fill(newcomer().username)
   await page.getByRole('checkbox').check()
   await page.getByLabel('Referral code').fill('')
   await page.getByRole('button', { name: 'Create account' }).click()

@@ -2,6 +2,7 @@ import { expect, test } from '@playwright/test'
 import {
   administratorBrowser,
   createMember,
+  decideDeposit,
   memberBrowser,
   openAs,
   requestDeposit,
@@ -10,7 +11,7 @@ import {
   signedIn,
   type Account,
 } from '../people'
-import { administratorSession, need } from '../stack'
+import { need } from '../stack'
 
 // What a page shows may be old: another tab, or the back button. The server decides, and the page reads again.
 // threats: T133
@@ -36,26 +37,33 @@ test('of two tabs that decide one deposit the first one counts, and the second o
   browser,
 }) => {
   const [username, account, deposit] = await memberWithDeposit('tabs')
-  const administrator = await administratorBrowser(browser)
+  const finance = { email: need('DEMO_FINANCE_EMAIL'), password: need('DEMO_FINANCE_PASSWORD') }
+  const administrator = await administratorBrowser(browser, {}, finance)
   const [first, second] = [await administrator.newPage(), await administrator.newPage()]
   for (const tab of [first, second]) {
     await tab.goto(`/admin/deposits?q=${username}`)
     await expect(tab.getByRole('button', { name: `Reject the deposit of ${username}` })).toBeVisible()
   }
-  await second.getByRole('button', { name: `Reject the deposit of ${username}` }).click()
-  await first.getByRole('button', { name: `Approve the deposit of ${username}` }).click()
-  const approved = first.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
-  await first.getByRole('button', { name: 'Approve $100.00' }).click()
-  expect((await approved).status()).toBe(200)
+  await second.getByRole('button', { name: `Approve the deposit of ${username}` }).click()
+  await first.bringToFront()
+  await first.getByRole('button', { name: `Reject the deposit of ${username}` }).click()
+  await first.getByLabel('Rejection Reason').fill('Sent twice')
+  const rejected = first.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
+  await first.getByRole('button', { name: 'Reject $100.00' }).click()
+  expect((await rejected).status()).toBe(200)
 
+  await second.bringToFront()
   const refused = second.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
-  await second.getByRole('button', { name: 'Reject $100.00' }).click()
+  await second.getByRole('button', { name: 'Approve $100.00' }).click()
   expect((await refused).status()).toBe(409)
-  await expect(second.getByText(/Already approved by /)).toBeVisible()
+  const dialog = second.getByRole('dialog')
+  await expect(dialog.getByText(/Already rejected by Elin Dahl/)).toBeVisible()
+  await expect(dialog.getByText(/Sent twice/)).toBeVisible()
   await second.getByRole('button', { name: 'Close' }).last().click()
   await expect(second.getByText('No deposits found')).toBeVisible()
-  expect(await statusOf(account, deposit)).toBe('approved')
+  expect(await statusOf(account, deposit)).toBe('rejected')
 
+  await first.bringToFront()
   await first.getByRole('link', { name: 'Dashboard' }).first().click()
   await expect(first).toHaveURL(/\/admin\/dashboard/)
   await first.goBack()
@@ -72,12 +80,7 @@ test('the way back offers no decision that was made elsewhere meanwhile', async 
   await expect(approve).toBeVisible()
   await page.goto('/admin/dashboard')
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
-  await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
-    depositId: deposit,
-    action: 'reject',
-    reason: 'Sent twice',
-  })
+  await decideDeposit(deposit, { action: 'reject', reason: 'Sent twice' })
   await page.goBack()
   await expect(page.getByText('No deposits found')).toBeVisible()
   await expect(approve).toBeHidden()
@@ -94,11 +97,7 @@ test('a member who cancels what was decided meanwhile is told so and sees what i
   const page = await openAs(browser, person)
   await page.goto('/deposit')
   await page.getByRole('button', { name: 'Cancel deposit of $100.00' }).click()
-  const finance = await administratorSession(need('DEMO_FINANCE_EMAIL'), need('DEMO_FINANCE_PASSWORD'))
-  await send(finance.access_token, 'POST', '/functions/v1/admin-approve-deposit', {
-    depositId: deposit,
-    action: 'approve',
-  })
+  await decideDeposit(deposit, { action: 'approve' })
   const refused = page.waitForResponse((answer) => answer.url().includes('/rpc/cancel_request'))
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel deposit' }).click()
   expect((await refused).status()).toBe(409)
@@ -118,6 +117,7 @@ test('when another member signs in in one tab, the other tab shows nothing of th
     await tab.goto('/profile')
     await expect(tab.getByLabel('Username')).toHaveValue(before.username)
   }
+  await first.bringToFront()
   await first.getByRole('button', { name: 'Sign Out' }).click()
   await expect(first).toHaveURL('/')
   await first.getByRole('banner').getByRole('link', { name: 'Sign in' }).click()

@@ -87,7 +87,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("here", "there"), ways.values(), ids=ways)
 
 
-@pytest.mark.parametrize("moved", [True, False], ids=["to another database", "on the same database"])
+@pytest.mark.parametrize(
+    "moved",
+    [
+        pytest.param(True, marks=pytest.mark.long, id="to another database"),
+        pytest.param(False, id="on the same database"),
+    ],
+)
 def test_everybody_goes_on_as_before(stack: Stack, here: str, there: str, moved: bool) -> None:
     with empty_database(stack) as source, empty_database(stack) as other:
         with serving(stack, here, source) as old:

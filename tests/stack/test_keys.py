@@ -14,6 +14,9 @@ from test_launcher import launch
 
 from tests.support.stack import Stack
 
+# What a key signed is refused from one moment to the next: nobody else may be signed in.
+pytestmark = [pytest.mark.long, pytest.mark.alone]
+
 
 class Person:
     """The demo's member on one session."""

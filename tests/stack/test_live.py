@@ -17,6 +17,20 @@ MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000}
 CAP_SYS_NICE = 1 << 23
 GATEWAY_SECONDS = 15
 FUNCTIONS_SECONDS = 12
+CLUSTER = {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "synchronous_commit": "on",
+    "data_checksums": "on",
+    "password_encryption": "scram-sha-256",
+    "log_parameter_max_length_on_error": "0",
+    "log_parameter_max_length": "0",
+    "log_error_verbosity": "terse",
+    "max_connections": "60",
+    "superuser_reserved_connections": "3",
+    "listen_addresses": "127.0.0.1",
+    "jit": "off",
+}
 
 
 @pytest.fixture(scope="module")
@@ -47,27 +61,9 @@ def of_role(admin: psycopg.Connection[tuple[str, ...]], role: str) -> dict[str, 
     return dict(row[0].split("=", 1) for row in admin.execute(query, [role]))
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("fsync", "on"),
-        ("full_page_writes", "on"),
-        ("synchronous_commit", "on"),
-        ("data_checksums", "on"),
-        ("password_encryption", "scram-sha-256"),
-        ("log_parameter_max_length_on_error", "0"),
-        ("log_parameter_max_length", "0"),
-        ("log_error_verbosity", "terse"),
-        ("max_connections", "60"),
-        ("superuser_reserved_connections", "3"),
-        ("listen_addresses", "127.0.0.1"),
-        ("jit", "off"),
-    ],
-)
-def test_the_cluster_is_durable_and_closed(
-    admin: psycopg.Connection[tuple[str, ...]], name: str, value: str
-) -> None:
-    assert admin.execute("select current_setting(%s)", [name]).fetchone() == (value,)
+def test_the_cluster_is_durable_and_closed(admin: psycopg.Connection[tuple[str, ...]]) -> None:
+    query = "select name, current_setting(name) from unnest(%s::text[]) as name"
+    assert dict(admin.execute(query, [list(CLUSTER)])) == CLUSTER
 
 
 def test_no_role_switches_durability_off(admin: psycopg.Connection[tuple[str, ...]]) -> None:
@@ -75,15 +71,13 @@ def test_no_role_switches_durability_off(admin: psycopg.Connection[tuple[str, ..
     assert not [row for row in rows if re.match("fsync|full_page_writes|synchronous_commit", row[0])]
 
 
-@pytest.mark.parametrize("role", ["anon", "authenticated", "platform_admin", "edge_functions"])
-def test_each_wait_is_shorter_than_the_one_around_it(
-    admin: psycopg.Connection[tuple[str, ...]], role: str
-) -> None:
-    limits = of_role(admin, role)
-    lock, statement = milliseconds(limits["lock_timeout"]), milliseconds(limits["statement_timeout"])
+def test_each_wait_is_shorter_than_the_one_around_it(admin: psycopg.Connection[tuple[str, ...]]) -> None:
     pool = 1000 * int(environment_of_postgrest()["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])
-    assert lock == 3000
-    assert lock < statement <= 8000 <= pool <= FUNCTIONS_SECONDS * 1000 < GATEWAY_SECONDS * 1000
+    for role in ("anon", "authenticated", "platform_admin", "edge_functions"):
+        limits = of_role(admin, role)
+        lock, statement = milliseconds(limits["lock_timeout"]), milliseconds(limits["statement_timeout"])
+        assert lock == 3000, role
+        assert lock < statement <= 8000 <= pool <= FUNCTIONS_SECONDS * 1000 < GATEWAY_SECONDS * 1000, role
 
 
 def environment_of_postgrest() -> dict[str, str]:
@@ -97,11 +91,10 @@ def test_the_gateway_waits_longer_than_any_function() -> None:
     assert f"response_header_timeout {GATEWAY_SECONDS}s" in caddyfile
 
 
-@pytest.mark.parametrize(
-    "role", ["authenticator", "edge_functions", "supabase_auth_admin", "supabase_storage_admin"]
-)
-def test_a_forgotten_transaction_ends(admin: psycopg.Connection[tuple[str, ...]], role: str) -> None:
-    assert milliseconds(of_role(admin, role)["idle_in_transaction_session_timeout"]) <= 10_000
+def test_a_forgotten_transaction_ends(admin: psycopg.Connection[tuple[str, ...]]) -> None:
+    for role in ("authenticator", "edge_functions", "supabase_auth_admin", "supabase_storage_admin"):
+        limit = of_role(admin, role)["idle_in_transaction_session_timeout"]
+        assert milliseconds(limit) <= 10_000, role
 
 
 def test_a_confirmation_waits_for_the_members_row(admin: psycopg.Connection[tuple[str, ...]]) -> None:

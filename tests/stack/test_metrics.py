@@ -93,26 +93,26 @@ def test_the_worker_tells_what_waits(ports: dict[str, int]) -> None:
 
 
 @pytest.mark.threat("T119")
-@pytest.mark.parametrize("prefix", ["", "/auth/v1", "/storage/v1", "/functions/v1", "/rest/v1"])
-def test_the_door_shows_none(door: httpx.Client, prefix: str) -> None:
-    answer = door.get(f"{prefix}/metrics")
-    assert answer.status_code == 404
-    assert "http_request" not in answer.text
+def test_the_door_shows_none(door: httpx.Client) -> None:
+    for prefix in ("", "/auth/v1", "/storage/v1", "/functions/v1", "/rest/v1"):
+        answer = door.get(f"{prefix}/metrics")
+        assert answer.status_code == 404, prefix
+        assert "http_request" not in answer.text, prefix
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_the_port_of_requests_shows_none(ports: dict[str, int], service: str) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{ports[service]}/metrics", timeout=10)
-    assert answer.status_code == 404
-    assert "http_request" not in answer.text
+def test_the_port_of_requests_shows_none(ports: dict[str, int]) -> None:
+    for service in SERVICES:
+        answer = httpx.get(f"http://127.0.0.1:{ports[service]}/metrics", timeout=10)
+        assert answer.status_code == 404, service
+        assert "http_request" not in answer.text, service
 
 
 @pytest.mark.threat("T125")
-@pytest.mark.parametrize("service", SERVICES)
-def test_it_listens_on_loopback_alone(ports: dict[str, int], service: str) -> None:
+def test_it_listens_on_loopback_alone(ports: dict[str, int]) -> None:
     local = f"{int.from_bytes(socket.inet_aton('127.0.0.1'), 'little'):08X}"
-    wanted = f"{ports[f'{service}_metrics']:04X}"
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     six = [line.split() for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
     listening = [row[1].split(":") for row in rows + six if row[3] == "0A"]
-    assert [address for address, port in listening if port == wanted] == [local]
+    for service in SERVICES:
+        wanted = f"{ports[f'{service}_metrics']:04X}"
+        assert [address for address, port in listening if port == wanted] == [local], service

@@ -33,7 +33,8 @@ def logged(state: Path, name: str, number: str) -> dict[str, Any]:
     """The line of a log with this number."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
-        for line in (state / "logs" / f"{name}.log").read_text(errors="replace").splitlines():
+        # The last line may be half written: others are served meanwhile.
+        for line in (state / "logs" / f"{name}.log").read_text(errors="replace").split("\n")[:-1]:
             if number in line:
                 return dict(json.loads(line))
         time.sleep(0.1)
@@ -49,10 +50,11 @@ def test_the_gateway_numbers_what_has_no_number(gateway: Gateway) -> None:
         assert len({UUID(number) for number in numbers}) == 3, path
 
 
-@pytest.mark.parametrize("number", ["x" * 65, "two words", '"}{"forged": 1}', "<script>"])
-def test_what_is_no_number_is_replaced(gateway: Gateway, number: str) -> None:
-    headers = {"apikey": ANON, "x-request-id": number}
-    UUID(gateway.http.get("/rest/v1/x", headers=headers).json()["headers"]["x-request-id"])
+def test_what_is_no_number_is_replaced(gateway: Gateway) -> None:
+    for number in ("x" * 65, "two words", '"}{"forged": 1}', "<script>"):
+        headers = {"apikey": ANON, "x-request-id": number}
+        given = gateway.http.get("/rest/v1/x", headers=headers).json()["headers"]["x-request-id"]
+        assert str(UUID(given)) == given, number
 
 
 @pytest.mark.parametrize(

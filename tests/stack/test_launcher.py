@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import pytest
 import backup
 import settings as configuration
 import tools
+from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.stack import Stack, env_of
 
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
@@ -213,36 +215,65 @@ def test_without_a_stack_the_way_to_one_is_said(fresh: Path) -> None:
         assert "make up" in answer.stderr, command
 
 
-@pytest.mark.threat("T131")
-def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, fresh: Path) -> None:
-    name, content = f"kept-{secrets.token_hex(4)}", secrets.token_bytes(1000)
-    keys = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
-    with httpx.Client(base_url=f"{stack.url}/storage/v1", headers=keys, timeout=30) as http:
-        http.post("/bucket", json={"name": name, "public": False}).raise_for_status()
-        http.post(f"/object/{name}/file", content=content).raise_for_status()
+@dataclass(frozen=True)
+class Kept:
+    """A backup, and a file that was uploaded before it."""
+
+    path: Path
+    key: Path
+    file: str
+    content: bytes
+
+
+@pytest.fixture(scope="module")
+def kept(state: Path, stack: Stack) -> Kept:
+    """A backup of the stack."""
+    bucket, content = f"kept-{secrets.token_hex(4)}", secrets.token_bytes(1000)
+    with httpx.Client(base_url=f"{stack.url}/storage/v1", headers=service(stack), timeout=30) as http:
+        http.post("/bucket", json={"name": bucket, "public": False}).raise_for_status()
+        http.post(f"/object/{bucket}/file", content=content).raise_for_status()
     made = launch(state, "backup")
     assert made.returncode == 0, made.stdout + made.stderr
-    source, key = next((state / "backups").glob("*.sealed")), state / "keys" / "backup.key"
-    wrong = launch(fresh, "restore", FROM=str(source), KEY=str(state / "keys" / "jwks.json"))
+    path = max((state / "backups").glob("*.sealed"))
+    return Kept(path, state / "keys" / "backup.key", f"{bucket}/file", content)
+
+
+def service(stack: Stack) -> dict[str, str]:
+    """The headers of who may do everything."""
+    return {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
+
+
+@pytest.mark.threat("T131")
+def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, kept: Kept, fresh: Path) -> None:
+    wrong = launch(fresh, "restore", FROM=str(kept.path), KEY=str(state / "keys" / "jwks.json"))
     assert wrong.returncode == 1
     assert "does not open" in wrong.stderr
     assert not list(fresh.rglob("PG_VERSION"))
 
-    restored = launch(fresh, "restore", FROM=str(source), KEY=str(key))
+    restored = launch(fresh, "restore", FROM=str(kept.path), KEY=str(kept.key))
+    assert restored.returncode == 0, restored.stdout + restored.stderr
+    # Of the demo alone: others may go on with the rest.
+    seeded = datetime.fromtimestamp((state / "keys" / "demo.env").stat().st_mtime, UTC)
+    wanted = figures(stack.values["DATABASE_ADMIN_URL"], seeded)
+    assert all(wanted.values())
+    copy = OwnCluster(settings_of_own(fresh))
+    with copy.running():
+        assert figures(copy.url(), seeded) == wanted
+    assert kept.content in {path.read_bytes() for path in (fresh / "objects").rglob("*") if path.is_file()}
+
+
+@pytest.mark.long
+def test_a_restored_stack_starts_beside_the_one_it_was_made_of(stack: Stack, kept: Kept, fresh: Path) -> None:
+    restored = launch(fresh, "restore", FROM=str(kept.path), KEY=str(kept.key))
     assert restored.returncode == 0, restored.stdout + restored.stderr
     try:
         up = launch(fresh, "up")
         assert up.returncode == 0, up.stdout + up.stderr
-        copy = env_of(fresh / "env")
-        # Of the demo alone: others may go on with the rest.
-        seeded = datetime.fromtimestamp((state / "keys" / "demo.env").stat().st_mtime, UTC)
-        kept = figures(stack.values["DATABASE_ADMIN_URL"], seeded)
-        assert all(kept.values())
-        assert figures(copy["DATABASE_ADMIN_URL"], seeded) == kept
-        file = httpx.get(f"{copy['SUPABASE_URL']}/storage/v1/object/{name}/file", headers=keys)
-        assert file.content == content
+        url = env_of(fresh / "env")["SUPABASE_URL"]
+        file = httpx.get(f"{url}/storage/v1/object/{kept.file}", headers=service(stack))
+        assert file.content == kept.content
         session = httpx.post(
-            f"{copy['SUPABASE_URL']}/auth/v1/token?grant_type=password",
+            f"{url}/auth/v1/token?grant_type=password",
             headers={"apikey": stack.anon_key},
             json={
                 "email": stack.values["DEMO_MEMBER_EMAIL"],

@@ -24,9 +24,13 @@ BROWSER_TESTS = ROOT / "tests" / "e2e"
 # The JUnit files of the last run stay here when its stack is gone.
 REPORTS = ROOT / ".stack-tools" / "reports"
 LANES = 2
-# The API tests wait for mails and password hashes half of their time.
-API_WORKERS = "3"
-USUAL, ALONE, LONG = "not long and not alone", "alone and not long", "long"
+# The API tests wait for mails and password hashes half of their time, so three processes suit two cores.
+API_WORKERS = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+DATABASE_WORKERS = ("-n", str(LANES), "--dist", "worksteal")
+USUAL, USUAL_ALONE = "not long and not alone", "alone and not long"
+LONG, LONG_ALONE = "long and not alone", "long and alone"
+# Where tests stand that need the stack to themselves.
+WITH_ALONE = ("tests/api", "tests/stack")
 
 
 def install_packages(log: Path) -> None:
@@ -71,27 +75,32 @@ class Suites:
         with self._commands.ending_all():
             results = self._in_lanes(
                 [
-                    Suite("Browser (Playwright)", lambda out: self._browser(out, "--grep-invert=@long")),
-                    Suite("APIs (Python)", lambda out: self._pytest(out, "tests/api", USUAL, API_WORKERS)),
+                    Suite("Browser (Playwright)", lambda out: self._browser(out, "test")),
+                    Suite("APIs (Python)", lambda out: self._pytest(out, ["tests/api"], USUAL, API_WORKERS)),
                     Suite("Database (pgTAP)", self._database),
-                    Suite("Money", lambda out: self._pytest(out, "tests/money", USUAL)),
-                    Suite("Stack", lambda out: self._pytest(out, "tests/stack", USUAL)),
-                    Suite("Faults", lambda out: self._pytest(out, "tests/faults", USUAL)),
+                    Suite("Money", lambda out: self._pytest(out, ["tests/money"], USUAL)),
+                    Suite("Stack", lambda out: self._pytest(out, ["tests/stack"], USUAL)),
+                    Suite("Faults", lambda out: self._pytest(out, ["tests/faults"], USUAL)),
                     Suite("APIs (supabase-js)", self._node),
                 ]
             )
-            alone = Suite("Alone", lambda out: self._pytest(out, "tests", ALONE))
-            return [*results, self._timed(alone)]
+            return [*results, self._alone(USUAL_ALONE)]
 
     def long(self) -> list[Result]:
         """Run what takes too long for every change: `make test-long`."""
-        browser = Suite("Browser (Playwright)", lambda out: self._browser(out, "--grep=@long"))
-        folders = ("tests/money", "tests/stack", "tests/api")
         with self._commands.ending_all():
-            return self._in_lanes([*map(self._long, folders), browser])
+            results = self._in_lanes(
+                [
+                    Suite("Money", lambda out: self._pytest(out, ["tests/money"], LONG)),
+                    Suite("Stack", lambda out: self._pytest(out, ["tests/stack"], LONG)),
+                    Suite("APIs (Python)", lambda out: self._pytest(out, ["tests/api"], LONG)),
+                    Suite("Browser (Playwright)", lambda out: self._browser(out, "test:long")),
+                ]
+            )
+            return [*results, self._alone(LONG_ALONE)]
 
-    def _long(self, folder: str) -> Suite:
-        return Suite(folder, lambda out: self._pytest(out, folder, LONG))
+    def _alone(self, marks: str) -> Result:
+        return self._timed(Suite("Alone", lambda out: self._pytest(out, [*WITH_ALONE], marks)))
 
     def module(self, name: str, *arguments: str) -> int:
         """Run a module of the tests that prints a report of its own; return its exit status."""
@@ -125,14 +134,15 @@ class Suites:
 
     def _database(self, out: TextIO) -> Counts:
         """The pgTAP files, then what only their coverage can tell."""
-        files = self._pytest(out, "tests/db", USUAL, str(LANES))
-        return files + self._pytest(out, "tests/mutations", USUAL)
+        files = self._pytest(out, ["tests/db"], USUAL, DATABASE_WORKERS)
+        return files + self._pytest(out, ["tests/mutations"], USUAL)
 
-    def _pytest(self, out: TextIO, folder: str, marks: str, workers: str = "0") -> Counts:
-        report = REPORTS / f"{folder.replace('/', '-')}-{marks.split()[0]}.xml"
+    def _pytest(self, out: TextIO, folders: list[str], marks: str, workers: tuple[str, ...] = ()) -> Counts:
+        name = "-".join([*folders, marks]).replace("/", "-").replace(" ", "-")
+        report = REPORTS / f"{name}.xml"
         report.unlink(missing_ok=True)
-        command = [str(PYTHON), "-m", "pytest", "-q", folder, "-m", marks, f"--junitxml={report}"]
-        command += ["-n", workers, "--dist", "loadgroup"]
+        command = [str(PYTHON), "-m", "pytest", "-q", *folders, "-m", marks, f"--junitxml={report}"]
+        command += workers
         return of_junit(report, self._commands.run(command, ROOT, self.env, out))
 
     def _node(self, out: TextIO) -> Counts:
@@ -143,9 +153,9 @@ class Suites:
         command = ["npm", "test", "--", *reporters]
         return of_junit(report, self._commands.run(command, JS_TESTS, self.env, out))
 
-    def _browser(self, out: TextIO, selected: str) -> Counts:
+    def _browser(self, out: TextIO, script: str) -> Counts:
         report = REPORTS / "browser.xml"
         report.unlink(missing_ok=True)
         env = self.env | {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report)}
-        command = ["npm", "test", "--", "--reporter=list,junit", selected]
+        command = ["npm", "run", script, "--", "--reporter=list,junit"]
         return of_junit(report, self._commands.run(command, BROWSER_TESTS, env, out))

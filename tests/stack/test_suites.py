@@ -36,9 +36,9 @@ finally:
 '''
 
 class StandIns(suites.Suites):
-    def _pytest(self, out, folder, marks, workers="0"):
-        return self._mark(folder.replace("/", "-"), out)
-    def _browser(self, out, selected):
+    def _pytest(self, out, folders, marks, workers=()):
+        return self._mark("-".join(folders).replace("/", "-"), out)
+    def _browser(self, out, script):
         return self._mark("browser", out)
     def _mark(self, name, out):
         command = [sys.executable, "-c", COMMAND, str(self.settings.state), name, sys.argv[3]]

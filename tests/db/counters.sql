@@ -40,17 +40,17 @@ begin
 end
 $$;
 select pays('freya', 500);
-select set_eq('select * from pg_temp.counted()', $$ values
+select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('active_profiles', 1), ('package_investment', 500), ('verified_profiles', 1), ('bonuses', 25), ('bonus_rows', 1),
     ('bonus_transactions', 1), ('bonus_volume', 25), ('pending_deposits', -1), ('deposits_approved', 500), ('deposits_approved_count', 1)
 $$, 'a first package: the member, the money, the sponsor''s bonus');
 select pays('freya', 1000);
-select set_eq('select * from pg_temp.counted()', $$ values
+select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('package_investment', 500), ('bonuses', 25), ('bonus_transactions', 1), ('bonus_volume', 25),
     ('pending_deposits', -1), ('deposits_approved', 1000), ('deposits_approved_count', 1)
 $$, 'an upgrade: no member more, no bonus row more');
 select pays('freya', 12.50);
-select set_eq('select * from pg_temp.counted()', $$ values
+select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('pending_deposits', -1), ('deposits_approved', 12.50), ('deposits_approved_count', 1)
 $$, 'cash-in: the money alone');
 create temporary table claim as select claims_deposit('ask', 100) as id;
@@ -58,7 +58,7 @@ grant select on claim to public;
 select act_as('elin');
 select decide_deposit(id, 'reject', 'No such transfer') from claim;
 select act_as_owner();
-select set_eq('select * from pg_temp.counted()', $$ values
+select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('pending_deposits', -1), ('deposits_rejected_count', 1)
 $$, 'a refusal: no money');
 select is((select count(*)::integer from private.counter_deltas where delta = 0), 0, 'nothing is noted of what did not change');

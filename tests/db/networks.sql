@@ -27,12 +27,12 @@ create function pg_temp.rolled_up() returns table (no integer, members bigint, p
 $$;
 create temporary table waiting as select count(*)::integer as rows from private.network_deltas;
 select is(jobs.roll_up_networks(), (select rows from waiting), 'a fold takes all changes');
-select set_eq('select * from pg_temp.folded()', 'select * from pg_temp.walked()', 'every member has the sums of all below');
+select set_eq('select * from pg_temp.rolled_up()', 'select * from pg_temp.walked()', 'every member has the sums of all below');
 select is_empty('select 1 from private.network_rollup_staging', 'nothing is left on its way');
 select is(jobs.roll_up_networks(), 0, 'a fold without changes takes none');
 select pays('deep3', 1000); select pays('deep1', 50);
 select cmp_ok(jobs.roll_up_networks(), '>', 0, 'later changes are carried');
-select set_eq('select * from pg_temp.folded()', 'select * from pg_temp.walked()', 'up to the root and down to nobody');
+select set_eq('select * from pg_temp.rolled_up()', 'select * from pg_temp.walked()', 'up to the root and down to nobody');
 select throws_ok('set local role authenticated; select 1 from private.network_rollup_staging', '42501', null, 'nobody reads what is on its way');
 rollback to savepoint family;
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.callers import CALLERS, SERVICES_OF_MEMBERS, UNTRUSTED, Callers
 from tests.support.endpoints import Endpoint, Requests, found
-from tests.support.people import Administrator, Member, People
+from tests.support.people import Administrator, Member, People, until_served
 
 MATRIX = Path(__file__).with_name("authorisation.csv")
 # Whatever the requests aim at; none of them may change a thing in it.
@@ -89,7 +89,11 @@ class World:
                 continue
             call = self.requests.of(endpoint, caller)
             client = self.callers.client(caller, endpoint.service)
-            answer = client.request(endpoint.method, call.path, **call.arguments())
+            answer = until_served(
+                lambda client=client, call=call: client.request(
+                    endpoint.method, call.path, **call.arguments()
+                )
+            )
             answers[caller] = cell(answer, "/rpc/" not in endpoint.template)
         return answers
 

@@ -29,10 +29,9 @@ def edge(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own
 
 
 @pytest.fixture(scope="module")
-def claims(edge: OwnEdge, people: People, owner: Owner) -> dict[str, Any]:
+def claims(edge: OwnEdge, people: People) -> dict[str, Any]:
     """What the token of a live administrator session says."""
     email = people.account("super_admin")
-    owner.execute("delete from private.sign_in_failures where kind = 'admin_address'")
     body = {"action": "login", "email": email, "password": PASSWORD}
     answer = edge.call("admin-auth", body).raise_for_status().json()
     return {

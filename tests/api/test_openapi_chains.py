@@ -22,11 +22,10 @@ from functions.auth.app import ROUTES
 from functions.auth.documents import document
 from functions.edge.main import app as edge
 from tests.api.conftest import Owner
-from tests.api.test_openapi import CHECKS
+from tests.api.test_openapi import CHECKS, calling_from
 from tests.support.endpoints import storage_app
 from tests.support.files import png
-from tests.support.people import PASSWORD, Member, People
-from tests.support.stack import Stack
+from tests.support.people import PASSWORD, Member, People, until_served
 from tests.support.vault import open_vault
 
 CHAINS = int(os.environ.get("OPENAPI_CHAINS", "8"))
@@ -54,7 +53,7 @@ class Walk:
         token: the caller's; `token_of` looks at each answer for another one.
     """
 
-    stack: Stack
+    people: People
     prefix: str
     token: str
     given: dict[str, Given]
@@ -63,7 +62,7 @@ class Walk:
 
     def through(self, schema: Any) -> None:
         """Walk."""
-        walk = self
+        walk, session = self, calling_from(self.people.address)
 
         class Chain(schema.as_state_machine()):  # type: ignore[misc]
             def before_call(self, case: Any) -> None:
@@ -72,10 +71,14 @@ class Walk:
 
             def get_call_kwargs(self, case: Any) -> dict[str, Any]:
                 by_service = case.operation.path.startswith("/admin/")
-                token = walk.stack.service_key if by_service else walk.token
-                headers = {"apikey": walk.stack.anon_key, "authorization": f"Bearer {token}"}
-                address = f"{walk.stack.url}{walk.prefix}"
-                return {"base_url": address, "headers": headers, "allow_redirects": False}
+                stack = walk.people.stack
+                token = stack.service_key if by_service else walk.token
+                headers = {"apikey": stack.anon_key, "authorization": f"Bearer {token}"}
+                asked = {"base_url": f"{stack.url}{walk.prefix}", "session": session, "headers": headers}
+                return {**asked, "allow_redirects": False}
+
+            def call(self, case: Any, **asked: Any) -> Any:
+                return until_served(lambda: case.call(**asked))
 
             def validate_response(self, response: Any, case: Any, **_: Any) -> None:
                 case.validate_response(response, checks=CHECKS)
@@ -114,7 +117,7 @@ def test_the_life_of_an_object(people: People, owner: Owner, member: Member) -> 
 
     given = {"POST /object/{bucket}/{path}": upload}
     with open_vault(people.stack, owner) as vault:
-        walk = Walk(people.stack, "/storage/v1", people.stack.service_key, given)
+        walk = Walk(people, "/storage/v1", people.stack.service_key, given)
         life = r"^/object/(move$|((info|sign)/)?\{bucket\}/\{path\}$)"
         walk.through(schemathesis.openapi.from_dict(storage_app().openapi()).include(path_regex=life))
     assert walk.reached(
@@ -151,7 +154,7 @@ def test_the_life_of_an_account(people: People, sponsor: Member) -> None:
             case.body = {"email": made[-1], "password": PASSWORD}
 
     given = {"POST /signup": newcomer, "POST /admin/users": newcomer, "POST /token": grant}
-    walk = Walk(people.stack, "/auth/v1", people.stack.anon_key, given, listen)
+    walk = Walk(people, "/auth/v1", people.stack.anon_key, given, listen)
     life = "^/(signup|resend|recover|token|user|logout|admin/users(/{user_id})?)$"
     walk.through(schemathesis.openapi.from_dict(document(ROUTES)).include(path_regex=life))
     assert walk.reached(
@@ -183,7 +186,7 @@ def test_the_life_of_a_second_factor(people: People, member: Member) -> None:
             known[answer["id"]] = answer["totp"]["secret"]
 
     given = {"POST /factors": totp, "POST /factors/{factor_id}/verify": right_code}
-    walk = Walk(people.stack, "/auth/v1", member.token, given, listen)
+    walk = Walk(people, "/auth/v1", member.token, given, listen)
     life = "^/(user|factors.*)$"
     walk.through(schemathesis.openapi.from_dict(document(ROUTES)).include(path_regex=life))
     assert walk.reached(
@@ -198,7 +201,7 @@ def test_the_life_of_a_request(people: People, started: Member) -> None:
         case.body = {"search": started.username, "status": "pending", "page": 1, "pageSize": 5}
 
     given = {"POST /admin-list-deposits": mine, "POST /admin-list-withdrawals": mine}
-    walk = Walk(people.stack, "/functions/v1", people.administrator("super_admin").token, given)
+    walk = Walk(people, "/functions/v1", people.administrator("super_admin").token, given)
     walk.through(schemathesis.openapi.from_dict(edge.openapi()))
     assert walk.reached(
         "POST /admin-list-deposits 200",

@@ -183,7 +183,7 @@ def test_a_file_that_no_spreadsheet_runs(
         row = member.deposit_row(50, reference_number=mark)
         member.insert("deposits", row).raise_for_status()
     body = {"list": "deposits", "filters": {"search": member.username, "sort": "created_at.asc"}}
-    answer = finance.function("admin-export", body)
+    answer = finance.export(body)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
@@ -191,7 +191,7 @@ def test_a_file_that_no_spreadsheet_runs(
     for row, mark in zip(rows, marks, strict=True):
         assert row["reference_number"] == f"'{mark}" or not mark[0].isprintable()
         assert row["reference_number"][0] not in "=+-@\t"
-    assert support.function("admin-export", body).status_code == 403
+    assert support.export(body).status_code == 403
 
 
 @pytest.mark.threat("T127")
@@ -201,7 +201,7 @@ def test_negative_amounts_stay_numbers(
     earner = people.earner(sponsor.profile_id, finance)
     earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status()
     body = {"list": "transactions", "filters": {"search": earner.username, "type": "withdrawal"}}
-    rows = list(csv.DictReader(io.StringIO(finance.function("admin-export", body).text)))
+    rows = list(csv.DictReader(io.StringIO(finance.export(body).text)))
     assert [row["amount"] for row in rows] == ["-100.00"]
     assert (
         counted(f"private.audit_log where action = 'list.exported' and actor = 'admin:{finance.admin_id}'")
@@ -225,7 +225,7 @@ def test_what_was_voided_or_paid_is_told_in_the_file(
     confirmation = {"correctionId": proposed["correction"]["id"]}
     finance.function("admin-confirm-correction", confirmation).raise_for_status()
     body = {"list": "withdrawals", "filters": {"search": earner.username, "sort": "amount.asc"}}
-    rows = list(csv.DictReader(io.StringIO(finance.function("admin-export", body).text)))
+    rows = list(csv.DictReader(io.StringIO(finance.export(body).text)))
     told = [(row["status"], bool(row["voided_at"]), row["payout_reference"]) for row in rows]
     assert told == [("approved", True, ""), ("approved", False, "transfer-1")]
 

@@ -50,10 +50,10 @@ def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     }.items():
         monkeypatch.setenv(name, value)
     try:
-        for _ in range(200):
+        for _ in range(1200):
             if listening(port):
                 break
-            time.sleep(0.1)
+            time.sleep(0.05)
         yield "s3://receipts/stack"
     finally:
         server.terminate()

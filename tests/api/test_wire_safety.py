@@ -7,7 +7,7 @@ from base64 import b64encode
 import httpx
 import pytest
 
-from tests.support.people import Administrator, Caller, Member, People
+from tests.support.people import Administrator, Caller, Member, People, until_served
 
 INTERNALS = re.compile(
     r"Failing row|Traceback|\.py\b|psycopg|asyncpg|SELECT |INSERT INTO|UPDATE private|private\.|CONTEXT:|"
@@ -221,5 +221,5 @@ def test_json_too_deep_to_be_read(finance: Administrator) -> None:
 def test_a_character_that_cannot_be_stored(
     superior: Administrator, name: str, body: dict[str, object]
 ) -> None:
-    answer = superior.function(name, body)
+    answer = until_served(lambda: superior.function(name, body))
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input"), answer.text

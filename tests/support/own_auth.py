@@ -127,11 +127,11 @@ class OwnAuth:
         self.process = subprocess.Popen(
             self._command, env=environment, stdout=self._output, stderr=self._output
         )
-        for _ in range(200):
+        for _ in range(1200):
             with contextlib.suppress(httpx.TransportError):
                 if self.http.get("/health").status_code == 200:
                     return
-            time.sleep(0.1)
+            time.sleep(0.05)
         raise AssertionError("the service did not start")
 
     def stop(self, kill: bool = False) -> None:

@@ -69,11 +69,11 @@ class OwnService:
             process.wait(20)
 
     def _wait(self) -> None:
-        for _ in range(150):
+        for _ in range(1200):
             with contextlib.suppress(httpx.TransportError):
                 if self.http.get("/health").status_code == 200:
                     return
-            time.sleep(0.1)
+            time.sleep(0.05)
         raise AssertionError("the service did not start")
 
     def upload(self, content: bytes, name: str = "a.txt") -> httpx.Response:

@@ -294,7 +294,6 @@ def ready_to_leave(stack: Stack) -> Iterator[str]:
     """A database without the demo, with the people of the pgTAP files, in which nothing keeps demo mode."""
     with own_database(stack) as database:
         with psycopg.connect(database) as connection:
-            connection.execute((SUPPORT / "pgtap.sql").read_text())
             connection.execute((SUPPORT / "actors.sql").read_text())
             connection.execute(MAKE_READY)
         yield database

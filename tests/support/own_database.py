@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 import psycopg
 
-from tests.mutations.run import copies
+from tests.support.pgtap import copies
 from tests.support.stack import Stack
 
 ATTEMPTS = 20

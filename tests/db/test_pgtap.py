@@ -3,7 +3,7 @@
 `pytest tests/db -k deposits` runs one; a second process (`-n 2`) has a copy of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ def database() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_file(name: str, database: str, record_property: pytest.FixtureRequest) -> None:
+def test_file(name: str, database: str, record_property: Callable[[str, object], None]) -> None:
     run = pgtap.run(f"tests/db/{name}.sql", database)
     record_property("assertions", run.passed + len(run.failures))
     assert not run.failures, "\n".join(run.failures)

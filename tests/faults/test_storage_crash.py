@@ -53,8 +53,11 @@ def test_a_database_that_ends_a_request_is_a_reason_to_try_again(
     own_storage: OwnService, database: psycopg.Connection[Any]
 ) -> None:
     with own_storage.running(), ThreadPoolExecutor(1) as pool:
-        with database.transaction():
-            database.execute("lock table storage.objects in share mode")
+        # An uncommitted row of the same name, so that nobody else's upload waits.
+        with database.transaction(force_rollback=True):
+            database.execute(
+                "insert into storage.objects (bucket_id, name) values (%s, 'a.txt')", [own_storage.bucket]
+            )
             uploading = pool.submit(own_storage.upload, CONTENT)
             while not database.execute(
                 "select pg_terminate_backend(pid) from pg_locks"

@@ -19,6 +19,8 @@ from terminal import Stop
 from tools import PYTHON, node_packages
 from web import WEB
 
+# Without windows the browser takes a third less of the processor; the long run has the whole one.
+HEADLESS, WHOLE = "/usr/bin/chromium-headless-shell", "/usr/bin/chromium"
 JS_TESTS = ROOT / "tests" / "api" / "js"
 BROWSER_TESTS = ROOT / "tests" / "e2e"
 # The JUnit files of the last run stay here when its stack is gone.
@@ -63,6 +65,8 @@ class Suites:
             "PATH": f"{postgres}:{os.environ['PATH']}",
         }
         self.env.pop("STATE", None)
+        # Each process would compile everything anew.
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         self._commands = Commands()
         self._printing = threading.Lock()
 
@@ -75,7 +79,7 @@ class Suites:
         with self._commands.ending_all():
             results = self._in_lanes(
                 [
-                    Suite("Browser (Playwright)", lambda out: self._browser(out, "test")),
+                    Suite("Browser (Playwright)", lambda out: self._browser(out, "test", HEADLESS)),
                     Suite("APIs (Python)", lambda out: self._pytest(out, ["tests/api"], USUAL, API_WORKERS)),
                     Suite("Database (pgTAP)", self._database),
                     Suite("Money", lambda out: self._pytest(out, ["tests/money"], USUAL)),
@@ -94,7 +98,7 @@ class Suites:
                     Suite("Money", lambda out: self._pytest(out, ["tests/money"], LONG)),
                     Suite("Stack", lambda out: self._pytest(out, ["tests/stack"], LONG)),
                     Suite("APIs (Python)", lambda out: self._pytest(out, ["tests/api"], LONG)),
-                    Suite("Browser (Playwright)", lambda out: self._browser(out, "test:long")),
+                    Suite("Browser (Playwright)", lambda out: self._browser(out, "test:long", WHOLE)),
                 ]
             )
             return [*results, self._alone(LONG_ALONE)]
@@ -153,9 +157,9 @@ class Suites:
         command = ["npm", "test", "--", *reporters]
         return of_junit(report, self._commands.run(command, JS_TESTS, self.env, out))
 
-    def _browser(self, out: TextIO, script: str) -> Counts:
+    def _browser(self, out: TextIO, script: str, browser: str) -> Counts:
         report = REPORTS / "browser.xml"
         report.unlink(missing_ok=True)
-        env = self.env | {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report)}
+        env = self.env | {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report), "CHROMIUM": browser}
         command = ["npm", "run", script, "--", "--reporter=list,junit"]
         return of_junit(report, self._commands.run(command, BROWSER_TESTS, env, out))

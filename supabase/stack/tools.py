@@ -27,8 +27,8 @@ NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
 SUPABASE = NODE_TOOLS / ".bin" / "supabase"
 MINIMUM_POSTGRES = 15
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
-# The packages that what only the tests run comes from.
-TEST_PROGRAMS = {"pg_prove": "libtap-parser-sourcehandler-pgtap-perl", "chromium": "chromium"}
+# What only the tests run: the browser without a window for each change, the whole one for the long run.
+TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
 CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
 
 
@@ -52,7 +52,7 @@ def install(log: Path, *, for_tests: bool) -> Path:
         # All at once: who is not root has one line to type.
         missing = [*_missing_postgres(extensions, log), *_missing_venv()]
         if for_tests:
-            missing += [package for program, package in TEST_PROGRAMS.items() if not shutil.which(program)]
+            missing += [program for program in TEST_PROGRAMS if not shutil.which(program)]
         if missing:
             with step("The system's packages"):
                 _apt(missing, log)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-RAISED = re.compile(r"refuse\(\s*(\d{3}),\s*'([a-z0-9_]+)'")
+RAISED = re.compile(r"raise_error\(\s*(\d{3}),\s*'([a-z0-9_]+)'")
 ROW = re.compile(r"^\| (`[^|]+`) \| ([0-9, ]+) \| [^|]+ \|$", re.MULTILINE)
 # Chosen by an expression, which the pattern cannot read.
 COMPUTED = {"invalid_username": {"400"}}
@@ -12,8 +12,8 @@ COMPUTED = {"invalid_username": {"400"}}
 
 def test_the_table_of_codes_is_complete_and_true() -> None:
     raised: dict[str, set[str]] = {code: set(statuses) for code, statuses in COMPUTED.items()}
-    for migration in sorted((ROOT / "sql" / "migrations").glob("*.sql")):
-        for status, code in RAISED.findall(migration.read_text()):
+    for file in sorted((ROOT / "sql" / "schema").glob("*.sql")):
+        for status, code in RAISED.findall(file.read_text()):
             raised.setdefault(code, set()).add(status)
     explained: dict[str, set[str]] = {}
     for codes, statuses in ROW.findall((ROOT / "sql" / "README.md").read_text()):

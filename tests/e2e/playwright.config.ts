@@ -3,7 +3,7 @@ import { origin } from './stack'
 
 // Debian's browser; Playwright's own is not downloaded.
 export const browserOptions = {
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
   args: [
     '--no-sandbox',
     '--disable-gpu',

@@ -196,7 +196,7 @@ def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path
     (fresh / "initdb").write_text("#!/bin/sh\necho no cluster today; exit 1\n")
     (fresh / "initdb").chmod(0o755)
     before = set(configuration.ROOT.glob(".stack-test-*"))
-    answer = launch(fresh, "check", PG_BIN=str(fresh))
+    answer = launch(fresh, "generate", PG_BIN=str(fresh))
     assert answer.returncode == 1
     assert "no cluster today" in answer.stderr
     assert not set(configuration.ROOT.glob(".stack-test-*")) - before

@@ -38,7 +38,7 @@ finally:
 class StandIns(suites.Suites):
     def _pytest(self, out, folders, marks, workers=()):
         return self._mark("-".join(folders).replace("/", "-"), out)
-    def _browser(self, out, script):
+    def _browser(self, out, script, browser):
         return self._mark("browser", out)
     def _mark(self, name, out):
         command = [sys.executable, "-c", COMMAND, str(self.settings.state), name, sys.argv[3]]

@@ -33,8 +33,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
         (
             LISTED,
             True,
-            "postgresql-17-plpgsql-check postgresql-17-pgtap python3-venv "
-            "libtap-parser-sourcehandler-pgtap-perl chromium",
+            "postgresql-17-plpgsql-check postgresql-17-pgtap python3-venv chromium-headless-shell chromium",
         ),
         # The lists of a new container are empty, and only root may fetch them.
         ("", False, "postgresql-*-plpgsql-check python3-venv"),

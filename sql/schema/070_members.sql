@@ -101,7 +101,9 @@ $$;
 comment on function private.my_depth() is 'Depth of the caller in the tree; a root has 0.';
 grant execute on function private.my_depth() to authenticated;
 
-create function private.is_in_downline(p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer) returns boolean
+create function private.is_in_downline(
+    p_referrer uuid, p_jump uuid, p_depth integer, p_ancestor uuid, p_ancestor_depth integer
+) returns boolean
 language plpgsql stable security definer cost 1000 set search_path = '' as $$
 declare
     v_next uuid;
@@ -235,14 +237,24 @@ select
     case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.email end as email,
     p.referrer_id,
     p.package_value,
-    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.package_approved end as package_approved,
-    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.cash_in_amount end as cash_in_amount,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.package_approved end
+        as package_approved,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.cash_in_amount end
+        as cash_in_amount,
     case
-        when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then (select t.available_balance from private.totals as t where t.user_id = p.user_id)
+        when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role')))
+            then (
+                select t.available_balance from private.totals as t
+                where t.user_id = p.user_id
+            )
     end as available_balance,
-    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.trc20_wallet_address end as trc20_wallet_address,
-    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_verified end as account_verified,
-    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_status end as account_status,
+    case
+        when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.trc20_wallet_address
+    end as trc20_wallet_address,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_verified end
+        as account_verified,
+    case when (p.user_id = (select auth.uid()) or (select current_user in ('platform_admin', 'service_role'))) then p.account_status end
+        as account_status,
     case when (select current_user in ('platform_admin', 'service_role')) then p.admin_notes end as admin_notes,
     p.created_at
 from private.profiles as p;

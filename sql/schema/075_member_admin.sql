@@ -164,7 +164,9 @@ comment on function public.get_member(uuid) is
 'Administrators: one member with statistics; net balance = deposits - withdrawals + bonuses, approved ones that count. Errors: forbidden, session_ended, not_found.';
 grant execute on function public.get_member(uuid) to platform_admin;
 
-create function private.require_status_change(p_role public.admin_role, p_from public.account_status, p_to public.account_status) returns void
+create function private.require_status_change(
+    p_role public.admin_role, p_from public.account_status, p_to public.account_status
+) returns void
 language plpgsql immutable set search_path = '' as $$
 begin
     if p_role = 'super_admin' then

@@ -262,7 +262,9 @@ $$;
 comment on function private.add_payout_reference(public.withdrawals, private.admin_users, text) is
 'Records once how an approved withdrawal was paid. Errors: invalid_reference, payout_recorded, voided.';
 
-create function public.decide_withdrawal(p_withdrawal_id uuid, p_action text, p_reason text default null, p_payout_reference text default null)
+create function public.decide_withdrawal(
+    p_withdrawal_id uuid, p_action text, p_reason text default null, p_payout_reference text default null
+)
 returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare

@@ -66,7 +66,9 @@ $$;
 comment on function private.raise_already_decided(jsonb) is
 'Raises already_decided with who decided what and when. Errors: already_decided.';
 
-create function private.notify_decision(p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text) returns void
+create function private.notify_decision(
+    p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text
+) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_body text := case

@@ -28,7 +28,13 @@ select
     coalesce(d.rate, 0) as rate,
     coalesce(d.cents, 0) as cents
 from private.due_referrals as d
-full join (select r.subject_no, r.amount_cents as cents from public.bonuses as r where r.bonus_type = 'referral') as b
+full join (
+    select
+        r.subject_no,
+        r.amount_cents as cents
+    from public.bonuses as r
+    where r.bonus_type = 'referral'
+) as b
     on d.subject_no = b.subject_no
 where coalesce(d.cents, 0) is distinct from b.cents
 union all
@@ -41,8 +47,18 @@ select
     coalesce(d.volume_cents, 0)::bigint,
     coalesce(d.pairing_percent, 0),
     coalesce(d.pairing_cents, 0)
-from (select c.* from paired as c where c.pairing_percent is not null) as d
-full join (select p.subject_no, p.pair_number, p.amount_cents as cents from public.bonuses as p where p.bonus_type = 'pairing') as b
+from (
+    select c.* from paired as c
+    where c.pairing_percent is not null
+) as d
+full join (
+    select
+        p.subject_no,
+        p.pair_number,
+        p.amount_cents as cents
+    from public.bonuses as p
+    where p.bonus_type = 'pairing'
+) as b
     on d.owner_no = b.subject_no and d.pair_no = b.pair_number
 where coalesce(d.pairing_cents, 0) is distinct from b.cents
 union all
@@ -55,8 +71,18 @@ select
     coalesce(d.volume_cents, 0)::bigint,
     coalesce(d.override_percent, 0),
     coalesce(d.override_cents, 0)
-from (select c.* from paired as c where c.referrer_no is not null) as d
-full join (select o.subject_no, o.pair_number, o.amount_cents as cents from public.bonuses as o where o.bonus_type = 'override') as b
+from (
+    select c.* from paired as c
+    where c.referrer_no is not null
+) as d
+full join (
+    select
+        o.subject_no,
+        o.pair_number,
+        o.amount_cents as cents
+    from public.bonuses as o
+    where o.bonus_type = 'override'
+) as b
     on d.owner_no = b.subject_no and d.pair_no = b.pair_number
 where coalesce(d.override_cents, 0) is distinct from b.cents;
 comment on view private.bonus_discrepancies is

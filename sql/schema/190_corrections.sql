@@ -18,7 +18,9 @@ create table private.corrections (
     discarded_at timestamptz,
     constraint confirmer_is_not_proposer check (confirmed_by is distinct from proposed_by),
     constraint only_packages_have_a_value check ((kind = 'set_package') = (value is not null)),
-    constraint confirmation_is_complete check ((confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)),
+    constraint confirmation_is_complete check (
+        (confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)
+    ),
     constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
     constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
 );

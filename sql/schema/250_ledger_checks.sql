@@ -39,33 +39,60 @@ comment on function private.ledger_check_sample() is
 'The random sample of members whose daily values and totals this check compares: 10,000, or all where there are fewer.';
 
 create view private.earning_day_discrepancies as
-with slice as materialized (select s.first_no, s.last_no from private.ledger_check_sample() as s)
+with slice as materialized (
+    select
+        s.first_no,
+        s.last_no
+    from private.ledger_check_sample() as s
+)
 
-select e.no, e.day
+select
+    e.no,
+    e.day
 from (
-    select d.no, d.day, d.referral, d.pairing, d.override
+    select
+        d.no,
+        d.day,
+        d.referral,
+        d.pairing,
+        d.override
     from slice as s inner join private.earning_days as d on d.no between s.first_no and s.last_no
     union all
-    select c.no, c.day, c.referral, c.pairing, c.override
+    select
+        c.no,
+        c.day,
+        c.referral,
+        c.pairing,
+        c.override
     from slice as s inner join private.network_deltas as c on c.no between s.first_no and s.last_no
     union all
     select
-        o.no, (t.created_at at time zone 'UTC')::date, case b.bonus_type when 'referral' then -t.amount else 0 end,
-        case b.bonus_type when 'pairing' then -t.amount else 0 end, case b.bonus_type when 'override' then -t.amount else 0 end
+        o.no,
+        (t.created_at at time zone 'UTC')::date,
+        case b.bonus_type when 'referral' then -t.amount else 0 end,
+        case b.bonus_type when 'pairing' then -t.amount else 0 end,
+        case b.bonus_type when 'override' then -t.amount else 0 end
     from slice as s
     inner join private.positions as o on o.no between s.first_no and s.last_no
     inner join public.transactions as t on o.user_id = t.user_id and t.transaction_type = 'bonus'
     inner join public.bonuses as b on t.reference_id = b.id
 ) as e
-group by e.no, e.day having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
+group by e.no, e.day
+having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
 comment on view private.earning_day_discrepancies is 'Days of sampled members on which the materialised earnings differ from the journal.';
 
 create view private.network_discrepancies as
 with changed as materialized (
     select
-        c.no, sum(c.members) as members, sum(c.package_cents) as package_cents, sum(c.funded) as funded,
-        sum(c.referral) as referral, sum(c.pairing) as pairing, sum(c.override) as override
-    from private.network_deltas as c group by c.no
+        c.no,
+        sum(c.members) as members,
+        sum(c.package_cents) as package_cents,
+        sum(c.funded) as funded,
+        sum(c.referral) as referral,
+        sum(c.pairing) as pairing,
+        sum(c.override) as override
+    from private.network_deltas as c
+    group by c.no
 )
 
 select o.no
@@ -75,17 +102,26 @@ inner join private.totals as t on o.user_id = t.user_id
 left join private.networks as n on o.no = n.no
 left join changed as h on o.no = h.no
 left join (
-    select p.referrer_no, sum(c.package_cents) as package_cents, sum(c.funded) as funded
-    from changed as c inner join private.positions as p on c.no = p.no group by p.referrer_no
-) as d on o.no = d.referrer_no
-cross join lateral (
     select
-        coalesce(sum(k.members), 0) as members, coalesce(sum(k.package_cents), 0) as package_cents,
-        coalesce(sum(k.referral), 0) as referral, coalesce(sum(k.pairing), 0) as pairing, coalesce(sum(k.override), 0) as override,
-        coalesce(sum(c.package_cents), 0) as direct_cents, count(*) filter (where c.paid_cents > 0) as direct_funded
-    from private.positions as c left join private.networks as k on c.no = k.no
-    where c.referrer_no = o.no
-) as b
+        p.referrer_no,
+        sum(c.package_cents) as package_cents,
+        sum(c.funded) as funded
+    from changed as c inner join private.positions as p on c.no = p.no
+    group by p.referrer_no
+) as d on o.no = d.referrer_no
+cross join
+    lateral (
+        select
+            coalesce(sum(k.members), 0) as members,
+            coalesce(sum(k.package_cents), 0) as package_cents,
+            coalesce(sum(k.referral), 0) as referral,
+            coalesce(sum(k.pairing), 0) as pairing,
+            coalesce(sum(k.override), 0) as override,
+            coalesce(sum(c.package_cents), 0) as direct_cents,
+            count(*) filter (where c.paid_cents > 0) as direct_funded
+        from private.positions as c left join private.networks as k on c.no = k.no
+        where c.referrer_no = o.no
+    ) as b
 -- One level of the tree is enough: if it holds for every member and the direct referrals, it holds for the whole
 -- downline.
 where (
@@ -158,7 +194,8 @@ with earned as materialized (
         coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'override'), 0) * 0.01 as override,
         sum(b.reentry_amount) as reentry,
         count(*) as bonus_rows
-    from public.bonuses as b group by b.user_id
+    from public.bonuses as b
+    group by b.user_id
 ),
 
 claimed as materialized (
@@ -182,7 +219,8 @@ drawn as materialized (
         count(*) filter (where w.status = 'pending') as pending_rows,
         count(*) filter (where w.status = 'approved') as approved_rows,
         count(*) filter (where w.status = 'rejected') as rejected_rows
-    from public.withdrawals as w group by w.user_id
+    from public.withdrawals as w
+    group by w.user_id
 ),
 
 journal as materialized (
@@ -191,7 +229,8 @@ journal as materialized (
         coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
         count(*) filter (where t.transaction_type = 'bonus') as bonus_rows,
         coalesce(sum(abs(t.amount)) filter (where t.transaction_type = 'bonus'), 0) as bonus_volume
-    from public.transactions as t group by t.user_id
+    from public.transactions as t
+    group by t.user_id
 ),
 
 -- Members with any discrepancy.
@@ -223,28 +262,48 @@ members as materialized (
 
 -- Sources and journal rows that do not match.
 bonus_entries as materialized (
-    select b.id as source_id, j.reference_id
+    select
+        b.id as source_id,
+        j.reference_id
     from public.bonuses as b
     full join (
-        select t.reference_id, coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount
-        from public.transactions as t where t.transaction_type = 'bonus' group by t.reference_id
+        select
+            t.reference_id,
+            coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount
+        from public.transactions as t
+        where t.transaction_type = 'bonus'
+        group by t.reference_id
     ) as j on b.id = j.reference_id
     where b.id is null or coalesce(j.amount, 0) <> b.amount
 ),
 
 deposit_entries as materialized (
-    select d.id as source_id, t.id as entry_id, t.reference_id
+    select
+        d.id as source_id,
+        t.id as entry_id,
+        t.reference_id
     from public.deposits as d
-    full join (select * from public.transactions as j where j.transaction_type = 'deposit') as t on d.id = t.reference_id
+    full join (
+        select * from public.transactions as j
+        where j.transaction_type = 'deposit'
+    ) as t
+        on d.id = t.reference_id
     where (t.user_id, t.amount::numeric, t.status::text) is distinct from (
         d.user_id, d.amount::numeric, case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
     )
 ),
 
 withdrawal_entries as materialized (
-    select w.id as source_id, t.id as entry_id, t.reference_id
+    select
+        w.id as source_id,
+        t.id as entry_id,
+        t.reference_id
     from public.withdrawals as w
-    full join (select * from public.transactions as j where j.transaction_type = 'withdrawal') as t on w.id = t.reference_id
+    full join (
+        select * from public.transactions as j
+        where j.transaction_type = 'withdrawal'
+    ) as t
+        on w.id = t.reference_id
     where (t.user_id, t.amount::numeric, t.status::text) is distinct from (
         w.user_id, -w.amount::numeric, case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
     )
@@ -291,233 +350,444 @@ places as materialized (
         left join private.positions as o on p.id = o.profile_id
         left join private.positions as r on o.referrer_no = r.no
         left join (
-            select c.referrer_no, count(*) as children, max(c.child_no) as last from private.positions as c
-            where c.referrer_no is not null group by c.referrer_no
+            select
+                c.referrer_no,
+                count(*) as children,
+                max(c.child_no) as last
+            from private.positions as c
+            where c.referrer_no is not null
+            group by c.referrer_no
         ) as c on o.no = c.referrer_no
     ) as l
     where l.wrong_depth or l.older_than_referrer or l.wrong_place or l.no is null
 )
 
 -- I01 The journal rows of a bonus sum to its amount.
-select 'I01' as rule, e.source_id::text as object from bonus_entries as e where e.source_id is not null
+select
+    'I01' as rule,
+    e.source_id::text as object
+from bonus_entries as e
+where e.source_id is not null
 union all
 -- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
-select 'I02', m.user_id::text from members as m where m.wrong_journal
+select
+    'I02',
+    m.user_id::text
+from members as m
+where m.wrong_journal
 union all
 -- I03 An approved deposit has its completed journal row, a pending one a pending row, a rejected one a failed row.
-select 'I03', e.source_id::text from deposit_entries as e where e.source_id is not null
+select
+    'I03',
+    e.source_id::text
+from deposit_entries as e
+where e.source_id is not null
 union all
 -- I04 The same for withdrawals, negative.
-select 'I04', e.source_id::text from withdrawal_entries as e where e.source_id is not null
+select
+    'I04',
+    e.source_id::text
+from withdrawal_entries as e
+where e.source_id is not null
 union all
 -- I05 Every journal row has a source.
-select 'I05', o.entry_id::text
+select
+    'I05',
+    o.entry_id::text
 from (
-    select d.entry_id, d.reference_id from deposit_entries as d where d.source_id is null
+    select
+        d.entry_id,
+        d.reference_id
+    from deposit_entries as d
+    where d.source_id is null
     union all
-    select w.entry_id, w.reference_id from withdrawal_entries as w where w.source_id is null
+    select
+        w.entry_id,
+        w.reference_id
+    from withdrawal_entries as w
+    where w.source_id is null
     union all
-    select t.id, t.reference_id
+    select
+        t.id,
+        t.reference_id
     from bonus_entries as b inner join public.transactions as t on t.transaction_type = 'bonus' and b.reference_id = t.reference_id
     where b.source_id is null
 ) as o
-where not exists (select 1 from private.corrections as c where c.id = o.reference_id and c.confirmed_by is not null)
+where
+    not exists (
+        select 1 from private.corrections as c
+        where c.id = o.reference_id and c.confirmed_by is not null
+    )
 union all
 -- I06 One journal row per deposit and withdrawal.
-select 'I06', t.reference_id::text
-from public.transactions as t where t.transaction_type <> 'bonus'
-group by t.transaction_type, t.reference_id having count(*) > 1
+select
+    'I06',
+    t.reference_id::text
+from public.transactions as t
+where t.transaction_type <> 'bonus'
+group by t.transaction_type, t.reference_id
+having count(*) > 1
 union all
 -- I07 Totals equal the sums of their rows, so the balance is max(0, bonuses - approved withdrawals).
-select 'I07', m.user_id::text from members as m where m.wrong_totals
+select
+    'I07',
+    m.user_id::text
+from members as m
+where m.wrong_totals
 union all
 -- I08 The balance before max(0, ...) is not negative: the maximum would hide a loss.
-select 'I08', s.user_id::text
+select
+    'I08',
+    s.user_id::text
 from private.totals as s
-where s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
-    and not exists (select 1 from private.corrections as c where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id)))
+where
+    s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
+    and not exists (
+        select 1 from private.corrections as c
+        where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id))
+    )
 union all
 -- I09 Cash-in equals the approved deposits that count.
-select 'I09', m.user_id::text from members as m where m.wrong_cash_in
+select
+    'I09',
+    m.user_id::text
+from members as m
+where m.wrong_cash_in
 union all
 -- I10 One row per natural key; I11 checks owner and source.
-select 'I10', b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, '')
+select
+    'I10',
+    b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, '')
 from public.bonuses as b
-group by b.bonus_type, b.subject_no, b.pair_number having count(*) > 1
+group by b.bonus_type, b.subject_no, b.pair_number
+having count(*) > 1
 union all
 -- I11 Bonuses match tree and packages, and are paid to the right members.
-select 'I11', w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
+select
+    'I11',
+    w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
 from unnest(private.all_bonus_discrepancies()) as w
 union all
-select 'I11', b.id::text from bonus_rows as b where b.wrong_owner
+select
+    'I11',
+    b.id::text
+from bonus_rows as b
+where b.wrong_owner
 union all
 -- I12 Nobody earns a bonus from oneself.
-select 'I12', b.id::text from bonus_rows as b where b.from_oneself
+select
+    'I12',
+    b.id::text
+from bonus_rows as b
+where b.from_oneself
 union all
 -- I13 A package follows from the approved deposits, and after a correction from that.
-select 'I13', m.user_id::text
+select
+    'I13',
+    m.user_id::text
 from (
-    select w.user_id from members as w where w.wrong_package
+    select w.user_id from members as w
+    where w.wrong_package
     union
-    select c.user_id from private.corrections as c where c.confirmed_by is not null
+    select c.user_id from private.corrections as c
+    where c.confirmed_by is not null
 ) as m
 inner join private.profiles as p on m.user_id = p.user_id
 where p.package_value <> private.due_package(m.user_id)
 union all
 -- I14 A member's depth is the referrer's plus one, a root's 0: so there is no cycle.
-select 'I14', l.id::text from places as l where l.wrong_depth
+select
+    'I14',
+    l.id::text
+from places as l
+where l.wrong_depth
 union all
 -- I15 A referrer is older than the referred member.
-select 'I15', l.id::text from places as l where l.older_than_referrer
+select
+    'I15',
+    l.id::text
+from places as l
+where l.older_than_referrer
 union all
 -- I16 Amounts are finite and in range.
-select 'I16', d.id::text from public.deposits as d where d.amount not between 1 and 10000000
+select
+    'I16',
+    d.id::text
+from public.deposits as d
+where d.amount not between 1 and 10000000
 union all
-select 'I16', w.id::text from public.withdrawals as w where w.amount not between 100 and 10000000
+select
+    'I16',
+    w.id::text
+from public.withdrawals as w
+where w.amount not between 100 and 10000000
 union all
-select 'I16', b.id::text from bonus_rows as b
-where b.wrong_amount
-    and not (b.amount = 0 and exists (select 1 from private.corrections as c where c.confirmed_by is not null))
+select
+    'I16',
+    b.id::text
+from bonus_rows as b
+where
+    b.wrong_amount
+    and not (b.amount = 0 and exists (
+        select 1 from private.corrections as c
+        where c.confirmed_by is not null
+    ))
 union all
 -- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
-select 'I17', r.id::text
+select
+    'I17',
+    r.id::text
 from (
-    select d.id, d.status, d.decided_at, d.decided_by, d.admin_notes from public.deposits as d
+    select
+        d.id,
+        d.status,
+        d.decided_at,
+        d.decided_by,
+        d.admin_notes
+    from public.deposits as d
     union all
-    select w.id, w.status, w.decided_at, w.decided_by, w.admin_notes from public.withdrawals as w
+    select
+        w.id,
+        w.status,
+        w.decided_at,
+        w.decided_by,
+        w.admin_notes
+    from public.withdrawals as w
 ) as r
-where (r.status = 'pending') <> (r.decided_at is null)
+where
+    (r.status = 'pending') <> (r.decided_at is null)
     or (r.status = 'pending' and r.decided_by is not null)
     or (r.status <> 'pending' and r.decided_by is null and coalesce(r.admin_notes, '') not in ('Cancelled by the member', 'Account closed'))
 union all
 -- I18 Usernames are unique ignoring case.
-select 'I18', lower(p.username) from private.profiles as p group by lower(p.username) having count(*) > 1
+select
+    'I18',
+    lower(p.username)
+from private.profiles as p
+group by lower(p.username)
+having count(*) > 1
 union all
 -- I19 A transfer is approved once.
-select 'I19', d.reference_key
-from public.deposits as d where d.status = 'approved' and d.voided_at is null
-group by d.reference_key having count(*) > 1
+select
+    'I19',
+    d.reference_key
+from public.deposits as d
+where d.status = 'approved' and d.voided_at is null
+group by d.reference_key
+having count(*) > 1
 union all
 -- I20 The receipt exists, in the member's folder, owned by the member.
-select 'I20', d.id::text
+select
+    'I20',
+    d.id::text
 from public.deposits as d
 left join storage.objects as o on o.bucket_id = 'receipts' and d.receipt_name = o.name
 where o.owner_id is distinct from d.user_id::text or split_part(d.receipt_name, '/', 1) <> d.user_id::text
 union all
 -- I21 Bonuses never exceed 56% of funded packages.
-select 'I21', 'all'
-where (select coalesce(sum(e.total), 0) from earned as e)
+select
+    'I21',
+    'all'
+where
+    (select coalesce(sum(e.total), 0) from earned as e)
     > 0.56 * (select coalesce(sum(p.paid_cents), 0) * 0.01 from private.positions as p)
 union all
 -- I22 No more is paid out than was received, including deposits voided later, which counted at the time.
-select 'I22', 'all'
+select
+    'I22',
+    'all'
 where (select coalesce(sum(w.recounted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
 union all
 -- I23 Child numbers are unique and have no gap, and a position has the member's package.
-select 'I23', l.no::text from places as l where l.no is not null and l.wrong_place
+select
+    'I23',
+    l.no::text
+from places as l
+where l.no is not null and l.wrong_place
 union all
-select 'I23', l.id::text from places as l where l.no is null
+select
+    'I23',
+    l.id::text
+from places as l
+where l.no is null
 union all
 -- I24 One active or suspended subscription per member and bot.
-select 'I24', min(s.id::text)
-from public.bot_subscriptions as s where s.status <> 'cancelled'
-group by s.user_id, s.bot_name having count(*) > 1
+select
+    'I24',
+    min(s.id::text)
+from public.bot_subscriptions as s
+where s.status <> 'cancelled'
+group by s.user_id, s.bot_name
+having count(*) > 1
 union all
 -- I25 No administrator session lasts longer than eight hours.
-select 'I25', s.session_token::text
+select
+    'I25',
+    s.session_token::text
 from public.admin_sessions as s
 left join private.admin_session_activity as a on s.session_token = a.session_token
 where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
 union all
 -- I26 The audit chain is intact.
-select 'I26', a.seq::text from private.verify_audit_chain() as a (seq)
+select
+    'I26',
+    a.seq::text
+from private.verify_audit_chain() as a (seq)
 union all
 -- I27 Counters equal the values they count.
-select 'I27', c.name
+select
+    'I27',
+    c.name
 from private.counter_values() as c
 inner join (
-    select f.name, f.value
+    select
+        f.name,
+        f.value
     from (
         select
-            count(*) as members, count(*) filter (where p.package_value > 0) as active, coalesce(sum(p.package_value), 0) as packages,
+            count(*) as members,
+            count(*) filter (where p.package_value > 0) as active,
+            coalesce(sum(p.package_value), 0) as packages,
             count(*) filter (where p.account_verified) as verified
         from private.profiles as p
     ) as p
-    cross join lateral (
-        values
-        ('profiles', p.members::numeric), ('active_profiles', p.active), ('package_investment', p.packages), ('verified_profiles', p.verified)
-    ) as f (name, value)
+    cross join
+        lateral (
+            values
+            ('profiles', p.members::numeric),
+            ('active_profiles', p.active),
+            ('package_investment', p.packages),
+            ('verified_profiles', p.verified)
+        ) as f (name, value)
     union all
-    select f.name, coalesce(f.value, 0)
+    select
+        f.name,
+        coalesce(f.value, 0)
     from (
         select
-            sum(d.pending_rows) as pending, sum(d.recounted) as recounted, sum(d.approved_rows) as approved, sum(d.rejected_rows) as rejected
+            sum(d.pending_rows) as pending,
+            sum(d.recounted) as recounted,
+            sum(d.approved_rows) as approved,
+            sum(d.rejected_rows) as rejected
         from claimed as d
     ) as d
-    cross join lateral (
-        values
-        ('pending_deposits', d.pending), ('deposits_approved', d.recounted), ('deposits_approved_count', d.approved),
-        ('deposits_rejected_count', d.rejected)
-    ) as f (name, value)
+    cross join
+        lateral (
+            values
+            ('pending_deposits', d.pending), ('deposits_approved', d.recounted), ('deposits_approved_count', d.approved),
+            ('deposits_rejected_count', d.rejected)
+        ) as f (name, value)
     union all
-    select f.name, coalesce(f.value, 0)
+    select
+        f.name,
+        coalesce(f.value, 0)
     from (
         select
-            sum(w.pending_rows) as pending, sum(w.recounted) as recounted, sum(w.approved_rows) as approved, sum(w.rejected_rows) as rejected,
+            sum(w.pending_rows) as pending,
+            sum(w.recounted) as recounted,
+            sum(w.approved_rows) as approved,
+            sum(w.rejected_rows) as rejected,
             sum(w.reserved) as reserved
         from drawn as w
     ) as w
-    cross join lateral (
-        values
-        ('pending_withdrawals', w.pending), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
-        ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
-    ) as f (name, value)
+    cross join
+        lateral (
+            values
+            ('pending_withdrawals', w.pending), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
+            ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
+        ) as f (name, value)
     union all
-    select f.name, coalesce(f.value, 0)
-    from (select sum(e.total) as total, sum(e.bonus_rows) as bonus_rows from earned as e) as e
+    select
+        f.name,
+        coalesce(f.value, 0)
+    from (select
+        sum(e.total) as total,
+        sum(e.bonus_rows) as bonus_rows
+    from earned as e) as e
     cross join lateral (values ('bonuses', e.total), ('bonus_rows', e.bonus_rows)) as f (name, value)
     union all
-    select 'shortfall', coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
-    from private.totals as s where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
+    select
+        'shortfall',
+        coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
+    from private.totals as s
+    where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
     union all
-    select f.name, coalesce(f.value, 0)
-    from (select sum(j.bonus_rows) as bonus_rows, sum(j.bonus_volume) as bonus_volume from journal as j) as j
+    select
+        f.name,
+        coalesce(f.value, 0)
+    from (select
+        sum(j.bonus_rows) as bonus_rows,
+        sum(j.bonus_volume) as bonus_volume
+    from journal as j) as j
     cross join lateral (values ('bonus_transactions', j.bonus_rows), ('bonus_volume', j.bonus_volume)) as f (name, value)
     union all
-    select 'subscriptions_' || e.status, coalesce(b.subscriptions, 0)
+    select
+        'subscriptions_' || e.status,
+        coalesce(b.subscriptions, 0)
     from unnest(enum_range(null::public.subscription_status)) as e (status)
     left join (
-        select s.status, count(*) as subscriptions from public.bot_subscriptions as s group by s.status
+        select
+            s.status,
+            count(*) as subscriptions
+        from public.bot_subscriptions as s
+        group by s.status
     ) as b on e.status = b.status
 ) as f on c.name = f.name
 where c.value <> f.value
 union all
 -- I27 So do the daily totals of deposits and withdrawals.
-select 'I27', 'flow of ' || f.day
+select
+    'I27',
+    'flow of ' || f.day
 from (
-    select k.day, k.deposits, k.withdrawals, k.decided_deposits from private.flows_since('-infinity') as k
+    select
+        k.day,
+        k.deposits,
+        k.withdrawals,
+        k.decided_deposits
+    from private.flows_since('-infinity') as k
     union all
-    select v.day, -v.deposits, 0, -v.decided_deposits
+    select
+        v.day,
+        -v.deposits,
+        0,
+        -v.decided_deposits
     from public.deposits as d
-    cross join lateral (
-        values ((d.created_at at time zone 'UTC')::date, d.amount, 0), ((d.decided_at at time zone 'UTC')::date, 0, d.amount)
-    ) as v (day, deposits, decided_deposits)
+    cross join
+        lateral (
+            values ((d.created_at at time zone 'UTC')::date, d.amount, 0), ((d.decided_at at time zone 'UTC')::date, 0, d.amount)
+        ) as v (day, deposits, decided_deposits)
     where d.status = 'approved' and d.voided_at is null
     union all
-    select (w.created_at at time zone 'UTC')::date, 0, -w.amount, 0
-    from public.withdrawals as w where w.status = 'approved' and w.voided_at is null
+    select
+        (w.created_at at time zone 'UTC')::date,
+        0,
+        -w.amount,
+        0
+    from public.withdrawals as w
+    where w.status = 'approved' and w.voided_at is null
 ) as f
-group by f.day having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
+group by f.day
+having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0
 union all
 -- I28 A member's daily earnings match the journal (sample of 10,000 members).
-select 'I28', d.no || ' ' || d.day from private.earning_day_discrepancies as d
+select
+    'I28',
+    d.no || ' ' || d.day
+from private.earning_day_discrepancies as d
 union all
 -- I29 Network totals equal the member's own values plus the networks of the direct referrals (sample of 10,000
 -- members).
-select 'I29', n.no::text from private.network_discrepancies as n
+select
+    'I29',
+    n.no::text
+from private.network_discrepancies as n
 union all
 -- I30 The daily growth of a large team matches its members' joining and funding (sample of 20 teams).
-select 'I30', d.no || ' ' || d.day from private.team_day_discrepancies() as d;
+select
+    'I30',
+    d.no || ' ' || d.day
+from private.team_day_discrepancies() as d;
 comment on view private.ledger_violations is
 'Violations of the ledger''s invariants: the rule and the violating object. Empty when there are none.';
 

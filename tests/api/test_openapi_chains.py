@@ -28,6 +28,7 @@ from tests.support.files import png
 from tests.support.people import PASSWORD, Member, People, until_served
 from tests.support.vault import open_vault
 
+pytestmark = pytest.mark.long
 CHAINS = int(os.environ.get("OPENAPI_CHAINS", "8"))
 STEPS = 10
 # So many chains come to every end; how far a few come is chance, since ids are new each time.

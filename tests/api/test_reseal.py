@@ -149,6 +149,7 @@ class Readers:
                 thread.join(30)
 
 
+@pytest.mark.long
 @pytest.mark.threat("T109")
 def test_a_thousand_passwords_in_use_change_their_key(
     stack: Stack, people: People, owner: Owner, member: Member, tmp_path: Path

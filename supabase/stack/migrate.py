@@ -38,6 +38,7 @@ class Database:
         digest = _digest(self.settings.options.get("AUTH_BIN", ""))
         if stamp.exists() and stamp.read_text() == digest:
             return
+        self._require_baseline()
         with step("Database: what Supabase brings"):
             for file in sorted(BOOTSTRAP.glob("*.sql")):
                 self.execute_file(file)
@@ -87,12 +88,7 @@ class Database:
         run([*command, *files], self.log, cwd=ROOT, env=env, hint=hint)
 
     def push(self) -> None:
-        """The product's migrations, by the stock Supabase CLI as role postgres.
-
-        Raises:
-            Stop: a migration fails, or the database was made by another baseline.
-        """
-        self._require_baseline()
+        """The product's migrations, by the stock Supabase CLI as role postgres."""
         command: list[str | Path] = [
             SUPABASE,
             "db",

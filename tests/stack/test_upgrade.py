@@ -189,5 +189,5 @@ def test_a_stack_of_another_baseline_is_refused_in_words(tmp_path: Path) -> None
         (database.folder / "20200101000000_baseline.sql").unlink()
         database.give(present())
         with pytest.raises(Stop, match=r"STATE=\.stack-new make up"):
-            database.push()
+            database.prepare()
         assert database.execute("select to_regclass('public.old')").strip() == "old"

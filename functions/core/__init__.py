@@ -1,1 +1,1 @@
-"""What several services need and nothing else: settings, database, tokens, errors, logging."""
+"""What several services need, once: application factory, settings, database, tokens, errors, e-mail, logs."""

@@ -1,10 +1,99 @@
-"""One shape for refusals: the same stable code and exact text that PostgREST answers."""
+"""One error for every service, and one table of what a database error means.
 
-from dataclasses import dataclass
+A service gives each meaning its own words and renders errors as its clients know them; which error means
+what is decided here alone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
 
 import orjson
 import psycopg
+from psycopg_pool import PoolTimeout, TooManyRequests
 
+
+@dataclass
+class ApiError(Exception):
+    """A response that says what went wrong: HTTP status, stable code, exact text for a person.
+
+    Attributes:
+        details: what PostgREST would answer under that name; None leaves it out.
+        extra: further members of the body that only one service's clients know.
+    """
+
+    status: int
+    code: str
+    message: str
+    details: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Meaning(Enum):
+    """What a database error means to the client."""
+
+    RAISED = auto()  # the product's SQL raised an error with status, code and text of its own
+    RAISED_TEXT = auto()  # a plain `raise exception`
+    FORBIDDEN = auto()
+    DUPLICATE = auto()
+    MISSING_REFERENCE = auto()
+    MALFORMED = auto()
+    OUT_OF_RANGE = auto()
+    UNSTORABLE_TEXT = auto()
+    OTHER_VALUE = auto()
+    LOCKED = auto()
+    TIMED_OUT = auto()
+    NO_CONNECTION = auto()  # the pool has none free
+    UNREACHABLE = auto()  # the server is away, or hung up
+    FAULT = auto()  # ours
+
+
+_BY_STATE = {
+    "PGRST": Meaning.RAISED,
+    "P0001": Meaning.RAISED_TEXT,
+    "42501": Meaning.FORBIDDEN,
+    "23505": Meaning.DUPLICATE,
+    "23503": Meaning.MISSING_REFERENCE,
+    "22P02": Meaning.MALFORMED,
+    "22003": Meaning.OUT_OF_RANGE,
+    "22P05": Meaning.UNSTORABLE_TEXT,
+    "55P03": Meaning.LOCKED,
+    "57014": Meaning.TIMED_OUT,
+}
+Rendering = ApiError | Callable[[psycopg.Error], ApiError]
+
+
+def meaning_of(error: psycopg.Error) -> Meaning:
+    """Return what a database error means, by its SQLSTATE and then by its class."""
+    if isinstance(error, PoolTimeout | TooManyRequests):
+        return Meaning.NO_CONNECTION
+    if error.sqlstate in _BY_STATE:
+        return _BY_STATE[error.sqlstate]
+    if isinstance(error, psycopg.DataError):
+        # Without a state it was rejected before it was sent, as NUL is.
+        return Meaning.OTHER_VALUE if error.sqlstate else Meaning.UNSTORABLE_TEXT
+    return Meaning.UNREACHABLE if isinstance(error, psycopg.OperationalError) else Meaning.FAULT
+
+
+def raised_by(error: psycopg.Error) -> ApiError:
+    """Return the error that SQL raised with SQLSTATE PGRST.
+
+    Its message is JSON with `code` and `message`, perhaps `details`; its detail is JSON with `status`.
+    """
+    message = orjson.loads(error.diag.message_primary or "{}")
+    detail = orjson.loads(error.diag.message_detail or "{}")
+    return ApiError(int(detail["status"]), message["code"], message["message"], message.get("details"))
+
+
+def error_of(error: psycopg.Error, renderings: Mapping[Meaning, Rendering]) -> ApiError:
+    """Return a database error in a service's words; `renderings` has a word for FAULT at least."""
+    meaning = meaning_of(error)
+    rendering = renderings.get(meaning, renderings[Meaning.FAULT])
+    return rendering if isinstance(rendering, ApiError) else rendering(error)
+
+
+# In transition: gone when edge and storage stand on the kit.
 FALLBACK = {
     "42501": (403, "forbidden", "You are not allowed to do this."),
     "23505": (409, "duplicate_request", "This was already done."),
@@ -16,32 +105,15 @@ FALLBACK = {
 }
 
 
-@dataclass
-class Refusal(Exception):
-    """An answer that tells the person what went wrong: HTTP status, stable slug, exact text.
-
-    `details` is what PostgREST would answer under that name: text, or None.
-    """
-
-    status: int
-    code: str
-    message: str
-    details: str | None = None
-
+class Refusal(ApiError):
     def body(self) -> dict[str, str]:
-        """`error` as the specification's functions answer, `code` for clients to branch on."""
         body = {"error": self.message, "code": self.code}
         return body if self.details is None else {**body, "details": self.details}
 
 
 def refusal_of(error: psycopg.Error) -> Refusal | None:
-    """The refusal that a database error carries, or None when it is a fault of ours.
-
-    SQL refuses with SQLSTATE PGRST: JSON in the message (code, message) and in the detail (status).
-    """
     if error.sqlstate == "PGRST":
-        message = orjson.loads(error.diag.message_primary or "{}")
-        detail = orjson.loads(error.diag.message_detail or "{}")
-        return Refusal(int(detail["status"]), message["code"], message["message"], message.get("details"))
+        raised = raised_by(error)
+        return Refusal(raised.status, raised.code, raised.message, raised.details)
     fallback = FALLBACK.get(error.sqlstate or "")
     return Refusal(*fallback) if fallback else None

@@ -4,9 +4,6 @@ from pathlib import Path
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-# Longer than the gateway keeps a connection (30 s): one that it uses again has not just been closed here.
-KEEP_ALIVE_SECONDS = 75
-
 
 class ServiceSettings(BaseSettings):
     """Common settings; a service subclasses this and adds its own.
@@ -34,3 +31,6 @@ class TokenSettings(ServiceSettings):
     """Adds the key set with which access tokens of this project are verified."""
 
     jwks_path: Path
+
+
+KEEP_ALIVE_SECONDS = 75  # in transition

@@ -19,7 +19,7 @@ PERSONAL_ROLES = frozenset({"authenticated", "platform_admin"})
 Key = RSAKey | ECKey | OctKey
 
 
-class TokenRefused(Exception):
+class TokenError(Exception):
     """The token is not to be trusted; `reason` is one of malformed, signature, expired, audience."""
 
     def __init__(self, reason: str) -> None:
@@ -63,36 +63,36 @@ class KeySet:
         """Check signature, expiry and audience.
 
         Raises:
-            TokenRefused: with the first reason found.
+            TokenError: with the first reason found.
         """
         key_id, algorithm, key = self._key_of(token)
         try:
             verified = jws.deserialize_compact(token, key, algorithms=[algorithm])
             values = orjson.loads(verified.payload)
         except (JoseError, ValueError) as error:
-            raise TokenRefused("signature") from error
+            raise TokenError("signature") from error
         if not isinstance(values, dict):
-            raise TokenRefused("malformed")
+            raise TokenError("malformed")
         if not isinstance(values.get("role", ""), str | None):
-            raise TokenRefused("malformed")
+            raise TokenError("malformed")
         _check_times(values)
         if values.get("aud", "authenticated") != "authenticated":
-            raise TokenRefused("audience")
+            raise TokenError("audience")
         if values.get("role") in PERSONAL_ROLES and "aud" not in values:
-            raise TokenRefused("audience")
+            raise TokenError("audience")
         return Claims(values, key_id)
 
     def _key_of(self, token: str) -> tuple[str, str, Key]:
         try:
             header = jws.extract_compact(token.encode()).headers()
         except (JoseError, ValueError, UnicodeError) as error:
-            raise TokenRefused("malformed") from error
+            raise TokenError("malformed") from error
         key_id = header.get("kid")
         if key_id is None and header.get("alg") == "HS256":
             key_id = next((kid for kid, (alg, _) in self._keys.items() if alg == "HS256"), None)
         # A token may name its key with any JSON, a list too.
         if not isinstance(key_id, str) or self._keys.get(key_id, ("",))[0] != header.get("alg"):
-            raise TokenRefused("signature")
+            raise TokenError("signature")
         algorithm, key = self._keys[key_id]
         return key_id, algorithm, key
 
@@ -106,8 +106,11 @@ def _check_times(values: dict[str, Any]) -> None:
     now = time.time()
     expires, not_before = values.get("exp"), values.get("nbf")
     if expires is not None and (not isinstance(expires, int | float) or expires + LEEWAY_SECONDS <= now):
-        raise TokenRefused("expired")
+        raise TokenError("expired")
     if not_before is not None and (
         not isinstance(not_before, int | float) or not_before - LEEWAY_SECONDS > now
     ):
-        raise TokenRefused("expired")
+        raise TokenError("expired")
+
+
+TokenRefused = TokenError  # in transition

@@ -2,10 +2,9 @@
 
 import sys
 
-import uvicorn
-
 from functions.core import logging
-from functions.core.settings import KEEP_ALIVE_SECONDS, ServiceSettings
+from functions.core.server import serve
+from functions.core.settings import ServiceSettings
 from functions.storage.app import make_app
 from functions.storage.migrate import migrate
 from functions.storage.settings import Settings
@@ -24,16 +23,7 @@ def main(arguments: list[str]) -> None:
     serving = Settings()
     logging.configure(serving.log_level)
     migrate(serving.database_url)
-    uvicorn.run(
-        make_app(serving),
-        host=serving.host,
-        port=serving.port,
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-    )
+    serve(make_app(serving), serving)
 
 
 class MigrationSettings(ServiceSettings):

@@ -1,165 +1,127 @@
-"""The refusals of the Storage API: one body shape, and the real HTTP status is 400 for nearly all.
+"""The errors of the Storage API: one body shape, and the HTTP status is 400 for nearly all.
 
 `{"statusCode": "404", "error": "...", "message": "...", "code": "..."}`; clients branch on `code`.
 """
 
-from dataclasses import dataclass
+from functools import partial
 
 import psycopg
-from psycopg import errors as pg
-from psycopg_pool import PoolTimeout, TooManyRequests
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
-from functions.core.errors import refusal_of
-
-
-@dataclass
-class StorageError(Exception):
-    """A refusal: `status` is the number in the body, `http` the status of the answer."""
-
-    status: int
-    error: str
-    message: str
-    code: str
-    http: int = 400
-
-    def body(self) -> dict[str, str]:
-        """The JSON body."""
-        return {
-            "statusCode": str(self.status),
-            "error": self.error,
-            "message": self.message,
-            "code": self.code,
-        }
+from functions.core.application import ErrorResponses
+from functions.core.errors import ApiError, Meaning, raised_by
+from functions.storage.json_response import JsonResponse
 
 
-def no_such_bucket() -> StorageError:
-    """The bucket is missing, private without a token, or hidden."""
-    return StorageError(404, "Bucket not found", "Bucket not found", "NoSuchBucket")
+def _error(status_code: int, error: str, message: str, code: str, status: int = 400) -> ApiError:
+    """Return an error: `status_code` is the number in the body, `status` that of the response."""
+    return ApiError(status, code, message, extra={"statusCode": str(status_code), "error": error})
 
 
-def no_such_key() -> StorageError:
-    """The object is missing, or row-level security hides it: nobody learns which."""
-    return StorageError(404, "not_found", "Object not found", "NoSuchKey")
+# Each makes an error to raise; those without a message of their own take it as the argument.
+# The bucket is missing, private without a token, or hidden.
+no_such_bucket = partial(_error, 404, "Bucket not found", "Bucket not found", "NoSuchBucket")
+# The object is missing, or row-level security hides it: the client must not learn which.
+no_such_key = partial(_error, 404, "not_found", "Object not found", "NoSuchKey")
+# A name is taken; the argument is the code.
+already_exists = partial(_error, 409, "Duplicate", "The resource already exists")
+# The token is not to be trusted, or gives too few rights.
+access_denied = partial(_error, 403, "Unauthorized", code="AccessDenied")
+service_role_only = partial(access_denied, "Access denied: Invalid role", status=403)
+# The destination bucket is missing.
+related_resource = partial(
+    _error, 404, "InvalidRequest", "The related resource does not exist", "InvalidRequest"
+)
+body_too_large = partial(_error, 413, "Payload too large", code="EntityTooLarge")
+object_too_large = partial(body_too_large, "The object exceeded the maximum allowed size")
+invalid_type = partial(_error, 415, "invalid_mime_type", code="InvalidMimeType")
+invalid_bucket_name = partial(_error, 400, "Invalid Input", "Bucket name invalid", "InvalidBucketName")
+invalid_robots = partial(_error, 400, "invalid_x_robots_tag", code="InvalidRequest")
+# The body or query string is not as documented; the message says where.
+invalid_schema = partial(_error, 400, "Error", code="InvalidRequest")
+# The body is not JSON, or empty.
+invalid_body = partial(_error, 400, "FastifyError", code="InvalidRequest")
+# A value is well-formed but cannot be used.
+invalid_parameter = partial(_error, 400, "InvalidParameter", code="InvalidParameter")
+broken_form = partial(_error, 400, "InvalidRequest", "The form is broken or incomplete", "InvalidRequest")
+no_content = partial(_error, 400, "InvalidRequest", "No content provided", "InvalidRequest")
+invalid_range = partial(_error, 416, "invalid_range", "invalid range provided", "InvalidRange", 416)
+invalid_token = partial(_error, 400, "InvalidJWT", code="InvalidJWT")
+invalid_signature = partial(_error, 400, "InvalidSignature", code="InvalidSignature")
+bucket_not_empty = partial(
+    _error, 409, "ResourceNotEmpty", "The bucket you tried to delete is not empty", "ResourceNotEmpty"
+)
+too_slow = partial(_error, 408, "Request Timeout", "The upload took too long", "RequestTimeout", 408)
+# The client left before the body was complete: only the log shows this.
+aborted = partial(_error, 400, "Aborted", "The upload was aborted", "Aborted")
+disk_full = partial(_error, 507, "Insufficient Storage", "There is no room for more files", "DiskFull", 507)
 
 
-def already_exists(code: str) -> StorageError:
-    """A name is taken."""
-    return StorageError(409, "Duplicate", "The resource already exists", code)
+def invalid_key(name: str) -> ApiError:
+    """Return the error for an object name with letters or parts that are not allowed."""
+    return _error(400, "InvalidKey", f"Invalid key: {name}", "InvalidKey")
 
 
-def row_security() -> StorageError:
-    """No policy lets the caller write this row."""
-    return access_denied("new row violates row-level security policy")
+def _raised(error: psycopg.Error) -> ApiError:
+    raised = raised_by(error)
+    return _error(raised.status, raised.code, raised.message, raised.code, raised.status)
 
 
-def access_denied(message: str, http: int = 400) -> StorageError:
-    """The token is not to be trusted, or not enough."""
-    return StorageError(403, "Unauthorized", message, "AccessDenied", http)
-
-
-def related_resource() -> StorageError:
-    """The destination bucket is missing."""
-    return StorageError(404, "InvalidRequest", "The related resource does not exist", "InvalidRequest")
-
-
-def too_large(message: str = "The object exceeded the maximum allowed size") -> StorageError:
-    """More bytes than the bucket or the service takes."""
-    return StorageError(413, "Payload too large", message, "EntityTooLarge")
-
-
-def invalid_type(message: str) -> StorageError:
-    """The content type is not allowed here, or is none."""
-    return StorageError(415, "invalid_mime_type", message, "InvalidMimeType")
-
-
-def invalid_key(name: str) -> StorageError:
-    """The object's name has letters or parts that are not allowed."""
-    return StorageError(400, "InvalidKey", f"Invalid key: {name}", "InvalidKey")
-
-
-def invalid_bucket_name() -> StorageError:
-    """The bucket's name has letters that are not allowed, or too many or too few."""
-    return StorageError(400, "Invalid Input", "Bucket name invalid", "InvalidBucketName")
-
-
-def invalid_schema(message: str) -> StorageError:
-    """The body or query string does not have the documented form; `message` says where."""
-    return StorageError(400, "Error", message, "InvalidRequest")
-
-
-def invalid_body(message: str) -> StorageError:
-    """The body is no JSON, or empty."""
-    return StorageError(400, "FastifyError", message, "InvalidRequest")
-
-
-def invalid_parameter(message: str) -> StorageError:
-    """A value is well-formed but cannot be used."""
-    return StorageError(400, "InvalidParameter", message, "InvalidParameter")
-
-
-def no_content() -> StorageError:
-    """A form without a file."""
-    return StorageError(400, "InvalidRequest", "No content provided", "InvalidRequest")
-
-
-def invalid_range() -> StorageError:
-    """The range asked for does not exist."""
-    return StorageError(416, "invalid_range", "invalid range provided", "InvalidRange", 416)
-
-
-def bucket_not_empty() -> StorageError:
-    """Only an empty bucket can be deleted."""
-    return StorageError(
-        409, "ResourceNotEmpty", "The bucket you tried to delete is not empty", "ResourceNotEmpty"
-    )
-
-
-def too_slow() -> StorageError:
-    """The body does not arrive."""
-    return StorageError(408, "Request Timeout", "The upload took too long", "RequestTimeout", 408)
-
-
-def gone_away() -> StorageError:
-    """The client left before the body was complete; nobody reads this but the log."""
-    return StorageError(400, "Aborted", "The upload was aborted", "Aborted")
-
-
-def disk_full() -> StorageError:
-    """There is no room for more bytes; nothing was kept."""
-    return StorageError(507, "Insufficient Storage", "There is no room for more files", "DiskFull", 507)
-
-
-def busy() -> StorageError:
-    """The database has no connection free, or is gone."""
-    return StorageError(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
-
-
-def of_database(error: psycopg.Error) -> StorageError:
-    """The answer to a database error: a refusal of SQL keeps its own status, code and text."""
-    if isinstance(error, PoolTimeout | TooManyRequests):
-        return busy()
-    if isinstance(error, pg.QueryCanceled | pg.LockNotAvailable):
-        return StorageError(
-            544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
-        )
-    if isinstance(error, pg.InsufficientPrivilege):
-        return _of_privilege(error.diag.message_primary or "")
-    if isinstance(error, pg.ForeignKeyViolation):
-        return related_resource()
-    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
-        return invalid_schema("a text must not hold the character NUL")
-    if isinstance(error, pg.RaiseException):
-        return invalid_parameter(error.diag.message_primary or "")
-    refusal = refusal_of(error)
-    if refusal:
-        return StorageError(refusal.status, refusal.code, refusal.message, refusal.code, refusal.status)
-    if isinstance(error, psycopg.OperationalError):
-        return busy()
-    return StorageError(500, "InternalError", "Internal Server Error", "InternalError", 500)
-
-
-def _of_privilege(message: str) -> StorageError:
-    """PostgreSQL's own words become the API's sentence; a trigger's sentence reaches the person."""
+def _forbidden(error: psycopg.Error) -> ApiError:
+    """Return the API's sentence for PostgreSQL's own words; a trigger's sentence reaches the person."""
+    message = error.diag.message_primary or ""
     if message.startswith(("new row violates", "permission denied", "must be owner")):
-        return row_security()
+        message = "new row violates row-level security policy"
     return access_denied(message)
+
+
+def _unstorable(error: psycopg.Error) -> ApiError:
+    if error.sqlstate is None:
+        return invalid_schema("a text must not hold the character NUL")
+    return _invalid_input("A text holds a character that cannot be stored.")
+
+
+def _no_route(request: Request, _: HTTPException) -> ApiError | JsonResponse:
+    path = request.url.path
+    message = f"Route {request.method}:{path} not found"
+    if path.split("/")[1:2] in (["bucket"], ["object"]):
+        return _error(404, "Not Found", message, "InvalidRequest", 404)
+    return JsonResponse({"statusCode": 404, "error": "Not Found", "message": message}, status_code=404)
+
+
+def _render(_: Request, error: ApiError) -> JsonResponse:
+    body = {**error.extra, "message": error.message, "code": error.code}
+    return JsonResponse(body, status_code=error.status)
+
+
+_invalid_input = partial(_error, 400, "invalid_input", code="invalid_input")
+_BUSY = _error(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
+_DATABASE_TIMEOUT = _error(
+    544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
+)
+_FAULT = _error(500, "InternalError", "Internal Server Error", "InternalError", 500)
+
+ERROR_RESPONSES = ErrorResponses(
+    render=_render,
+    of_database={
+        Meaning.RAISED: _raised,
+        Meaning.RAISED_TEXT: lambda error: invalid_parameter(error.diag.message_primary or ""),
+        Meaning.FORBIDDEN: _forbidden,
+        Meaning.DUPLICATE: _error(
+            409, "duplicate_request", "This was already done.", "duplicate_request", 409
+        ),
+        Meaning.MISSING_REFERENCE: related_resource(),
+        Meaning.MALFORMED: _invalid_input("A value has the wrong form. Check it and try again."),
+        Meaning.OUT_OF_RANGE: _invalid_input("A number is out of range. Check it and try again."),
+        Meaning.UNSTORABLE_TEXT: _unstorable,
+        Meaning.LOCKED: _DATABASE_TIMEOUT,
+        Meaning.TIMED_OUT: _DATABASE_TIMEOUT,
+        Meaning.NO_CONNECTION: _BUSY,
+        Meaning.UNREACHABLE: _BUSY,
+        Meaning.FAULT: _FAULT,
+    },
+    fault=_FAULT,
+    too_slow=too_slow(),
+    of_route=_no_route,
+)

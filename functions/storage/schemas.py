@@ -1,184 +1,33 @@
-"""The documented form of bodies and query strings, and the check that tells where one departs from it.
+"""What bodies and query strings look like, with values coerced as Fastify coerces them.
 
-The same schemas are checked here and published in the OpenAPI document. Values are coerced as the
-Storage API does: numbers as text count, one text stands for a list of one.
+Numbers as text count, anything simple counts as text, and one value stands for a list of one.
 """
 
 import math
 import re
-from typing import Any
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from functions.storage.errors import invalid_schema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
-Schema = dict[str, Any]
-
-
-def _object(required: list[str], **properties: Schema) -> Schema:
-    return {"type": "object", "required": required, "properties": properties}
-
-
-def _sort(*columns: str) -> Schema:
-    return _object(
-        ["column"],
-        column={"type": "string", "enum": list(columns)},
-        order={"type": "string", "enum": ["asc", "desc"]},
-    )
+# The largest limit or offset that the SQL functions take: as good as none.
+FARTHEST = 2**31 - 1
+MOST_ROWS_V2 = 1000
+_SIZE = r"^\d+(\.\d+)?([bB]|[kKmMgGtT][bB])?$"
+_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+# No disk is as large, and a number of any length is compared with it.
+_LARGEST = 2**63
 
 
-_TEXT: Schema = {"type": "string"}
-_NAME: Schema = {"type": "string", "minLength": 1}
-_FLAG: Schema = {"type": "boolean"}
-_SECONDS: Schema = {"type": "integer", "minimum": 1}
-_BUCKET_LIMITS: dict[str, Schema] = {
-    "public": _FLAG,
-    "file_size_limit": {
-        "anyOf": [
-            {"type": "integer", "minimum": 0},
-            {"type": "string", "pattern": r"^\d+(\.\d+)?([bB]|[kKmMgGtT][bB])?$"},
-            {"type": "null"},
-        ]
-    },
-    "allowed_mime_types": {"type": ["array", "null"], "items": _TEXT},
-}
-
-CREATE_BUCKET = _object(["name"], name=_TEXT, id=_TEXT, type=_TEXT, **_BUCKET_LIMITS)
-UPDATE_BUCKET = {
-    **_object([], **_BUCKET_LIMITS),
-    "anyOf": [{"required": [name]} for name in _BUCKET_LIMITS],
-}
-LIST_BUCKETS = _object(
-    [],
-    limit={"type": "integer", "minimum": 1},
-    offset={"type": "integer", "minimum": 0},
-    sortColumn={"type": "string", "enum": ["id", "name", "created_at", "updated_at"]},
-    sortOrder={"type": "string", "enum": ["asc", "desc"]},
-    search=_TEXT,
-)
-NOTHING = _object([])
-SIGN = _object(["expiresIn"], expiresIn=_SECONDS)
-SIGN_MANY = _object(
-    ["expiresIn", "paths"],
-    expiresIn=_SECONDS,
-    paths={"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 1000},
-)
-LIST = _object(
-    ["prefix"],
-    prefix=_TEXT,
-    limit={"type": "integer", "minimum": 1},
-    offset={"type": "integer", "minimum": 0},
-    sortBy=_sort("name", "updated_at", "created_at", "last_accessed_at"),
-    search=_TEXT,
-)
-LIST_V2 = _object(
-    [],
-    prefix=_TEXT,
-    limit={"type": "integer", "minimum": 1},
-    cursor=_TEXT,
-    with_delimiter=_FLAG,
-    sortBy=_sort("name", "updated_at", "created_at"),
-)
-REMOVE = _object(["prefixes"], prefixes={"type": "array", "items": _TEXT, "minItems": 1})
-MOVE = _object(
-    ["bucketId", "sourceKey", "destinationKey"],
-    bucketId=_NAME,
-    sourceKey=_NAME,
-    destinationKey=_NAME,
-    destinationBucket=_TEXT,
-)
-COPY: Schema = {
-    **MOVE,
-    "properties": {
-        **MOVE["properties"],
-        "copyMetadata": _FLAG,
-        "metadata": _object([], cacheControl=_TEXT, mimetype=_TEXT),
-    },
-}
-
-
-def checked(schema: Schema, value: Any, where: str) -> Any:
-    """The value, coerced, when it has the form of the schema.
-
-    Raises:
-        StorageError: with the place and what it must be, for example `body/limit must be >= 1`.
-    """
-    if "anyOf" in schema and "properties" not in schema:
-        return _any_of(schema["anyOf"], value, where)
-    value = _typed(schema.get("type", "object"), value, where)
-    if value is None:
-        return None
-    if isinstance(value, dict):
-        return _checked_object(schema, value, where)
-    if isinstance(value, list):
-        return _checked_list(schema, value, where)
-    _check_bounds(schema, value, where)
-    return value
-
-
-def _any_of(choices: list[Schema], value: Any, where: str) -> Any:
-    """The first choice whose own type fits without coercion decides, else the first one refuses."""
-    names = {int: "integer", str: "string", type(None): "null"}
-    fitting = next((c for c in choices if c["type"] == names.get(type(value))), choices[0])
-    return checked(fitting, value, where)
-
-
-def _checked_object(schema: Schema, value: dict[str, Any], where: str) -> dict[str, Any]:
-    for name in schema.get("required", []):
-        if name not in value:
-            raise invalid_schema(f"{where} must have required property '{name}'")
-    if "anyOf" in schema and not any(choice["required"][0] in value for choice in schema["anyOf"]):
-        raise invalid_schema(f"{where} must have required property '{schema['anyOf'][0]['required'][0]}'")
-    known = schema["properties"]
-    return {
-        name: checked(known[name], item, f"{where}/{name}") for name, item in value.items() if name in known
-    }
-
-
-def _checked_list(schema: Schema, value: list[Any], where: str) -> list[Any]:
-    if len(value) < schema.get("minItems", 0):
-        raise invalid_schema(f"{where} must NOT have fewer than {schema['minItems']} items")
-    if len(value) > schema.get("maxItems", math.inf):
-        raise invalid_schema(f"{where} must NOT have more than {schema['maxItems']} items")
-    return [checked(schema["items"], item, f"{where}/{index}") for index, item in enumerate(value)]
-
-
-def _check_bounds(schema: Schema, value: Any, where: str) -> None:
-    if "enum" in schema and value not in schema["enum"]:
-        raise invalid_schema(f"{where} must be equal to one of the allowed values")
-    if "minimum" in schema and value < schema["minimum"]:
-        raise invalid_schema(f"{where} must be >= {schema['minimum']}")
-    if len(str(value)) < schema.get("minLength", 0):
-        raise invalid_schema(f"{where} must NOT have fewer than {schema['minLength']} characters")
-    if "pattern" in schema and not re.fullmatch(schema["pattern"], value):
-        raise invalid_schema(f'{where} must match pattern "{schema["pattern"]}"')
-
-
-def _typed(kind: str | list[str], value: Any, where: str) -> Any:
-    kinds = kind if isinstance(kind, list) else [kind]
-    if value is None and "null" in kinds:
-        return None
-    for name in kinds:
-        try:
-            return _COERCE[name](value)
-        except (TypeError, ValueError):
-            continue
-    raise invalid_schema(f"{where} must be {','.join(kinds)}")
-
-
-def _to_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError
-    return value
-
-
-def _to_list(value: Any) -> list[Any]:
-    if isinstance(value, dict) or value is None:
-        raise TypeError
-    return value if isinstance(value, list) else [value]
+def _not(kind: str) -> PydanticCustomError:
+    return PydanticCustomError("kind", "must be {kind}", {"kind": kind})
 
 
 def _to_text(value: Any) -> str:
     if value is None or isinstance(value, dict | list):
-        raise TypeError
+        raise _not("string")
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -186,31 +35,222 @@ def _to_text(value: Any) -> str:
 
 def _to_integer(value: Any) -> int:
     if isinstance(value, bool | dict | list) or value is None:
-        raise TypeError
-    number = float(value) if isinstance(value, str) else value
+        raise _not("integer")
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        number = math.nan
     if not math.isfinite(number) or number != int(number):
-        raise ValueError
-    return int(value) if isinstance(value, int) else int(number)
+        raise _not("integer")
+    return int(number)
 
 
 def _to_flag(value: Any) -> bool:
     if value in ("true", 1):
         return True
-    if value in ("false", 0) and value != "":
+    if value in ("false", 0):
         return False
-    raise ValueError
+    raise _not("boolean")
 
 
-def _to_null(value: Any) -> None:
-    if value is not None:
-        raise TypeError
+def _to_list(value: Any) -> list[Any]:
+    if isinstance(value, dict) or value is None:
+        raise _not("array")
+    return value if isinstance(value, list) else [value]
 
 
-_COERCE = {
-    "object": _to_object,
-    "array": _to_list,
-    "string": _to_text,
-    "integer": _to_integer,
-    "boolean": _to_flag,
-    "null": _to_null,
-}
+def _to_list_or_null(value: Any) -> list[Any] | None:
+    if isinstance(value, dict):
+        raise _not("array,null")
+    return None if value is None else _to_list(value)
+
+
+def _to_bytes(value: Any) -> int | None:
+    """Return a size in bytes: a number, or text such as `20MB`, `1.5mb`, `2048` (decimal units)."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        return _to_integer(value)
+    match = re.fullmatch(_SIZE, value)
+    if not match:
+        raise PydanticCustomError("pattern", 'must match pattern "{pattern}"', {"pattern": _SIZE})
+    unit = match[2] or ""
+    return int(min(float(value.removesuffix(unit)) * _UNITS[unit.lower() or "b"], _LARGEST))
+
+
+Text = Annotated[str, BeforeValidator(_to_text)]
+Name = Annotated[str, Field(min_length=1), BeforeValidator(_to_text)]
+Flag = Annotated[bool, BeforeValidator(_to_flag)]
+Natural = Annotated[int, Field(ge=0), BeforeValidator(_to_integer)]
+Positive = Annotated[int, Field(ge=1), BeforeValidator(_to_integer)]
+Order = Annotated[Literal["asc", "desc"], BeforeValidator(_to_text)]
+_Bytes = Annotated[int, Field(ge=0)]
+_SizeText = Annotated[str, Field(pattern=_SIZE)]
+ByteSize = Annotated[
+    _Bytes | None, BeforeValidator(_to_bytes, json_schema_input_type=_Bytes | _SizeText | None)
+]
+MimeTypes = Annotated[list[Text] | None, FailFast(), BeforeValidator(_to_list_or_null)]
+
+
+class Nothing(BaseModel):
+    """A JSON object of which no property counts."""
+
+
+NOTHING = Nothing()
+
+
+class BucketLimits(BaseModel):
+    """What a bucket may hold, and whether anybody may read it."""
+
+    public: Flag = False
+    file_size_limit: ByteSize = None
+    allowed_mime_types: MimeTypes = None
+
+
+class NewBucket(BucketLimits):
+    """A bucket to be made."""
+
+    name: Text
+    id: Text = ""
+    type: Text = "STANDARD"
+
+    @property
+    def key(self) -> str:
+        """The bucket's id: its name unless another is given."""
+        return self.id if "id" in self.model_fields_set else self.name
+
+
+class BucketChanges(BucketLimits):
+    """New limits: null takes one away, what is absent stays."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": [name]} for name in BucketLimits.model_fields]}
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_one(cls, value: Any) -> Any:
+        names = list(cls.model_fields)
+        if isinstance(value, dict) and value.keys().isdisjoint(names):
+            raise PydanticCustomError(
+                "missing_any", "must have required property '{name}'", {"name": names[0]}
+            )
+        return value
+
+
+class BucketQuery(BaseModel):
+    """A page of buckets."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    limit: Positive = FARTHEST
+    offset: Natural = 0
+    sort_column: Annotated[Literal["id", "name", "created_at", "updated_at"], BeforeValidator(_to_text)] = (
+        "id"
+    )
+    sort_order: Order = "asc"
+    search: Text = ""
+
+
+class SignedUrl(BaseModel):
+    """A signed URL to be made; `expiresIn` counts seconds."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    expires_in: Positive
+
+
+class SignedUrls(SignedUrl):
+    """Signed URLs to be made, one for each path."""
+
+    paths: Annotated[list[Text], Field(min_length=1, max_length=1000), BeforeValidator(_to_list)]
+
+
+class ListOrder(BaseModel):
+    """The order of a folder's page."""
+
+    column: Annotated[
+        Literal["name", "updated_at", "created_at", "last_accessed_at"], BeforeValidator(_to_text)
+    ]
+    order: Order = "asc"
+
+
+class ListQuery(BaseModel):
+    """A page of one folder, by offset."""
+
+    prefix: Text
+    limit: Positive = 100
+    offset: Natural = 0
+    sort_by: ListOrder = Field(alias="sortBy", default=ListOrder(column="name"))
+    search: Text = ""
+
+
+class ListOrderV2(BaseModel):
+    """The order of a page by cursor."""
+
+    column: Annotated[Literal["name", "updated_at", "created_at"], BeforeValidator(_to_text)]
+    order: Order = "asc"
+
+
+class ListQueryV2(BaseModel):
+    """A page of everything below a prefix, by cursor."""
+
+    prefix: Text = ""
+    limit: Positive = MOST_ROWS_V2
+    cursor: Text = ""
+    with_delimiter: Flag = False
+    sort_by: ListOrderV2 = Field(alias="sortBy", default=ListOrderV2(column="name"))
+
+
+class Removal(BaseModel):
+    """The exact names of objects to be removed."""
+
+    prefixes: Annotated[list[Text], Field(min_length=1), FailFast(), BeforeValidator(_to_list)]
+
+
+class Move(BaseModel):
+    """An object, and where it goes."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    bucket_id: Name
+    source_key: Name
+    destination_key: Name
+    destination_bucket: Text = ""
+
+    @property
+    def target_bucket(self) -> str:
+        """The destination's bucket: the same one unless another is named."""
+        return self.destination_bucket or self.bucket_id
+
+
+class NewMetadata(BaseModel):
+    """What a copy is said to be instead of its source's metadata."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    cache_control: Text = ""
+    mimetype: Text = ""
+
+
+class Copy(Move):
+    """An object to be copied; with `copyMetadata` false the copy gets `metadata` instead of the source's."""
+
+    copy_metadata: Flag = True
+    metadata: NewMetadata = NewMetadata()
+
+
+class Uploaded(BaseModel):
+    """A stored object; a signed upload does not learn its id."""
+
+    key: str = Field(alias="Key")
+    id: UUID | None = Field(alias="Id", default=None)
+
+
+class ErrorBody(BaseModel):
+    """Every error of the Storage API."""
+
+    status_code: str = Field(alias="statusCode")
+    error: str
+    message: str
+    code: str

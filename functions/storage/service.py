@@ -1,25 +1,25 @@
-"""What a request needs of the running service: its database, keys, bytes and settings, and who calls."""
+"""The running service, and a request to it: who sent it, and transactions with their rights."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from fastapi import Request
-from fastapi.responses import JSONResponse
+from fastapi import Depends, Request
 from psycopg import sql
 
 from functions.core.database import Connection, Pool, transaction_as
-from functions.core.tokens import PERSONAL_ROLES, KeySet, TokenRefused
+from functions.core.request import bearer_token
+from functions.core.tokens import PERSONAL_ROLES, KeySet, TokenError
 from functions.storage.errors import access_denied
 from functions.storage.settings import Settings
 from functions.storage.signing import Signer
 from functions.storage.store import ByteStore
 
 SERVICE_ROLE = "service_role"
-# Settings that policies may read must not hold what opens doors.
+# Policies may read request headers, but never credentials.
 _SECRET_HEADERS = frozenset({"authorization", "apikey", "cookie"})
 _TOKEN_TEXTS = {
     "malformed": "Invalid Compact JWS",
@@ -30,7 +30,7 @@ _TOKEN_TEXTS = {
 
 
 @dataclass(frozen=True)
-class Caller:
+class Principal:
     """A verified token: the database role, its claims and the token itself."""
 
     role: str
@@ -39,17 +39,17 @@ class Caller:
 
     @property
     def owner_id(self) -> str | None:
-        """Whose the uploads of this caller are; the service key has no person."""
+        """Whose the uploads of this principal are; the service key has no person."""
         subject = self.claims.get("sub")
         return str(subject) if subject else None
 
     @property
     def is_service(self) -> bool:
-        """Does the caller hold the service key?"""
+        """True for the service key."""
         return self.role == SERVICE_ROLE
 
 
-SERVICE = Caller(SERVICE_ROLE, {"role": SERVICE_ROLE}, "")
+SERVICE = Principal(SERVICE_ROLE, {"role": SERVICE_ROLE}, "")
 
 
 @dataclass
@@ -63,48 +63,8 @@ class Service:
     store: ByteStore
     _pre_request_seen: bool = field(default=False)
 
-    def identify(self, request: Request) -> Caller:
-        """The caller of a request that needs one.
-
-        Raises:
-            StorageError: AccessDenied with the reason.
-        """
-        header = request.headers.get("authorization", "")
-        token = header[7:] if header[:7].lower() == "bearer " else header
-        try:
-            claims = self.keys.verify(token.strip())
-        except TokenRefused as error:
-            raise access_denied(_TOKEN_TEXTS[error.reason]) from error
-        return Caller(claims.role, claims.values, token.strip())
-
-    @asynccontextmanager
-    async def as_caller(self, request: Request, caller: Caller, operation: str) -> AsyncIterator[Connection]:
-        """A transaction with the caller's rights; policies may read `storage.operation`.
-
-        The pre-request function refuses persons who may not come in, by raising.
-        """
-        headers = {k: v for k, v in request.headers.items() if k not in _SECRET_HEADERS}
-        values = {
-            "jwt": caller.token,
-            "jwt.claim.sub": caller.owner_id or "",
-            "jwt.claim.role": caller.role,
-            "headers": orjson.dumps(headers).decode(),
-            "method": request.method,
-            "path": request.url.path,
-        }
-        async with transaction_as(self.pool, caller.role, caller.claims, values) as db:
-            await db.execute("select set_config('storage.operation', %s, true)", [operation])
-            if caller.role in PERSONAL_ROLES and await self._has_pre_request(db):
-                names = self.settings.pre_request_function.split(".")
-                await db.execute(sql.SQL("select {}()").format(sql.Identifier(*names)))
-            yield db
-
-    def as_service(self, request: Request, operation: str) -> Any:
-        """A transaction that sees every row, for look-ups and for writes already permitted."""
-        return self.as_caller(request, SERVICE, operation)
-
-    async def _has_pre_request(self, db: Connection) -> bool:
-        """Does the database have it yet? Once seen it is always called."""
+    async def has_pre_request(self, db: Connection) -> bool:
+        """Return whether the database has the pre-request function yet; once seen it is always called."""
         if self.settings.pre_request_function and not self._pre_request_seen:
             found = await db.execute(
                 "select from pg_proc p join pg_namespace n on n.oid = p.pronamespace"
@@ -115,23 +75,82 @@ class Service:
         return self._pre_request_seen
 
 
-def service_of(request: Request) -> Service:
-    """The service that the application was started with."""
-    service: Service = request.app.state.service
-    return service
+class RequestContext:
+    """One request and the service that it came to."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.service: Service = request.app.state.service
+        self._principal: Principal | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> "RequestContext":
+        """Return the context that the request has been given, or give it one."""
+        if not hasattr(request.state, "context"):
+            request.state.context = cls(request)
+        context: RequestContext = request.state.context
+        return context
+
+    def identify(self) -> Principal:
+        """Return who sent the request, by `Authorization: Bearer` or by a bare token.
+
+        Raises:
+            ApiError: AccessDenied with the reason.
+        """
+        if self._principal is None:
+            token = bearer_token(self.request) or self.request.headers.get("authorization", "").strip()
+            try:
+                claims = self.service.keys.verify(token)
+            except TokenError as error:
+                raise access_denied(_TOKEN_TEXTS[error.reason]) from error
+            self._principal = Principal(claims.role, claims.values, token)
+        return self._principal
+
+    @asynccontextmanager
+    async def transaction_as(self, principal: Principal, operation: str) -> AsyncIterator[Connection]:
+        """Open a transaction with the principal's rights; policies may read `storage.operation`.
+
+        The pre-request function raises for persons who have no access at present.
+        """
+        request, service = self.request, self.service
+        headers = {k: v for k, v in request.headers.items() if k not in _SECRET_HEADERS}
+        values = {
+            "jwt": principal.token,
+            "jwt.claim.sub": principal.owner_id or "",
+            "jwt.claim.role": principal.role,
+            "headers": orjson.dumps(headers).decode(),
+            "method": request.method,
+            "path": request.url.path,
+        }
+        async with transaction_as(service.pool, principal.role, principal.claims, values) as db:
+            await db.execute("select set_config('storage.operation', %s, true)", [operation])
+            if principal.role in PERSONAL_ROLES and await service.has_pre_request(db):
+                names = service.settings.pre_request_function.split(".")
+                await db.execute(sql.SQL("select {}()").format(sql.Identifier(*names)))
+            yield db
+
+    def transaction_as_service(self, operation: str) -> AbstractAsyncContextManager[Connection]:
+        """Open a transaction that sees every row, for look-ups and for writes already permitted."""
+        return self.transaction_as(SERVICE, operation)
+
+
+async def _context(request: Request) -> RequestContext:
+    return RequestContext.of(request)
+
+
+Context = Annotated[RequestContext, Depends(_context)]
+
+
+async def _principal(context: Context) -> Principal:
+    return context.identify()
+
+
+SignedIn = Annotated[Principal, Depends(_principal)]
 
 
 def uuid_or_none(text: str | None) -> UUID | None:
-    """The deprecated column `owner` holds only uuids."""
+    """Return the uuid for the deprecated column `owner`, which holds nothing else."""
     try:
         return UUID(text) if text else None
     except ValueError:
         return None
-
-
-class Answer(JSONResponse):
-    """A JSON answer; times are milliseconds in UTC, as JavaScript writes them."""
-
-    def render(self, content: Any) -> bytes:
-        """Return the body."""
-        return orjson.dumps(content)

@@ -17,9 +17,9 @@ class Settings(TokenSettings):
         spool_path: where uploads arrive when the bytes lie elsewhere than in a local folder.
         file_size_limit: bytes; no bucket may allow more.
         upload_signed_url_expiration_time: seconds that a signed upload URL is valid.
-        pre_request_function: `schema.function` called in each transaction of a person's token; it refuses
-            by raising. Skipped while the database does not have it.
-        disk_limit_percent: uploads are refused when the disk is fuller than this.
+        pre_request_function: `schema.function` called in each transaction of a person's token; it raises
+            for who has no access. Skipped while the database does not have it.
+        disk_limit_percent: uploads are rejected when the disk is fuller than this.
         orphan_age_seconds: bytes without a row are removed when older than this.
         sweep_interval_seconds: how often they are looked for.
     """

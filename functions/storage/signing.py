@@ -8,7 +8,7 @@ from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
-from functions.storage.errors import StorageError, invalid_parameter
+from functions.storage.errors import invalid_parameter, invalid_signature, invalid_token
 
 Scope = Literal["download", "upload"]
 # The end of the year 9999: later times have no HTTP date.
@@ -22,10 +22,10 @@ class Signer:
         self._key = OctKey.import_key(secret.encode())
 
     def sign(self, scope: Scope, path: str, lifetime: int, **claims: Any) -> str:
-        """A token for `bucket/name`, valid for `lifetime` seconds.
+        """Return a token for `bucket/name`, valid for `lifetime` seconds.
 
         Raises:
-            StorageError: InvalidParameter when it would outlive every calendar.
+            ApiError: InvalidParameter when it would outlive every calendar.
         """
         now = int(time.time())
         if now + lifetime > LATEST:
@@ -34,34 +34,26 @@ class Signer:
         return jws.serialize_compact({"alg": "HS256"}, orjson.dumps(payload), self._key)
 
     def verify(self, token: str, scope: Scope, path: str) -> dict[str, Any]:
-        """The claims of a token for exactly this path and purpose.
+        """Return the claims of a token for exactly this path and purpose.
 
         Raises:
-            StorageError: InvalidJWT or InvalidSignature.
+            ApiError: InvalidJWT or InvalidSignature.
         """
         try:
             jws.extract_compact(token.encode())
         except (JoseError, ValueError) as error:
-            raise _invalid_token("Invalid Compact JWS") from error
+            raise invalid_token("Invalid Compact JWS") from error
         try:
             claims = orjson.loads(jws.deserialize_compact(token, self._key, algorithms=["HS256"]).payload)
         except (JoseError, ValueError) as error:
-            raise _invalid_token("signature verification failed") from error
+            raise invalid_token("signature verification failed") from error
         if not isinstance(claims, dict) or not isinstance(claims.get("exp"), int | float):
-            raise _invalid_token("signature verification failed")
+            raise invalid_token("signature verification failed")
         if claims["exp"] <= time.time():
-            raise _invalid_token('"exp" claim timestamp check failed')
+            raise invalid_token('"exp" claim timestamp check failed')
         # Tokens from before scopes existed tell by their claims what they are for.
         if claims.get("scope", "upload" if "upsert" in claims else "download") != scope:
-            raise _wrong_use(f"Token is not scoped for {scope}")
+            raise invalid_signature(f"Token is not scoped for {scope}")
         if claims.get("url") != path:
-            raise _wrong_use("Invalid signature")
+            raise invalid_signature("Invalid signature")
         return claims
-
-
-def _invalid_token(message: str) -> StorageError:
-    return StorageError(400, "InvalidJWT", message, "InvalidJWT")
-
-
-def _wrong_use(message: str) -> StorageError:
-    return StorageError(400, "InvalidSignature", message, "InvalidSignature")

@@ -1,4 +1,4 @@
-"""The bytes of objects, each under its version, a uuid: what a person calls a file never names one.
+"""The bytes of objects, each under its version, a uuid: no name that a person chose becomes a path.
 
 An upload is written to a file of its own, flushed, and only then given its place; a reader sees all of
 it or nothing. In a local folder the place is a rename away; elsewhere the finished file is sent.
@@ -19,7 +19,7 @@ from obstore.store import LocalStore, from_url
 
 PIECE = 256 * 1024
 PARTS_AT_ONCE = 2
-_GONE = (FileNotFoundError, obstore.exceptions.NotFoundError)
+_MISSING = (FileNotFoundError, obstore.exceptions.NotFoundError)
 
 
 def _key(version: str) -> str:
@@ -46,11 +46,11 @@ class ByteStore:
         self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def arrival(self, version: str) -> Path:
-        """The file to write an upload to, before `keep`."""
+        """Return the file to write an upload to, before `keep`."""
         return self._spool / version
 
     def used_percent(self) -> float:
-        """How full the disk is where uploads arrive."""
+        """Return how full the disk is where uploads arrive."""
         usage = shutil.disk_usage(self._spool)
         return 100 * usage.used / (usage.used + usage.free)
 
@@ -65,7 +65,7 @@ class ByteStore:
             await asyncio.to_thread(arrived.unlink)
 
     async def copy(self, source: str, version: str) -> None:
-        """Let a new version have the bytes of another.
+        """Give a new version the bytes of another.
 
         Raises:
             FileNotFoundError: when there are none.
@@ -90,7 +90,7 @@ class ByteStore:
             _flush_folder(folder.parent)
 
     async def read(self, version: str, start: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes from `start` up to and without `end`, in pieces.
+        """Return the bytes from `start` up to and without `end`, in pieces.
 
         Raises:
             FileNotFoundError: at once, when there are none.
@@ -106,11 +106,11 @@ class ByteStore:
         return pieces()
 
     async def remove(self, versions: list[str]) -> None:
-        """Remove the bytes of versions; those that are gone already do not matter."""
+        """Remove the bytes of versions; it does not matter when they are deleted already."""
         for version in versions:
             try:
                 await obstore.delete_async(self._store, _key(version))
-            except _GONE:
+            except _MISSING:
                 continue
 
     async def discard(self, version: str) -> None:
@@ -118,12 +118,12 @@ class ByteStore:
         await asyncio.to_thread(self.arrival(version).unlink, missing_ok=True)
 
     async def older_than(self, moment: datetime) -> AsyncIterator[list[str]]:
-        """Versions whose bytes were written before a moment, in batches."""
+        """Yield versions whose bytes were written before a moment, in batches."""
         async for batch in obstore.list(self._store, chunk_size=1000):
             yield [entry["path"].rsplit("/", 1)[-1] for entry in batch if entry["last_modified"] < moment]
 
     def abandoned_before(self, moment: datetime) -> list[str]:
-        """Uploads that stopped arriving before a moment."""
+        """Return the uploads that stopped arriving before a moment."""
         limit, found = moment.timestamp(), []
         for path in self._spool.iterdir():
             # One that has arrived meanwhile is not there any more.

@@ -1,29 +1,31 @@
-"""The bytes that a row names: an upsert beside their reader may replace and remove them."""
+"""The bytes that a row names: a concurrent upsert may replace and remove them."""
 
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from functions.storage.errors import no_such_key
-from functions.storage.rows import Row
+from functions.storage.queries import Row
 
 _Result = TypeVar("_Result")
 
 
 async def with_bytes(find: Callable[[], Awaitable[Row]], use: Callable[[Row], Awaitable[_Result]]) -> _Result:
-    """What `use` makes of the bytes of the row that `find` answers.
+    """Find a row and return what `use` makes of it; again with the row's successor if the bytes are deleted.
 
     Raises:
-        StorageError: what `find` and `use` raise; NoSuchKey when the bytes are gone.
+        ApiError: what `find` and `use` raise; NoSuchKey when the row has no bytes.
     """
-    gone = None
+    deleted = None
     while True:
         row = await find()
         try:
             return await use(row)
         except FileNotFoundError as error:
-            # Replaced bytes go at once, perhaps after their row was read here: then the row names others now.
-            if row["version"] == gone:
-                logging.getLogger("storage").error("a row without bytes", extra={"fields": {"version": gone}})
+            # Replaced bytes are deleted at once, perhaps after their row was read: now it names others.
+            if row["version"] == deleted:
+                logging.getLogger("storage").error(
+                    "a row without bytes", extra={"fields": {"version": deleted}}
+                )
                 raise no_such_key() from error
-            gone = row["version"]
+            deleted = row["version"]

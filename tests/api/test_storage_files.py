@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from functions.storage.content import check_content
-from functions.storage.errors import StorageError
+from functions.core.errors import ApiError
+from functions.storage.mime_sniffing import check_content
 from tests.api.conftest import Owner
 from tests.support.files import HTML, PDF, SVG, png
 from tests.support.people import Member
@@ -130,6 +130,6 @@ def test_a_picture_that_never_begins_costs_nothing(tmp_path: Path, step: bytes) 
     path = tmp_path / "padded.jpg"
     path.write_bytes(b"\xff\xd8" + step * (20_000_000 // len(step)))
     started = time.perf_counter()
-    with pytest.raises(StorageError):
+    with pytest.raises(ApiError):
         check_content(path, "image/jpeg")
     assert time.perf_counter() - started < 1

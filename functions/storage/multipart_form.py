@@ -1,17 +1,17 @@
-"""A multipart form whose file streams through: nothing of it is collected in memory but its small fields."""
+"""A multipart form whose file is streamed: only its small fields are collected in memory."""
 
 from collections.abc import AsyncIterator
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from functions.storage.errors import StorageError, too_large
+from functions.storage.errors import body_too_large, broken_form
 
 # Bytes of everything in the form that is not the file.
 LARGEST_FIELDS = 1024 * 1024
 
 
-class Form:
+class MultipartForm:
     """Reads fields up to the first part with a filename, then that part's bytes.
 
     Attributes:
@@ -44,10 +44,10 @@ class Form:
         )
 
     async def find_file(self) -> bool:
-        """Read up to the file's first byte; False when there is no file.
+        """Read up to the file's first byte; return False when there is no file.
 
         Raises:
-            StorageError: when this is no form, or its fields are too large.
+            ApiError: when this is not a form, or its fields are too large.
         """
         async for piece in self._pieces:
             self._feed(piece)
@@ -56,10 +56,10 @@ class Form:
         return False
 
     async def file(self) -> AsyncIterator[bytes]:
-        """The file's bytes, and then the rest of the form, unheeded.
+        """Yield the file's bytes, and skip the rest of the form.
 
         Raises:
-            StorageError: when the form ends before the file does.
+            ApiError: when the form ends before the file does.
         """
         while self._file:
             yield self._file.pop(0)
@@ -68,13 +68,13 @@ class Form:
             while self._file:
                 yield self._file.pop(0)
         if not self._closed:
-            raise _broken()
+            raise broken_form()
 
     def _feed(self, piece: bytes) -> None:
         try:
             self._parser.write(piece)
         except FormParserError as error:
-            raise _broken() from error
+            raise broken_form() from error
 
     def _part_begin(self) -> None:
         self._headers, self._value = {}, bytearray()
@@ -111,14 +111,10 @@ class Form:
     def _count(self, more: int) -> None:
         self._other_bytes += more
         if self._other_bytes > LARGEST_FIELDS:
-            raise too_large("The form's fields are too large")
+            raise body_too_large("The form's fields are too large")
 
     def _part_end(self) -> None:
         if self._in_file:
             self._in_file, self._closed = False, True
         elif not self._opened:
             self.fields[self._name] = self._value.decode("utf-8", "replace")
-
-
-def _broken() -> StorageError:
-    return StorageError(400, "InvalidRequest", "The form is broken or incomplete", "InvalidRequest")

@@ -1,4 +1,7 @@
-"""The answer to a download: headers, conditions, ranges, and the bytes as a stream."""
+"""The response to a download: headers, conditions, ranges, and the bytes as a stream.
+
+Starlette's FileResponse knows files only; these bytes may lie in an object store.
+"""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -6,19 +9,19 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from urllib.parse import quote
 
-from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from functions.storage.errors import invalid_range
-from functions.storage.rows import Row
-from functions.storage.service import service_of
+from functions.storage.queries import Row
+from functions.storage.service import RequestContext
 from functions.storage.versions import with_bytes
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
-    """The headers of a whole object; by a signed URL it is fresh until the token expires."""
+    """Return the headers of a whole object; by a signed URL it is fresh until the token expires."""
     metadata = row["metadata"] or {}
     content_type = metadata.get("mimetype", "application/octet-stream")
     headers = {
@@ -37,22 +40,25 @@ def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
     return headers
 
 
-async def serve(request: Request, find: Callable[[], Awaitable[Row]], expires: int | None = None) -> Response:
-    """The object that `find` answers, a range of it, or 304.
+async def file_response(
+    context: RequestContext, find: Callable[[], Awaitable[Row]], expires: int | None = None
+) -> Response:
+    """Return the object that `find` finds, a range of it, or 304.
 
     Raises:
-        StorageError: what `find` raises; InvalidRange; NoSuchKey when the bytes are gone.
+        ApiError: what `find` raises; InvalidRange; NoSuchKey when the row has no bytes.
     """
 
-    async def answer(row: Row) -> Response:
-        return await _answer(request, row, expires)
+    async def respond(row: Row) -> Response:
+        return await _respond(context, row, expires)
 
-    return await with_bytes(find, answer)
+    return await with_bytes(find, respond)
 
 
-async def _answer(request: Request, row: Row, expires: int | None) -> Response:
+async def _respond(context: RequestContext, row: Row, expires: int | None) -> Response:
+    request = context.request
     headers = headers_of(row, expires)
-    if _is_known(request, row, headers):
+    if _not_modified(request, row, headers):
         kept = ("ETag", "Last-Modified", "Cache-Control", "Expires", "Accept-Ranges", "X-Robots-Tag")
         return Response(status_code=304, headers={k: v for k, v in headers.items() if k in kept})
     size = int(headers["Content-Length"])
@@ -62,12 +68,12 @@ async def _answer(request: Request, row: Row, expires: int | None) -> Response:
         headers["Content-Length"] = str(end - start)
     if "download" in request.query_params:
         headers["Content-Disposition"] = _disposition(request.query_params["download"])
-    pieces = await service_of(request).store.read(row["version"], start, end)
+    pieces = await context.service.store.read(row["version"], start, end)
     return StreamingResponse(pieces, 206 if "range" in request.headers else 200, headers)
 
 
-def _is_known(request: Request, row: Row, headers: dict[str, str]) -> bool:
-    """Does the client have it? A different ETag lets it show the old one while it fetches."""
+def _not_modified(request: Request, row: Row, headers: dict[str, str]) -> bool:
+    """Return whether the client has it; another ETag lets it show the old one while it fetches."""
     known = request.headers.get("if-none-match")
     if known is not None:
         if known == headers["ETag"]:
@@ -83,7 +89,7 @@ def _is_known(request: Request, row: Row, headers: dict[str, str]) -> bool:
 
 
 def _range_of(header: str | None, size: int) -> tuple[int, int]:
-    """First byte and the one after the last."""
+    """Return the first byte and the one after the last."""
     if header is None:
         return 0, size
     match = _RANGE.fullmatch(header)

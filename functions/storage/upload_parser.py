@@ -1,4 +1,4 @@
-"""An upload's body in any of its forms: what the client says about it, and its bytes."""
+"""Parses an upload: what the client says about the file, and its bytes, in a form or as the body."""
 
 import asyncio
 import base64
@@ -13,15 +13,15 @@ import orjson
 from fastapi import Request
 from python_multipart.multipart import parse_options_header
 
-from functions.storage.bodies import arriving
-from functions.storage.errors import no_content, too_large
-from functions.storage.forms import LARGEST_FIELDS, Form
-from functions.storage.names import check_printable
+from functions.storage.errors import no_content, object_too_large
+from functions.storage.multipart_form import LARGEST_FIELDS, MultipartForm
+from functions.storage.request_parsing import arriving
 from functions.storage.store import PIECE
+from functions.storage.validation import check_printable
 
 
 @dataclass
-class Incoming:
+class IncomingFile:
     """What the client says of the file, and the file's bytes as they arrive.
 
     Attributes:
@@ -35,11 +35,11 @@ class Incoming:
     pieces: AsyncIterator[bytes]
 
 
-async def receive(request: Request) -> Incoming:
+async def parse_upload(request: Request) -> IncomingFile:
     """Open the body: a form with a file, or the file itself.
 
     Raises:
-        StorageError: when a form has no file, or is broken.
+        ApiError: when a form has no file, or is broken.
     """
     header = request.headers.get("content-type", "")
     kind, options = parse_options_header(header)
@@ -49,10 +49,10 @@ async def receive(request: Request) -> Incoming:
     pieces = arriving(request)
     if kind != b"multipart/form-data":
         content_type = header or "application/octet-stream"
-        return Incoming(content_type, cache_control, user_metadata, length, pieces)
+        return IncomingFile(content_type, cache_control, user_metadata, length, pieces)
     if not options.get(b"boundary"):
         raise no_content()
-    form = Form(pieces, options[b"boundary"])
+    form = MultipartForm(pieces, options[b"boundary"])
     if not await form.find_file():
         raise no_content()
     fields = form.fields
@@ -62,17 +62,16 @@ async def receive(request: Request) -> Incoming:
     content_type = fields.get("contentType") or form.file_type or "text/plain"
     check_printable(cache_control, content_type)
     known = _metadata_of_text(text) if text is not None else user_metadata
-    return Incoming(content_type, cache_control, known, max(0, length - LARGEST_FIELDS), form.file())
+    return IncomingFile(content_type, cache_control, known, max(0, length - LARGEST_FIELDS), form.file())
 
 
 def content_length(request: Request) -> int:
-    """The length that the client claims, in bytes; 0 when it claims none."""
+    """Return the length that the client claims, in bytes; 0 when it claims none."""
     text = request.headers.get("content-length", "0")
     return int(text) if text.isdecimal() else 0
 
 
 def _metadata_of_text(text: str | bytes) -> dict[str, Any]:
-    """Metadata that is no JSON object is ignored."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -81,7 +80,7 @@ def _metadata_of_text(text: str | bytes) -> dict[str, Any]:
 
 
 def metadata_of_header(text: str | None) -> dict[str, Any]:
-    """The user metadata of an `x-metadata` header; what does not decode is ignored."""
+    """Return the user metadata of an `x-metadata` header; what does not decode is ignored."""
     try:
         return _metadata_of_text(base64.b64decode(text or ""))
     except ValueError:
@@ -89,18 +88,18 @@ def metadata_of_header(text: str | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """A file that arrived in full: its bytes and their MD5 in hexadecimal."""
 
     size: int
     md5: str
 
 
-async def write_down(pieces: AsyncIterator[bytes], path: Path, limit: int) -> Written:
+async def write_file(pieces: AsyncIterator[bytes], path: Path, limit: int) -> WrittenFile:
     """Write the bytes to a new file and flush it to the disk; only a piece is ever in memory.
 
     Raises:
-        StorageError: EntityTooLarge as soon as there are more than `limit` bytes.
+        ApiError: EntityTooLarge as soon as there are more than `limit` bytes.
         OSError: when the disk is full.
     """
     # MD5 because the ETag of this API is one; nothing relies on it being hard to collide.
@@ -118,7 +117,7 @@ async def write_down(pieces: AsyncIterator[bytes], path: Path, limit: int) -> Wr
         async for piece in pieces:
             size += len(piece)
             if size > limit:
-                raise too_large()
+                raise object_too_large()
             waiting += piece
             if len(waiting) >= PIECE:
                 await asyncio.to_thread(flush, bytes(waiting), False)
@@ -126,7 +125,7 @@ async def write_down(pieces: AsyncIterator[bytes], path: Path, limit: int) -> Wr
         await asyncio.to_thread(flush, bytes(waiting), True)
     finally:
         await asyncio.to_thread(file.close)
-    return Written(size, digest.hexdigest())
+    return WrittenFile(size, digest.hexdigest())
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:

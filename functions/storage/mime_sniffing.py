@@ -1,14 +1,18 @@
-"""Are these bytes what they say they are? Only the beginning is read, never the name.
+"""Checks that bytes are of their declared type, by their header; file names do not count.
 
 Checked where a bucket lists only types that are known by their bytes: a list with a type that is not
 (text/plain, image/*) lets anything in under that name, so checking the rest would promise too much.
+
+Headers are read by hand because `PIL.Image.open` does more than that: it reads a WebP whole into memory and
+decodes it, follows a JPEG's padding for as long as it lasts, and rejects files with a sound header that end
+early, which a client may keep.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from functions.storage.errors import invalid_type, too_large
+from functions.storage.errors import body_too_large, invalid_type
 
 # An image may be small as a file and still fill the memory of whoever opens it.
 MOST_PIXELS = 25_000_000
@@ -19,15 +23,15 @@ Size = tuple[int, int]
 
 
 def is_checked(allowed: list[str] | None) -> bool:
-    """Does a bucket with this list of types promise that bytes match them?"""
+    """Return whether a bucket with this list of types promises that bytes match them."""
     return bool(allowed) and all(kind in _READERS for kind in allowed or [])
 
 
 def check_content(path: Path, content_type: str) -> None:
-    """Refuse a file that is not of its declared type, or an image of too many pixels.
+    """Reject a file that is not of its declared type, or an image of too many pixels.
 
     Raises:
-        StorageError: InvalidMimeType or EntityTooLarge.
+        ApiError: InvalidMimeType or EntityTooLarge.
     """
     with path.open("rb") as file:
         try:
@@ -35,7 +39,7 @@ def check_content(path: Path, content_type: str) -> None:
         except (ValueError, IndexError) as error:
             raise invalid_type(f"the file is not {content_type}") from error
     if width * height > MOST_PIXELS:
-        raise too_large("The image has more than 25 megapixels")
+        raise body_too_large("The image has more than 25 megapixels")
 
 
 def _png(file: BinaryIO) -> Size:

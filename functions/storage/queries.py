@@ -1,17 +1,15 @@
-"""The rows of objects: how they are looked up, written and shown."""
+"""The queries on buckets and objects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from fastapi import Request
 from psycopg import Rollback, errors
 from psycopg.types.json import Jsonb
 
 from functions.core.database import Connection
 from functions.storage.errors import already_exists, no_such_bucket
-from functions.storage.service import Caller, service_of, uuid_or_none
+from functions.storage.service import Principal, RequestContext, uuid_or_none
 
 Row = dict[str, Any]
 PUBLIC_COLUMNS = (
@@ -34,7 +32,7 @@ on conflict (bucket_id, name) do update set
 
 
 @dataclass(frozen=True)
-class Draft:
+class NewObject:
     """A row to be written."""
 
     bucket_id: str
@@ -44,7 +42,7 @@ class Draft:
     user_metadata: Row
 
     def values(self, version: str) -> Row:
-        """The parameters of the insert."""
+        """Return the parameters of the insert."""
         return {
             "bucket_id": self.bucket_id,
             "name": self.name,
@@ -56,13 +54,13 @@ class Draft:
         }
 
 
-async def find_bucket(request: Request, bucket_id: str) -> Row:
-    """The bucket, whoever asks.
+async def find_bucket(context: RequestContext, bucket_id: str) -> Row:
+    """Return the bucket, whoever asks.
 
     Raises:
-        StorageError: NoSuchBucket.
+        ApiError: NoSuchBucket.
     """
-    async with service_of(request).as_service(request, "storage.bucket.get") as db:
+    async with context.transaction_as_service("storage.bucket.get") as db:
         found = await db.execute("select * from storage.buckets where id = %s", [bucket_id])
         bucket: Row | None = await found.fetchone()
     if bucket is None:
@@ -71,75 +69,60 @@ async def find_bucket(request: Request, bucket_id: str) -> Row:
 
 
 async def select_object(db: Connection, bucket_id: str, name: str) -> Row | None:
-    """The object, if the transaction's role may see it."""
+    """Return the object if the transaction's role may see it."""
     found = await db.execute(
         f"select {PUBLIC_COLUMNS} from storage.objects where bucket_id = %s and name = %s", [bucket_id, name]
     )
     return await found.fetchone()
 
 
-async def try_write(request: Request, caller: Caller, operation: str, draft: Draft, upsert: bool) -> None:
-    """Ask row-level security whether the caller may write this row: really write it, and take it back.
+async def check_write(
+    context: RequestContext, principal: Principal, operation: str, new: NewObject, upsert: bool
+) -> None:
+    """Ask row-level security whether the principal may write this row: really write it, and roll back.
 
     A plain upload needs INSERT; an upsert also SELECT, and UPDATE when the row is there.
 
     Raises:
-        StorageError: AccessDenied, or Duplicate when the name is taken.
-        psycopg.Error: what triggers refuse.
+        ApiError: AccessDenied, or Duplicate when the name is taken.
+        psycopg.Error: what triggers raise.
     """
     try:
-        async with service_of(request).as_caller(request, caller, operation) as db:
-            await db.execute(_INSERT + (_REPLACE + "returning *" if upsert else ""), draft.values("1"))
+        async with context.transaction_as(principal, operation) as db:
+            await db.execute(_INSERT + (_REPLACE + "returning *" if upsert else ""), new.values("1"))
             raise Rollback
     except errors.UniqueViolation as error:
         raise already_exists("KeyAlreadyExists") from error
 
 
 async def write(
-    request: Request, operation: str, draft: Draft, version: str, upsert: bool
+    context: RequestContext, operation: str, new: NewObject, version: str, upsert: bool
 ) -> tuple[Row, str | None]:
-    """Write the row that `try_write` permitted; returns it, and the version that it replaced.
+    """Write the row that `check_write` permitted; return it, and the version that it replaced.
 
     Raises:
-        StorageError: Duplicate when the name was taken meanwhile.
-        psycopg.Error: what triggers refuse.
+        ApiError: Duplicate when the name was taken meanwhile.
+        psycopg.Error: what triggers raise.
     """
     try:
-        async with service_of(request).as_service(request, operation) as db:
+        async with context.transaction_as_service(operation) as db:
             found = await db.execute(
                 "select version from storage.objects where bucket_id = %s and name = %s for update",
-                [draft.bucket_id, draft.name],
+                [new.bucket_id, new.name],
             )
             old = await found.fetchone()
             statement = f"{_INSERT} {_REPLACE if upsert else ''} returning {PUBLIC_COLUMNS}"
-            row = await (await db.execute(statement, draft.values(version))).fetchone()
+            row = await (await db.execute(statement, new.values(version))).fetchone()
     except errors.UniqueViolation as error:
         raise already_exists("KeyAlreadyExists") from error
     return dict(row or {}), old["version"] if old else None
 
 
 async def delete_rows(db: Connection, bucket_id: str, names: Sequence[str]) -> list[Row]:
-    """Delete the objects that the transaction's role may see and delete; returns their rows."""
+    """Delete the objects that the transaction's role may see and delete; return their rows."""
     await db.execute("select set_config('storage.allow_delete_query', 'true', true)")
     deleted = await db.execute(
         f"delete from storage.objects where bucket_id = %s and name = any(%s) returning {PUBLIC_COLUMNS}",
         [bucket_id, list(names)],
     )
     return await deleted.fetchall()
-
-
-def stamp(moment: datetime | None) -> str | None:
-    """A time as the API writes it: `2026-11-21T07:17:08.123Z`."""
-    if moment is None:
-        return None
-    utc = moment.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
-
-
-def shown(row: Row) -> Row:
-    """A row as JSON: times as text, no owner as an empty text."""
-    out = {key: stamp(value) if isinstance(value, datetime) else value for key, value in row.items()}
-    for key in ("owner", "owner_id"):
-        if key in out:
-            out[key] = str(out[key]) if out[key] is not None else ""
-    return out

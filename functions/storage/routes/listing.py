@@ -5,55 +5,50 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from functions.core.database import Connection
-from functions.storage import documents, schemas
-from functions.storage.bodies import read_json
 from functions.storage.errors import invalid_parameter
-from functions.storage.rows import Row, shown
-from functions.storage.service import Answer, service_of
+from functions.storage.json_response import JsonResponse, json_row
+from functions.storage.queries import Row
+from functions.storage.request_parsing import StorageRoute
+from functions.storage.schemas import FARTHEST, MOST_ROWS_V2, ListQuery, ListQueryV2
+from functions.storage.service import Context, SignedIn
 
-router = APIRouter(tags=["list"])
+router = APIRouter(tags=["list"], route_class=StorageRoute)
 MOST_ROWS = 1500
-MOST_ROWS_V2 = 1000
-FARTHEST = 2**31 - 1
-_KINDS = {"name": "text", "created_at": "timestamptz", "updated_at": "timestamptz"}
+_COLUMNS = ("name", "created_at", "updated_at")
 
 
-@router.post("/object/list/{bucket}", openapi_extra=documents.body(schemas.LIST))
-async def list_folder(request: Request, bucket: str) -> Answer:
-    """One folder, by offset: its files, and its folders with null columns."""
-    service = service_of(request)
-    caller = service.identify(request)
-    asked = await read_json(request, schemas.LIST)
-    prefix = asked["prefix"]
+@router.post("/object/list/{bucket}")
+async def list_folder(context: Context, principal: SignedIn, bucket: str, asked: ListQuery) -> JsonResponse:
+    """List one folder, by offset: its files, and its folders with null columns."""
+    prefix = asked.prefix
     if prefix and not prefix.endswith("/"):
         prefix += "/"
-    sort = asked.get("sortBy", {})
     values = {
         "prefix": prefix,
         "bucket": bucket,
-        "limit": min(asked.get("limit", 100), MOST_ROWS),
+        "limit": min(asked.limit, MOST_ROWS),
         "levels": prefix.count("/") + 1,
-        "offset": min(asked.get("offset", 0), FARTHEST),
-        "search": asked.get("search", ""),
-        "column": sort.get("column", "name"),
-        "order": sort.get("order", "asc"),
+        "offset": min(asked.offset, FARTHEST),
+        "search": asked.search,
+        "column": asked.sort_by.column,
+        "order": asked.sort_by.order,
     }
-    async with service.as_caller(request, caller, "storage.object.list") as db:
+    async with context.transaction_as(principal, "storage.object.list") as db:
         found = await db.execute(
             "select * from storage.search(%(prefix)s, %(bucket)s, %(limit)s, %(levels)s, %(offset)s,"
             " %(search)s, %(column)s, %(order)s)",
             values,
         )
         rows = await found.fetchall()
-    return Answer([shown(row) for row in rows])
+    return JsonResponse([json_row(row) for row in rows])
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page of the second listing starts after, and how it is ordered."""
+    """The place after which a page of the second listing begins, and its order."""
 
     last: str
     order: str
@@ -61,22 +56,21 @@ class Page:
     moment: str
 
     def cursor(self) -> str:
-        """Opaque to clients."""
+        """Return it as clients get it: opaque."""
         text = f"l:{self.last}\no:{self.order}\nc:{self.column}\na:{self.moment}"
         return base64.b64encode(text.encode()).decode()
 
     @classmethod
-    def read(cls, asked: dict[str, Any]) -> "Page":
-        """The page asked for; a cursor wins over `sortBy`.
+    def read(cls, asked: ListQueryV2) -> "Page":
+        """Return the page asked for; a cursor wins over `sortBy`.
 
         Raises:
-            StorageError: InvalidParameter when the cursor is none of ours.
+            ApiError: InvalidParameter when the cursor is none of ours.
         """
-        sort = asked.get("sortBy", {})
-        if not asked.get("cursor"):
-            return cls("", sort.get("order", "asc"), sort.get("column", "name"), "")
+        if not asked.cursor:
+            return cls("", asked.sort_by.order, asked.sort_by.column, "")
         try:
-            text = base64.b64decode(asked["cursor"], validate=True).decode()
+            text = base64.b64decode(asked.cursor, validate=True).decode()
             parts = dict(line.split(":", 1) for line in text.split("\n"))
             page = cls(parts["l"], parts["o"], parts["c"], parts["a"])
             if page.moment:
@@ -85,35 +79,31 @@ class Page:
                 page = replace(page, moment=moment.isoformat())
         except (ValueError, KeyError, OverflowError) as error:
             raise invalid_parameter("Invalid Parameter cursor") from error
-        if page.order not in ("asc", "desc") or page.column not in _KINDS or not page.last:
+        if page.order not in ("asc", "desc") or page.column not in _COLUMNS or not page.last:
             raise invalid_parameter("Invalid Parameter cursor")
         return page
 
 
-@router.post("/object/list-v2/{bucket}", openapi_extra=documents.body(schemas.LIST_V2))
-async def list_page(request: Request, bucket: str) -> Answer:
-    """Everything below a prefix, or one folder `with_delimiter`, by cursor."""
-    service = service_of(request)
-    caller = service.identify(request)
-    asked = await read_json(request, schemas.LIST_V2)
+@router.post("/object/list-v2/{bucket}")
+async def list_page(context: Context, principal: SignedIn, bucket: str, asked: ListQueryV2) -> JsonResponse:
+    """List everything below a prefix, or one folder `with_delimiter`, by cursor."""
     page = Page.read(asked)
-    limit = min(asked.get("limit", MOST_ROWS_V2), MOST_ROWS_V2)
-    prefix = asked.get("prefix", "")
-    async with service.as_caller(request, caller, "storage.object.list_v2") as db:
-        select = _folder if asked.get("with_delimiter") else _everything
-        rows = await select(db, bucket, prefix, limit + 1, page)
+    limit = min(asked.limit, MOST_ROWS_V2)
+    async with context.transaction_as(principal, "storage.object.list_v2") as db:
+        select = _folder if asked.with_delimiter else _everything
+        rows = await select(db, bucket, asked.prefix, limit + 1, page)
     more, rows = len(rows) > limit, rows[:limit]
-    answer: dict[str, Any] = {
+    body: dict[str, Any] = {
         "hasNext": more,
-        "folders": [shown(row) for row in rows if row["id"] is None],
-        "objects": [shown(row) for row in rows if row["id"] is not None],
+        "folders": [json_row(row) for row in rows if row["id"] is None],
+        "objects": [json_row(row) for row in rows if row["id"] is not None],
     }
     if more:
         last = rows[-1]
         moment = last[page.column].isoformat() if page.column != "name" and last["id"] else ""
-        answer["nextCursor"] = Page(last["name"], page.order, page.column, moment).cursor()
-        answer["nextCursorKey"] = last.get("key", last["name"])
-    return Answer(answer)
+        body["nextCursor"] = Page(last["name"], page.order, page.column, moment).cursor()
+        body["nextCursorKey"] = last.get("key", last["name"])
+    return JsonResponse(body)
 
 
 async def _folder(db: Connection, bucket: str, prefix: str, limit: int, page: Page) -> list[Row]:

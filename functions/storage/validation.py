@@ -1,21 +1,17 @@
-"""What buckets and objects may be called, and how sizes and types are written."""
+"""Validation of names, content types and headers."""
 
 import re
 
 from functions.storage.errors import (
-    StorageError,
     invalid_bucket_name,
     invalid_key,
+    invalid_robots,
     invalid_schema,
     invalid_type,
 )
 
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([a-z]+)?", re.IGNORECASE)
-# No disk is as large, and a number of any length is compared with it.
-_LARGEST = 2**63
-_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+")
 _ROBOTS = frozenset(
     [
@@ -38,10 +34,10 @@ LONGEST_KEY = 1024
 
 
 def check_key(name: str) -> None:
-    """Refuse a name with other letters than the allowed ones, or with `.` or `..` as a part.
+    """Reject a name with other letters than the allowed ones, or with `.` or `..` as a part.
 
     Raises:
-        StorageError: InvalidKey.
+        ApiError: InvalidKey.
     """
     well_formed = len(name) <= LONGEST_KEY and _KEY.fullmatch(name)
     if not well_formed or any(part in (".", "..") for part in name.split("/")):
@@ -49,46 +45,32 @@ def check_key(name: str) -> None:
 
 
 def check_bucket_name(name: str) -> None:
-    """Refuse a bucket name with other letters, with spaces round it, or over 100 characters.
+    """Reject a bucket name with other letters, with spaces round it, or over 100 characters.
 
     Raises:
-        StorageError: InvalidBucketName.
+        ApiError: InvalidBucketName.
     """
     if not _BUCKET.fullmatch(name) or name != name.strip():
         raise invalid_bucket_name()
 
 
-def bytes_of(size: int | str) -> int:
-    """A size limit in bytes: a number, or text such as `20MB`, `1.5mb`, `2048` (decimal units).
-
-    Raises:
-        ValueError: when the text is no size.
-    """
-    if isinstance(size, int):
-        return size
-    match = _SIZE.fullmatch(size)
-    if not match or (unit := (match[2] or "b").lower()) not in _UNITS:
-        raise ValueError("no size")
-    return int(min(float(match[1]) * _UNITS[unit], _LARGEST))
-
-
 def check_type_form(content_type: str) -> None:
-    """Refuse a content type that is none.
+    """Reject a content type that is none.
 
     Raises:
-        StorageError: InvalidMimeType.
+        ApiError: InvalidMimeType.
     """
     if not _TYPE.fullmatch(content_type.split(";", 1)[0].strip()):
         raise invalid_type("Invalid Content-Type header")
 
 
 def check_allowed_type(content_type: str, allowed: list[str] | None) -> None:
-    """Refuse a type that the bucket does not list; `image/*` covers every image.
+    """Reject a type that the bucket does not list; `image/*` covers every image.
 
     All else is compared as text.
 
     Raises:
-        StorageError: InvalidMimeType.
+        ApiError: InvalidMimeType.
     """
     check_type_form(content_type)
     if not allowed:
@@ -99,10 +81,10 @@ def check_allowed_type(content_type: str, allowed: list[str] | None) -> None:
 
 
 def check_printable(cache_control: str, content_type: str) -> None:
-    """Refuse what no header line can hold: these two become header lines of every download.
+    """Reject what no header line can hold: these two become header lines of every download.
 
     Raises:
-        StorageError: InvalidRequest.
+        ApiError: InvalidRequest.
     """
     text = cache_control + content_type
     if not text.isprintable() or not text.isascii():
@@ -110,14 +92,13 @@ def check_printable(cache_control: str, content_type: str) -> None:
 
 
 def check_robots(value: str) -> None:
-    """Refuse an `X-Robots-Tag` that crawlers would not understand; a user agent may stand before a rule.
+    """Reject an `X-Robots-Tag` that crawlers would not understand; a user agent may stand before a rule.
 
     Raises:
-        StorageError: invalid_x_robots_tag.
+        ApiError: invalid_x_robots_tag.
     """
     for rule in (part.strip() for part in value.split(",")):
         name, _, rest = rule.partition(":")
         known = name.strip().lower() in _ROBOTS_VALUED and rest.strip()
         if not known and (rest.strip() or rule).lower() not in _ROBOTS:
-            message = f'Invalid X-Robots-Tag header: Invalid X-Robots-Tag rule: "{rule}"'
-            raise StorageError(400, "invalid_x_robots_tag", message, "InvalidRequest")
+            raise invalid_robots(f'Invalid X-Robots-Tag header: Invalid X-Robots-Tag rule: "{rule}"')

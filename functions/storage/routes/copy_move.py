@@ -1,0 +1,112 @@
+"""Copy and move. Names lie in rows and bytes under their version, so a move touches no bytes."""
+
+from typing import Any
+from uuid import uuid4
+
+from fastapi import APIRouter
+from psycopg import Rollback, errors
+
+from functions.core.database import Connection
+from functions.storage import openapi
+from functions.storage.errors import already_exists, invalid_type, no_such_key
+from functions.storage.json_response import JsonResponse, json_row
+from functions.storage.mime_sniffing import is_checked
+from functions.storage.queries import NewObject, Row, check_write, find_bucket, select_object
+from functions.storage.request_parsing import StorageRoute
+from functions.storage.schemas import Copy, Move
+from functions.storage.service import Context, Principal, RequestContext, SignedIn, uuid_or_none
+from functions.storage.upload import write_row
+from functions.storage.upload_parser import metadata_of_header
+from functions.storage.validation import check_key, check_printable, check_type_form
+from functions.storage.versions import with_bytes
+
+router = APIRouter(tags=["move and copy"], route_class=StorageRoute)
+
+
+@router.post("/object/move", responses=openapi.MOVED)
+async def move(context: Context, principal: SignedIn, asked: Move) -> JsonResponse:
+    """Give an object another name or bucket; who moves it owns it. Needs SELECT and UPDATE."""
+    check_key(asked.destination_key)
+    try:
+        async with context.transaction_as(principal, "storage.object.move") as db:
+            await _rename(db, asked, principal)
+            raise Rollback
+        async with context.transaction_as_service("storage.object.move") as db:
+            await _rename(db, asked, principal)
+    except errors.UniqueViolation as error:
+        raise already_exists("ResourceAlreadyExists") from error
+    return JsonResponse({"message": "Successfully moved"})
+
+
+async def _rename(db: Connection, asked: Move, principal: Principal) -> None:
+    moved = await db.execute(
+        "update storage.objects set bucket_id = %s, name = %s, owner = %s, owner_id = %s"
+        " where bucket_id = %s and name = %s returning id",
+        [
+            asked.target_bucket,
+            asked.destination_key,
+            uuid_or_none(principal.owner_id),
+            principal.owner_id,
+            asked.bucket_id,
+            asked.source_key,
+        ],
+    )
+    if await moved.fetchone() is None:
+        raise no_such_key()
+
+
+@router.post("/object/copy")
+async def copy(context: Context, principal: SignedIn, asked: Copy) -> JsonResponse:
+    """Copy an object; needs SELECT on the source and the rights of an upload at the destination."""
+    check_key(asked.destination_key)
+    upsert = context.request.headers.get("x-upsert") == "true"
+
+    async def source() -> Row:
+        async with context.transaction_as(principal, "storage.object.copy") as db:
+            row = await select_object(db, asked.bucket_id, asked.source_key)
+        if row is None:
+            raise no_such_key()
+        return row
+
+    async def copied(row: Row) -> tuple[NewObject, str]:
+        metadata, user_metadata = _metadata(context, asked, row)
+        new = NewObject(
+            asked.target_bucket, asked.destination_key, principal.owner_id, metadata, user_metadata
+        )
+        await check_write(context, principal, "storage.object.copy", new, upsert)
+        await _check_same_type(context, row, new)
+        version = str(uuid4())
+        await context.service.store.copy(row["version"], version)
+        return new, version
+
+    new, version = await with_bytes(source, copied)
+    row = await write_row(context, "storage.object.copy", new, version, upsert)
+    return JsonResponse({"Key": f"{new.bucket_id}/{new.name}", "Id": str(row["id"]), **json_row(row)})
+
+
+def _metadata(context: RequestContext, asked: Copy, source: Row) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the source's metadata, or with `copyMetadata: false` what the request brings."""
+    metadata, user_metadata = dict(source["metadata"] or {}), source["user_metadata"] or {}
+    if not asked.copy_metadata:
+        user_metadata = metadata_of_header(context.request.headers.get("x-metadata"))
+        given = asked.metadata.model_dump(by_alias=True, exclude_unset=True)
+        metadata["cacheControl"] = given.get("cacheControl", metadata.get("cacheControl"))
+        if "mimetype" in given:
+            check_type_form(given["mimetype"])
+            metadata["mimetype"] = given["mimetype"]
+        check_printable(given.get("cacheControl", ""), given.get("mimetype", ""))
+    return metadata, user_metadata
+
+
+async def _check_same_type(context: RequestContext, source: Row, new: NewObject) -> None:
+    """Reject another type where the bucket promises that bytes match it: they were checked for the first one.
+
+    Raises:
+        ApiError: InvalidMimeType.
+    """
+    kind = new.metadata.get("mimetype")
+    if kind == (source["metadata"] or {}).get("mimetype"):
+        return
+    bucket = await find_bucket(context, new.bucket_id)
+    if is_checked(bucket["allowed_mime_types"]):
+        raise invalid_type(f"the file is not {kind}")

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
 
 
 class MigrationSettings(ServiceSettings):
-    """What migrating reads; it listens nowhere."""
+    """The settings of migrating; it listens nowhere."""
 
     port: int = 0
 

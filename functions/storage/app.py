@@ -1,4 +1,4 @@
-"""The application: what it opens, what runs beside the requests, and its routes."""
+"""The application: its resources, its background task and its routes."""
 
 import asyncio
 import contextlib

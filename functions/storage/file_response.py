@@ -26,7 +26,7 @@ def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
     content_type = metadata.get("mimetype", "application/octet-stream")
     headers = {
         "Accept-Ranges": "bytes",
-        # A page of ours must never be somebody's upload.
+        # An upload must never become a page of this site.
         "Content-Type": "text/plain" if "text/html" in content_type.lower() else content_type,
         "Content-Length": str(metadata.get("size", 0)),
         "ETag": metadata.get("eTag", ""),

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from functions.storage.errors import body_too_large, invalid_type
 
-# An image may be small as a file and still fill the memory of whoever opens it.
+# An image may be small as a file and still fill the memory of the program that opens it.
 MOST_PIXELS = 25_000_000
 # Segments and bytes of padding before a JPEG's frame; millions of them would cost seconds.
 MOST_STEPS = 10_000

@@ -1,4 +1,4 @@
-"""What models do not say in the OpenAPI document: files, links, errors."""
+"""Parts of the OpenAPI document that models do not give: files, links, errors."""
 
 from typing import Any
 

@@ -55,7 +55,7 @@ class NewObject:
 
 
 async def find_bucket(context: RequestContext, bucket_id: str) -> Row:
-    """Return the bucket, whoever asks.
+    """Return the bucket, whatever the principal may see.
 
     Raises:
         ApiError: NoSuchBucket.
@@ -85,7 +85,7 @@ async def check_write(
 
     Raises:
         ApiError: AccessDenied, or Duplicate when the name is taken.
-        psycopg.Error: what triggers raise.
+        psycopg.Error: as triggers raise it.
     """
     try:
         async with context.transaction_as(principal, operation) as db:
@@ -102,7 +102,7 @@ async def write(
 
     Raises:
         ApiError: Duplicate when the name was taken meanwhile.
-        psycopg.Error: what triggers raise.
+        psycopg.Error: as triggers raise it.
     """
     try:
         async with context.transaction_as_service(operation) as db:

@@ -27,7 +27,7 @@ class StorageRoute(APIRoute):
     """A route with Fastify's errors, which reads a JSON body only from a client with a valid token."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what serves a request."""
+        """Return the function that serves a request."""
         handle = super().get_route_handler()
 
         async def respond(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What bodies and query strings look like, with values coerced as Fastify coerces them.
+"""Models of bodies and query strings, whose values are coerced as Fastify coerces them.
 
 Numbers as text count, anything simple counts as text, and one value stands for a list of one.
 """
@@ -86,9 +86,8 @@ Positive = Annotated[int, Field(ge=1), BeforeValidator(_to_integer)]
 Order = Annotated[Literal["asc", "desc"], BeforeValidator(_to_text)]
 _Bytes = Annotated[int, Field(ge=0)]
 _SizeText = Annotated[str, Field(pattern=_SIZE)]
-ByteSize = Annotated[
-    _Bytes | None, BeforeValidator(_to_bytes, json_schema_input_type=_Bytes | _SizeText | None)
-]
+_Size = BeforeValidator(_to_bytes, json_schema_input_type=_Bytes | _SizeText | None)
+ByteSize = Annotated[_Bytes | None, _Size]
 MimeTypes = Annotated[list[Text] | None, FailFast(), BeforeValidator(_to_list_or_null)]
 
 
@@ -100,7 +99,7 @@ NOTHING = Nothing()
 
 
 class BucketLimits(BaseModel):
-    """What a bucket may hold, and whether anybody may read it."""
+    """The limits of a bucket, and whether it can be read without a token."""
 
     public: Flag = False
     file_size_limit: ByteSize = None
@@ -225,7 +224,7 @@ class Move(BaseModel):
 
 
 class NewMetadata(BaseModel):
-    """What a copy is said to be instead of its source's metadata."""
+    """Metadata of a copy in place of its source's."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 

@@ -21,7 +21,7 @@ class Settings(TokenSettings):
             for who has no access. Skipped while the database does not have it.
         disk_limit_percent: uploads are rejected when the disk is fuller than this.
         orphan_age_seconds: bytes without a row are removed when older than this.
-        sweep_interval_seconds: how often they are looked for.
+        sweep_interval_seconds: how often the garbage collector looks for them.
     """
 
     signing_secret: str = Field(min_length=32)

@@ -1,4 +1,4 @@
-"""Parses an upload: what the client says about the file, and its bytes, in a form or as the body."""
+"""Parses an upload, in a form or as the body: the client's claims about the file, and its bytes."""
 
 import asyncio
 import base64
@@ -22,7 +22,7 @@ from functions.storage.validation import check_printable
 
 @dataclass
 class IncomingFile:
-    """What the client says of the file, and the file's bytes as they arrive.
+    """The client's claims about a file, and its bytes as they arrive.
 
     Attributes:
         declared: bytes that the file has at least, if the client's Content-Length is true.

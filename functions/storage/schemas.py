@@ -8,6 +8,7 @@ import re
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from fastapi import Body
 from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
@@ -88,14 +89,13 @@ _Bytes = Annotated[int, Field(ge=0)]
 _SizeText = Annotated[str, Field(pattern=_SIZE)]
 _Size = BeforeValidator(_to_bytes, json_schema_input_type=_Bytes | _SizeText | None)
 ByteSize = Annotated[_Bytes | None, _Size]
+# A body that may be left out: an object of which no property counts.
+IgnoredObject = Annotated[dict[str, Any] | None, Body()]
 MimeTypes = Annotated[list[Text] | None, FailFast(), BeforeValidator(_to_list_or_null)]
 
 
-class Nothing(BaseModel):
-    """A JSON object of which no property counts."""
-
-
-NOTHING = Nothing()
+class _CamelCase(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
 class BucketLimits(BaseModel):
@@ -114,7 +114,7 @@ class NewBucket(BucketLimits):
     type: Text = "STANDARD"
 
     @property
-    def key(self) -> str:
+    def bucket_id(self) -> str:
         """The bucket's id: its name unless another is given."""
         return self.id if "id" in self.model_fields_set else self.name
 
@@ -137,10 +137,8 @@ class BucketChanges(BucketLimits):
         return value
 
 
-class BucketQuery(BaseModel):
+class BucketQuery(_CamelCase):
     """A page of buckets."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
 
     limit: Positive = FARTHEST
     offset: Natural = 0
@@ -151,10 +149,8 @@ class BucketQuery(BaseModel):
     search: Text = ""
 
 
-class SignedUrl(BaseModel):
+class SignedUrl(_CamelCase):
     """A signed URL to be made; `expiresIn` counts seconds."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
 
     expires_in: Positive
 
@@ -174,13 +170,13 @@ class ListOrder(BaseModel):
     order: Order = "asc"
 
 
-class ListQuery(BaseModel):
+class ListQuery(_CamelCase):
     """A page of one folder, by offset."""
 
     prefix: Text
     limit: Positive = 100
     offset: Natural = 0
-    sort_by: ListOrder = Field(alias="sortBy", default=ListOrder(column="name"))
+    sort_by: ListOrder = ListOrder(column="name")
     search: Text = ""
 
 
@@ -191,14 +187,14 @@ class ListOrderV2(BaseModel):
     order: Order = "asc"
 
 
-class ListQueryV2(BaseModel):
+class ListQueryV2(_CamelCase):
     """A page of everything below a prefix, by cursor."""
 
     prefix: Text = ""
     limit: Positive = MOST_ROWS_V2
     cursor: Text = ""
-    with_delimiter: Flag = False
-    sort_by: ListOrderV2 = Field(alias="sortBy", default=ListOrderV2(column="name"))
+    with_delimiter: Flag = Field(alias="with_delimiter", default=False)
+    sort_by: ListOrderV2 = ListOrderV2(column="name")
 
 
 class Removal(BaseModel):
@@ -207,10 +203,8 @@ class Removal(BaseModel):
     prefixes: Annotated[list[Text], Field(min_length=1), FailFast(), BeforeValidator(_to_list)]
 
 
-class Move(BaseModel):
+class Move(_CamelCase):
     """An object, and where it goes."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
 
     bucket_id: Name
     source_key: Name
@@ -223,10 +217,8 @@ class Move(BaseModel):
         return self.destination_bucket or self.bucket_id
 
 
-class NewMetadata(BaseModel):
+class NewMetadata(_CamelCase):
     """Metadata of a copy in place of its source's."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
 
     cache_control: Text = ""
     mimetype: Text = ""

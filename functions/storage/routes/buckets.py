@@ -17,12 +17,11 @@ from functions.storage.queries import Row, delete_rows, find_bucket
 from functions.storage.request_parsing import StorageRoute
 from functions.storage.schemas import (
     FARTHEST,
-    NOTHING,
     BucketChanges,
     BucketLimits,
     BucketQuery,
+    IgnoredObject,
     NewBucket,
-    Nothing,
 )
 from functions.storage.service import Context, Service, SignedIn, uuid_or_none
 from functions.storage.validation import check_bucket_name, check_type_form
@@ -37,9 +36,9 @@ _BATCH = 1000
 async def create(context: Context, principal: SignedIn, asked: NewBucket) -> JsonResponse:
     """Make a bucket."""
     check_bucket_name(asked.name)
-    check_bucket_name(asked.key)
+    check_bucket_name(asked.bucket_id)
     values = {
-        "id": asked.key,
+        "id": asked.bucket_id,
         "name": asked.name,
         "public": asked.public,
         "owner": uuid_or_none(principal.owner_id),
@@ -138,7 +137,9 @@ async def update(context: Context, principal: SignedIn, bucket: str, asked: Buck
 
 
 @router.post("/{bucket}/empty")
-async def empty(context: Context, principal: SignedIn, bucket: str, _body: Nothing = NOTHING) -> JsonResponse:
+async def empty(
+    context: Context, principal: SignedIn, bucket: str, _body: IgnoredObject = None
+) -> JsonResponse:
     """Delete every object of a bucket; for the service key only. It is done when the response comes."""
     if not principal.is_service:
         raise service_role_only()
@@ -157,7 +158,7 @@ async def empty(context: Context, principal: SignedIn, bucket: str, _body: Nothi
 
 @router.delete("/{bucket}")
 async def delete(
-    context: Context, principal: SignedIn, bucket: str, _body: Nothing = NOTHING
+    context: Context, principal: SignedIn, bucket: str, _body: IgnoredObject = None
 ) -> JsonResponse:
     """Delete an empty bucket."""
     try:

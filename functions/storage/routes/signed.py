@@ -8,7 +8,7 @@ from functions.storage.errors import no_such_key
 from functions.storage.json_response import JsonResponse
 from functions.storage.queries import NewObject, check_write, select_object
 from functions.storage.request_parsing import StorageRoute
-from functions.storage.schemas import NOTHING, Nothing, SignedUrl, SignedUrls
+from functions.storage.schemas import IgnoredObject, SignedUrl, SignedUrls
 from functions.storage.service import Context, Service, SignedIn
 from functions.storage.upload import claimed_metadata
 from functions.storage.validation import check_key
@@ -49,7 +49,7 @@ async def sign(
 
 @router.post("/object/upload/sign/{bucket}/{path:path}")
 async def sign_upload(
-    context: Context, principal: SignedIn, bucket: str, path: str, _body: Nothing = NOTHING
+    context: Context, principal: SignedIn, bucket: str, path: str, _body: IgnoredObject = None
 ) -> JsonResponse:
     """Make a URL that uploads one object, if the principal may upload it; the name is checked on use."""
     upsert = context.request.headers.get("x-upsert") == "true"

@@ -1,0 +1,127 @@
+"""Bodies and query strings that are not as documented: one error each, in the original's exact words."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.people import Caller
+from tests.support.stack import Stack
+
+BUCKET, LIST, MOVE, SIGN = "/bucket", "/object/list/none", "/object/move", "/object/sign/none"
+JSON = "application/json"
+NOT_JSON = f"Body is not valid JSON but content-type is set to '{JSON}'"
+SIZE = r'must match pattern "^\d+(\.\d+)?([bB]|[kKmMgGtT][bB])?$"'
+
+BODIES: list[tuple[str, str, Any, str]] = [
+    ("POST", BUCKET, {}, "body must have required property 'name'"),
+    ("POST", BUCKET, {"name": None}, "body/name must be string"),
+    ("POST", BUCKET, {"name": "a", "public": "yes"}, "body/public must be boolean"),
+    ("POST", BUCKET, {"name": "a", "file_size_limit": -1}, "body/file_size_limit must be >= 0"),
+    ("POST", BUCKET, {"name": "a", "file_size_limit": True}, "body/file_size_limit must be integer"),
+    ("POST", BUCKET, {"name": "a", "file_size_limit": "5 MB"}, f"body/file_size_limit {SIZE}"),
+    (
+        "POST",
+        BUCKET,
+        {"name": "a", "allowed_mime_types": {}},
+        "body/allowed_mime_types must be array,null",
+    ),
+    (
+        "POST",
+        BUCKET,
+        {"name": "a", "allowed_mime_types": ["a/b", {}]},
+        "body/allowed_mime_types/1 must be string",
+    ),
+    ("PUT", f"{BUCKET}/none", {"x": 1}, "body must have required property 'public'"),
+    ("POST", LIST, {"prefix": "", "limit": "0"}, "body/limit must be >= 1"),
+    ("POST", LIST, {"prefix": "", "limit": 1.5}, "body/limit must be integer"),
+    ("POST", LIST, {"prefix": "", "sortBy": []}, "body/sortBy must be object"),
+    ("POST", LIST, {"prefix": "", "sortBy": {}}, "body/sortBy must have required property 'column'"),
+    (
+        "POST",
+        LIST,
+        {"prefix": "", "sortBy": {"column": "id"}},
+        "body/sortBy/column must be equal to one of the allowed values",
+    ),
+    # What is missing comes first, and then what was sent first.
+    ("POST", LIST, {"limit": 0}, "body must have required property 'prefix'"),
+    ("POST", LIST, {"offset": -1, "limit": 0, "prefix": ""}, "body/offset must be >= 0"),
+    ("POST", LIST, {"limit": 0, "offset": -1, "prefix": ""}, "body/limit must be >= 1"),
+    (
+        "POST",
+        LIST,
+        {"prefix": "", "sortBy": {"order": "up", "column": "id"}, "limit": 0},
+        "body/sortBy/order must be equal to one of the allowed values",
+    ),
+    (
+        "POST",
+        MOVE,
+        {"bucketId": "", "sourceKey": "a", "destinationKey": "b"},
+        "body/bucketId must NOT have fewer than 1 characters",
+    ),
+    ("POST", SIGN, {"expiresIn": 1, "paths": []}, "body/paths must NOT have fewer than 1 items"),
+    ("POST", SIGN, {"expiresIn": 1, "paths": [{}] * 1001}, "body/paths must NOT have more than 1000 items"),
+    ("DELETE", "/object/none", {"prefixes": None}, "body/prefixes must be array"),
+]
+CONTENTS = [
+    (b"", JSON, f"Body cannot be empty when content-type is set to '{JSON}'"),
+    (b"{", JSON, NOT_JSON),
+    (b"[" * 100_000, JSON, NOT_JSON),
+    (b'{"prefix":"\xff"}', JSON, NOT_JSON),
+    (b"[]", JSON, "body must be object"),
+    (b'{"prefix":""}', "text/plain", "body must be object"),
+    (b'{"prefix":""}', "json", "Invalid Content-Type header"),
+    (b'{"prefix":""}' + b" " * 2**21, JSON, "Request body is too large"),
+    (b'{"prefix":"","prefix":null}', f"{JSON}; charset=utf-8", "body/prefix must be string"),
+]
+QUERIES = [
+    ("/bucket?limit=0", "querystring/limit must be >= 1"),
+    ("/bucket?limit=x", "querystring/limit must be integer"),
+    ("/bucket?offset=-1&limit=0", "querystring/offset must be >= 0"),
+    ("/bucket?limit=5&limit=0", "querystring/limit must be >= 1"),
+    ("/bucket?sortColumn=owner", "querystring/sortColumn must be equal to one of the allowed values"),
+    ("/object/sign/none/a.txt", "querystring must have required property 'token'"),
+]
+
+
+@pytest.fixture(scope="module")
+def service(stack: Stack) -> Caller:
+    return Caller(stack, stack.service_key)
+
+
+@pytest.mark.parametrize(("method", "path", "body", "text"), BODIES)
+def test_body_that_is_not_as_documented(
+    service: Caller, method: str, path: str, body: Any, text: str
+) -> None:
+    response = service.http.request(method, f"/storage/v1{path}", json=body)
+    assert response.status_code == 400
+    assert response.json() == {
+        "statusCode": "400",
+        "error": "Error",
+        "message": text,
+        "code": "InvalidRequest",
+    }
+
+
+@pytest.mark.parametrize(("content", "kind", "text"), CONTENTS, ids=range(len(CONTENTS)))
+def test_body_that_is_not_json(service: Caller, content: bytes, kind: str, text: str) -> None:
+    headers = {"content-type": kind}
+    response = service.http.post(f"/storage/v1{LIST}", content=content, headers=headers)
+    assert (response.status_code, response.json()["message"]) == (400, text)
+
+
+@pytest.mark.parametrize(("path", "text"), QUERIES)
+def test_query_string_that_is_not_as_documented(service: Caller, path: str, text: str) -> None:
+    response = service.http.get(f"/storage/v1{path}")
+    assert (response.status_code, response.json()["message"]) == (400, text)
+
+
+def test_bad_token_is_reported_before_the_body_is_read(stack: Stack) -> None:
+    response = Caller(stack, "x.y.z").http.post(f"/storage/v1{LIST}", content=b"{")
+    assert response.json()["message"] == "Invalid Compact JWS"
+
+
+def test_values_are_coerced(service: Caller) -> None:
+    body = {"prefix": 5, "limit": "1e1", "offset": 0.0, "sortBy": {"column": "name"}}
+    assert service.http.post(f"/storage/v1{LIST}", json=body).json() == []
+    response = service.http.request("DELETE", "/storage/v1/object/none", json={"prefixes": "a.txt"})
+    assert response.json() == []

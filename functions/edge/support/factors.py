@@ -1,8 +1,8 @@
-"""Removes a member's second factors through the auth service's admin API; any provider of it serves."""
+"""Removes a member's second factors, through the admin API of any GoTrue-compatible auth service."""
 
-from functions.core.errors import Refusal
+from functions.core.errors import ApiError
 
-UNREACHABLE = Refusal(503, "try_again", "The sign-in service does not answer. Try again.")
+UNREACHABLE = ApiError(503, "try_again", "The sign-in service does not answer. Try again.")
 
 
 class Factors:
@@ -16,7 +16,7 @@ class Factors:
         """Remove every factor of a user.
 
         Raises:
-            Refusal: 503 when the auth service does not answer.
+            ApiError: 503 when the auth service does not answer.
         """
         # Imported here: the client is large, and this is needed a few times a year.
         from supabase import ASupabaseAuthClient, AuthError

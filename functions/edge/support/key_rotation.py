@@ -1,4 +1,4 @@
-"""`python -m functions.edge.reseal`: seal every secret anew with the active key of the key file.
+"""`python -m functions.edge.support.key_rotation`: encrypt every secret anew with the active key.
 
 Runs as the owner of the database beside the running service: add a key to the file, make it active, restart
 the functions, run this, and take the old key out once nothing is left. Each row changes only if it is still
@@ -14,10 +14,10 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from functions.edge.sealing import SealBroken, Sealed, Sealer
+from functions.edge.support.crypto import Ciphertext, DecryptionError, Encryptor
 
 
-class ResealSettings(BaseSettings):
+class KeyRotationSettings(BaseSettings):
     """`database_url` of the owner, and the key file."""
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
@@ -26,8 +26,8 @@ class ResealSettings(BaseSettings):
     secrets_key_path: Path
 
 
-class Shelf(NamedTuple):
-    """Where sealed values lie: their columns, and what the seal is bound to beside the table's name."""
+class EncryptedColumn(NamedTuple):
+    """Where ciphertexts are stored, and what they are bound to beside the table's name."""
 
     table: sql.Identifier
     name: str
@@ -37,8 +37,8 @@ class Shelf(NamedTuple):
     bound: sql.SQL
 
 
-SHELVES = (
-    Shelf(
+ENCRYPTED_COLUMNS = (
+    EncryptedColumn(
         sql.Identifier("private", "bot_secrets"),
         "bot_secrets",
         sql.Identifier("subscription_id"),
@@ -49,7 +49,7 @@ SHELVES = (
             "where s.id = t.subscription_id)]::text[]"
         ),
     ),
-    Shelf(
+    EncryptedColumn(
         sql.Identifier("private", "admin_users"),
         "admin_users",
         sql.Identifier("id"),
@@ -58,36 +58,37 @@ SHELVES = (
         sql.SQL("array[t.id]::text[]"),
     ),
 )
-OLD_ROWS = sql.SQL(
+SELECT_OLD = sql.SQL(
     "select t.{id} as id, t.{key} as key, t.{secret} as secret, {bound} as bound from {table} as t "
     "where t.{key} <> %s"
 )
 REPLACE = sql.SQL("update {table} set {key} = %s, {secret} = %s where {id} = %s and {secret} = %s")
 
 
-def reseal(database: psycopg.Connection[dict[str, Any]], sealer: Sealer) -> tuple[int, int]:
-    """Seal anew what another key sealed; returns how many rows were, and how many could not be opened."""
+def rotate(database: psycopg.Connection[dict[str, Any]], encryptor: Encryptor) -> tuple[int, int]:
+    """Encrypt anew what another key encrypted; return how many rows were, and how many could not be."""
     done = left = 0
-    for shelf in SHELVES:
-        names = {name: value for name, value in shelf._asdict().items() if name != "name"}
-        for row in database.execute(OLD_ROWS.format(**names), [sealer.active]).fetchall():
+    for column in ENCRYPTED_COLUMNS:
+        names = {name: value for name, value in column._asdict().items() if name != "name"}
+        for row in database.execute(SELECT_OLD.format(**names), [encryptor.active]).fetchall():
+            old = Ciphertext(row["key"], bytes(row["secret"]))
             try:
-                secret = sealer.open(Sealed(row["key"], bytes(row["secret"])), shelf.name, *row["bound"])
-            except SealBroken:
+                secret = encryptor.decrypt(old, column.name, *row["bound"])
+            except DecryptionError:
                 left += 1
                 continue
-            sealed = sealer.seal(secret, shelf.name, *row["bound"])
-            values = [sealed.key_id, sealed.data, row["id"], row["secret"]]
+            new = encryptor.encrypt(secret, column.name, *row["bound"])
+            values = [new.key_id, new.data, row["id"], row["secret"]]
             done += database.execute(REPLACE.format(**names), values).rowcount
     return done, left
 
 
 def main() -> None:
-    """Run once and say what was done."""
-    settings = ResealSettings()
+    """Run once and print what was done."""
+    settings = KeyRotationSettings()
     with psycopg.connect(settings.database_url, row_factory=dict_row, autocommit=True) as database:
-        done, left = reseal(database, Sealer.read(settings.secrets_key_path))
-    sys.stdout.write(f"RESEALED={done}\nLEFT={left}\n")
+        done, left = rotate(database, Encryptor.read(settings.secrets_key_path))
+    sys.stdout.write(f"REENCRYPTED={done}\nLEFT={left}\n")
 
 
 if __name__ == "__main__":

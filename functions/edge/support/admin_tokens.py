@@ -36,7 +36,7 @@ class AdminKey:
         return cls(RSAKey.import_key(document), key_id, issuer, trusted)
 
     def sign(self, admin_id: str, session_token: str, expires_at: datetime) -> str:
-        """A token for one administrator's session, valid as long as the session at most."""
+        """Return a token for one administrator's session, valid as long as the session at most."""
         claims = {
             "iss": self.issuer,
             "aud": "authenticated",

@@ -1,4 +1,4 @@
-"""What this service reads from its environment."""
+"""Settings of this service."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ class EdgeSettings(TokenSettings):
 
     Attributes:
         admin_key_path: private JWK (RS256) that signs administrators' tokens and nothing else.
-        secrets_key_path: the key file that seals MT5 and two-step secrets (see sealing.py).
+        secrets_key_path: the key file that encrypts MT5 and two-step secrets (see crypto.py).
         supabase_url: the gateway's origin, as a browser reaches it.
         supabase_service_role_key: only for signing receipts, bootstrap and removing a member's factors.
         auth_internal_url, storage_internal_url: the services themselves, without the gateway's prefix.

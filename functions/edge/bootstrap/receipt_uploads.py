@@ -1,4 +1,4 @@
-"""Puts the demo's receipts where members would have uploaded them, over the storage service's own wire."""
+"""Uploads the demo's receipts to where members would have uploaded them, through the storage service."""
 
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,7 @@ from functions.edge.bootstrap.settings import BootstrapSettings
 BUCKET = "receipts"
 
 
-class ReceiptShelf:
+class ReceiptUploads:
     """Writes the row in the member's name, then the bytes with the service key, which keeps the owner."""
 
     def __init__(self, database: psycopg.Connection[dict[str, Any]], settings: BootstrapSettings) -> None:
@@ -20,7 +20,7 @@ class ReceiptShelf:
         self._bucket = client.from_(BUCKET)
 
     def put(self, user_id: UUID, name: str, picture: bytes) -> None:
-        """Store one receipt; a name whose bytes never came gets them now."""
+        """Store one receipt; a name whose bytes were never stored gets them now."""
         self._database.execute(
             """
             insert into storage.objects (bucket_id, name, owner, owner_id) values (%s, %s, %s, %s)

@@ -1,4 +1,4 @@
-"""What requests look like: the parts that several doors share."""
+"""Schemas that the requests of several endpoints share."""
 
 from typing import Annotated, Literal
 
@@ -9,13 +9,13 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000
 Decision = Literal["approve", "reject"]
 
 
-class Shape(BaseModel):
+class CamelModel(BaseModel):
     """A JSON object with camelCase names; unknown names are ignored, as Supabase's functions do."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class ListRequest(Shape):
+class ListRequest(CamelModel):
     """Filters of an administrator's list; an empty object asks for the list of the specification."""
 
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
@@ -25,5 +25,5 @@ class ListRequest(Shape):
     sort: Annotated[str, StringConstraints(max_length=60)] | None = None
 
     def filters(self) -> dict[str, object]:
-        """What was asked, by the names of the wire; nothing that was left out."""
+        """Return what was asked, by the names of the wire; nothing that was left out."""
         return self.model_dump(by_alias=True, exclude_none=True)

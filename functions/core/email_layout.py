@@ -16,7 +16,7 @@ from typing import Literal
 FONT = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
 _parts = re.split(r"^<!-- (\w+) -->\n", Path(__file__).with_suffix(".html").read_text(), flags=re.MULTILINE)
 _HTML = {name: Template(part.rstrip("\n")) for name, part in zip(_parts[1::2], _parts[2::2], strict=True)}
-_TEXT = {
+_PLAIN_OF = {
     "amount": Template("Amount: $$$text"),
     "detail": Template("$label: $text"),
     "button": Template("$href"),
@@ -47,7 +47,7 @@ class Block:
 
     def plain(self) -> str:
         """Return the block as plain text."""
-        template = _TEXT.get(self.kind, _PLAIN)
+        template = _PLAIN_OF.get(self.kind, _PLAIN)
         return template.substitute(text=self.text, label=self.label, href=self.href)
 
 

@@ -8,7 +8,7 @@ import logging
 import sys
 
 from functions.core import logging as json_logs
-from functions.worker import queue
+from functions.worker import job_queue
 from functions.worker.run_loop import run
 from functions.worker.settings import WorkerSettings
 
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
     json_logs.configure(settings.log_level)
     # The queue would write several lines for every job; what a job did is logged by the job.
     logging.getLogger("procrastinate").setLevel(logging.WARNING)
-    asyncio.run(queue.install(settings.database_url) if arguments else run(settings))
+    asyncio.run(job_queue.install(settings.database_url) if arguments else run(settings))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The schedule: which job runs when. The work itself is SQL in schema jobs.
 
 procrastinate stores the schedule in PostgreSQL: a job that was due runs once, whichever worker takes it, and
-one that is still waiting is not queued again. E-mails are leased row by row, so a worker that dies returns them.
+one that is still waiting is not queued again. E-mails are leased row by row: those of a worker that dies are
+sent by another.
 """
 
 import logging
@@ -137,7 +138,7 @@ async def check_audit_copy(context: JobContext, timestamp: int) -> None:
 @blueprint.periodic(cron="*/2 * * * *")
 @blueprint.task(name="take_over", queueing_lock="take_over", pass_context=True)
 async def take_over(context: JobContext, timestamp: int) -> None:
-    """Queue jobs of a worker that died again, and delete old failures after a month."""
+    """Queue the jobs of a worker that died once more, and delete failures after a month."""
     manager = context.app.job_manager
     for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_SECONDS):
         await manager.retry_job(job)

@@ -13,7 +13,7 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 
 from functions.core.database import Pool
 from functions.core.metrics import published, waiting
-from functions.worker import queue
+from functions.worker import job_queue
 from functions.worker.health import serve_health
 from functions.worker.jobs import Resources, deliver_mail
 from functions.worker.settings import WorkerSettings
@@ -30,17 +30,21 @@ async def run(settings: WorkerSettings) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    pool, app = queue.make_queue_pool(settings), queue.make_queue()
-    # When one of them fails for another reason, the others are cancelled and the supervisor starts the process.
+    pool, app = job_queue.make_queue_pool(settings), job_queue.make_queue()
+
+    async def work() -> None:
+        await job_queue.install(settings.database_url)
+        await job_queue.work(app, Resources.of(settings, pool))
+
+    async def receive_announcements() -> None:
+        await job_queue.install(settings.database_url)
+        await listen(settings.database_url)
+
+    # When one of them fails for another reason, the others are cancelled and the process ends.
     async with pool, app.open_async(pool), asyncio.TaskGroup() as task_group:
-
-        async def work() -> None:
-            await queue.install(settings.database_url)
-            await queue.work(app, Resources.of(settings, pool))
-
         tasks = [
-            task_group.create_task(outlive_outages("jobs", work)),
-            task_group.create_task(outlive_outages("listener", lambda: listen(settings.database_url))),
+            task_group.create_task(outlive_outages("jobs", work, stopped)),
+            task_group.create_task(outlive_outages("announcements", receive_announcements, stopped)),
             task_group.create_task(publish_metrics(settings, pool)),
         ]
         if settings.port:
@@ -50,9 +54,12 @@ async def run(settings: WorkerSettings) -> None:
             task.cancel()
 
 
-async def outlive_outages(name: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Do the work again whenever it ends, which without an outage it does not, until cancelled."""
-    while True:
+async def outlive_outages(name: str, work: Callable[[], Awaitable[None]], stopped: asyncio.Event) -> None:
+    """Do the work, which ends only with the database's connection, again until the process is stopped.
+
+    Work that is cancelled while the database is away may end with its outage instead, so the event decides.
+    """
+    while not stopped.is_set():
         try:
             await work()
             reason = "ended"
@@ -61,7 +68,7 @@ async def outlive_outages(name: str, work: Callable[[], Awaitable[None]]) -> Non
             if not isinstance(cause, psycopg.OperationalError):
                 raise
             reason = type(cause).__name__
-        log.warning("the database is away", extra={"fields": {"task": name, "reason": reason}})
+        log.warning("the database connection was lost", extra={"fields": {"task": name, "reason": reason}})
         await asyncio.sleep(RETRY_SECONDS)
 
 

@@ -1,7 +1,7 @@
-"""The auth service's e-mail templates: flat files, as a GoTrue reads them, made from one layout and short bodies.
+"""The auth service's e-mail templates: flat files, as a GoTrue reads them, made from one layout.
 
-A source has one element a line: `h1` the title, `p` a paragraph, `dt` and `dd` a detail, `a` the button to the
-confirmation's address with the code and the address below it, `code` a code alone, `small` a note.
+A source has one element a line: `h1` the title, `p` a paragraph, `dt` and `dd` a detail, `small` a note,
+`code` a code, and `a` the button that confirms, with the code and the address below it.
 """
 
 import re
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from settings import ROOT
 
-if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))
+# The launcher is a folder that the system's Python runs, not a package.
+sys.path.append(str(ROOT))
 
-from functions.core.email_layout import Block, html_of, text_of  # noqa: E402
+from functions.core.email_layout import Block, html_of, text_of
 
 FOLDER = ROOT / "supabase" / "templates"
 SOURCES = FOLDER / "source"

@@ -1,4 +1,4 @@
-"""The key of the sealed secrets changes: nothing is lost, and the old key opens nothing."""
+"""The key of the encrypted secrets changes: nothing is lost, and the old key decrypts nothing."""
 
 import base64
 import os
@@ -16,7 +16,7 @@ import psycopg
 import pyotp
 import pytest
 
-from functions.edge.sealing import SealBroken, Sealed, Sealer
+from functions.edge.support.crypto import Ciphertext, DecryptionError, Encryptor
 from tests.support.callers import claims_of
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
@@ -28,9 +28,9 @@ MT5 = "mt5-Geheim-4410"
 Owner = psycopg.Connection[dict[str, Any]]
 
 
-def reseal(stack: Stack, keys: Path) -> dict[str, str]:
+def rotate(stack: Stack, keys: Path) -> dict[str, str]:
     environment = {**os.environ, "DATABASE_URL": stack.database_url, "SECRETS_KEY_PATH": str(keys)}
-    command = [sys.executable, "-m", "functions.edge.reseal"]
+    command = [sys.executable, "-m", "functions.edge.support.key_rotation"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     return dict(line.split("=") for line in done.stdout.splitlines())
 
@@ -40,8 +40,8 @@ def sign_in(edge: OwnEdge, email: str, **more: Any) -> str:
     return str(edge.call("admin-auth", body).raise_for_status().json()["access_token"])
 
 
-def opened(owner: Owner, member: Member, sealer: Sealer) -> dict[str, str]:
-    """A member's passwords by subscription, as far as a key opens them."""
+def decrypted(owner: Owner, member: Member, encryptor: Encryptor) -> dict[str, str]:
+    """A member's passwords by subscription, as far as a key decrypts them."""
     rows = owner.execute(
         "select b.subscription_id::text as id, b.key_id, b.secret from private.bot_secrets as b"
         " inner join public.bot_subscriptions as s on s.id = b.subscription_id where s.user_id = %s",
@@ -49,9 +49,9 @@ def opened(owner: Owner, member: Member, sealer: Sealer) -> dict[str, str]:
     ).fetchall()
     passwords = {}
     for row in rows:
-        sealed = Sealed(row["key_id"], bytes(row["secret"]))
-        with suppress(SealBroken):
-            passwords[row["id"]] = sealer.open(sealed, "bot_secrets", row["id"], member.user_id)
+        ciphertext = Ciphertext(row["key_id"], bytes(row["secret"]))
+        with suppress(DecryptionError):
+            passwords[row["id"]] = encryptor.decrypt(ciphertext, "bot_secrets", row["id"], member.user_id)
     assert rows
     return passwords
 
@@ -77,9 +77,9 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
 
     old = dict(edge.secret_keys)
     new = {"new": base64.b64encode(secrets.token_bytes(32)).decode()}
-    report = reseal(stack, edge.change_secret_keys("new", {**old, **new}))
-    assert int(report["RESEALED"]) >= 2
-    assert reseal(stack, edge.change_secret_keys("new", {**old, **new}))["RESEALED"] == "0"
+    report = rotate(stack, edge.change_secret_keys("new", {**old, **new}))
+    assert int(report["REENCRYPTED"]) >= 2
+    assert rotate(stack, edge.change_secret_keys("new", {**old, **new}))["REENCRYPTED"] == "0"
 
     edge.change_secret_keys("new", new)
     with edge.running():
@@ -87,17 +87,19 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
         people.owner.execute("update private.admin_users set totp_last_step = null where email = %s", [email])
         assert sign_in(edge, email, totp=totp.now())
     edge.http.close()
-    assert opened(people.owner, member, Sealer.read(edge.change_secret_keys(edge.secret_key, old))) == {}
+    assert (
+        decrypted(people.owner, member, Encryptor.read(edge.change_secret_keys(edge.secret_key, old))) == {}
+    )
 
 
-def plant(owner: Owner, member: Member, sealer: Sealer, count: int) -> dict[str, str]:
-    """Sealed passwords by subscription; ended ones, of which a member may have any number."""
+def plant(owner: Owner, member: Member, encryptor: Encryptor, count: int) -> dict[str, str]:
+    """Encrypted passwords by subscription; ended ones, of which a member may have any number."""
     passwords = {str(uuid.uuid4()): f"geheim-{number}" for number in range(count)}
-    subscriptions, sealed_rows = [], []
+    subscriptions, secret_rows = [], []
     for subscription, password in passwords.items():
-        sealed = sealer.seal(password, "bot_secrets", subscription, member.user_id)
+        ciphertext = encryptor.encrypt(password, "bot_secrets", subscription, member.user_id)
         subscriptions.append((subscription, member.user_id))
-        sealed_rows.append((subscription, sealed.key_id, sealed.data))
+        secret_rows.append((subscription, ciphertext.key_id, ciphertext.data))
     with owner.cursor() as cursor:
         cursor.executemany(
             "insert into public.bot_subscriptions (id, user_id, bot_name, status, mt5_server, mt5_login)"
@@ -106,7 +108,7 @@ def plant(owner: Owner, member: Member, sealer: Sealer, count: int) -> dict[str,
         )
         cursor.executemany(
             "insert into private.bot_secrets (subscription_id, key_id, secret) values (%s, %s, %s)",
-            sealed_rows,
+            secret_rows,
         )
     return passwords
 
@@ -157,18 +159,18 @@ def test_a_thousand_passwords_in_use_change_their_key(
     edge = OwnEdge(stack, tmp_path)
     old = dict(edge.secret_keys)
     new = {"new": base64.b64encode(secrets.token_bytes(32)).decode()}
-    sealer = Sealer.read(edge.change_secret_keys(edge.secret_key, old))
-    passwords = plant(owner, member, sealer, 1000)
+    encryptor = Encryptor.read(edge.change_secret_keys(edge.secret_key, old))
+    passwords = plant(owner, member, encryptor, 1000)
     keys = edge.change_secret_keys("new", {**old, **new})
     with edge.running():
         tokens = [sign_in(edge, people.account("finance_admin")) for _ in range(3)]
         readers = Readers(edge, owner, tokens, passwords)
         with readers.busy():
-            report = reseal(stack, keys)
-        assert int(report["RESEALED"]) >= 1000
+            report = rotate(stack, keys)
+        assert int(report["REENCRYPTED"]) >= 1000
         assert readers.looks > 50
         assert readers.wrong == []
 
     edge.http.close()
-    assert opened(owner, member, Sealer.read(edge.change_secret_keys("new", new))) == passwords
-    assert opened(owner, member, sealer) == {}
+    assert decrypted(owner, member, Encryptor.read(edge.change_secret_keys("new", new))) == passwords
+    assert decrypted(owner, member, encryptor) == {}

@@ -6,8 +6,9 @@ import orjson
 from fastapi import APIRouter
 from pydantic import StringConstraints
 
-from functions.edge.support.dependencies import Administrator, SharedServices, json_result
+from functions.edge.support.dependencies import Administrator, json_result
 from functions.edge.support.schemas import CamelModel
+from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 

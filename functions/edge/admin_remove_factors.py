@@ -8,8 +8,9 @@ from uuid import UUID
 import orjson
 from fastapi import APIRouter
 
-from functions.edge.support.dependencies import Administrator, SharedServices, json_result
+from functions.edge.support.dependencies import Administrator, json_result
 from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 

@@ -7,8 +7,9 @@ from fastapi import APIRouter
 from functions.core.database import transaction
 from functions.core.errors import ApiError
 from functions.edge.support.crypto import Ciphertext, DecryptionError
-from functions.edge.support.dependencies import Administrator, SharedServices
+from functions.edge.support.dependencies import Administrator
 from functions.edge.support.schemas import CamelModel
+from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, StringConstraints
 
 from functions.core.errors import ApiError
 from functions.core.failpoints import crash_here
-from functions.edge.support.dependencies import Member, Principal, SharedServices, json_result
-from functions.edge.support.services import Services
+from functions.edge.support.dependencies import Member, Principal, json_result
+from functions.edge.support.services import Services, SharedServices
 
 router = APIRouter()
 

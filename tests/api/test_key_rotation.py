@@ -66,7 +66,7 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
         "mt5_login": "1",
         "mt5_password": MT5,
     }
-    with edge.running():
+    with edge.serving():
         subscribed = edge.call("bot-subscription", bot, member.token).raise_for_status().json()
         asked = {"subscriptionId": subscribed["subscription"]["id"]}
         token = sign_in(edge, email)
@@ -82,7 +82,7 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
     assert rotate(stack, edge.change_secret_keys("new", {**old, **new}))["REENCRYPTED"] == "0"
 
     edge.change_secret_keys("new", new)
-    with edge.running():
+    with edge.serving():
         assert edge.call("admin-reveal-mt5-password", asked, token).json() == {"password": MT5}
         people.owner.execute("update private.admin_users set totp_last_step = null where email = %s", [email])
         assert sign_in(edge, email, totp=totp.now())
@@ -162,7 +162,7 @@ def test_a_thousand_passwords_in_use_change_their_key(
     encryptor = Encryptor.read(edge.change_secret_keys(edge.secret_key, old))
     passwords = plant(owner, member, encryptor, 1000)
     keys = edge.change_secret_keys("new", {**old, **new})
-    with edge.running():
+    with edge.serving():
         tokens = [sign_in(edge, people.account("finance_admin")) for _ in range(3)]
         readers = Readers(edge, owner, tokens, passwords)
         with readers.busy():

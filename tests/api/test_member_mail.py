@@ -35,10 +35,10 @@ def test_mail_about_bots_is_sent_until_the_member_switches_it_off(
         superior.function("admin-update-subscription", body).raise_for_status()
 
     set_status("suspended")
-    letter = mailbox.wait_for(member.email, "Scout is suspended")
-    address = letter["headers"]["list-unsubscribe"]
+    email = mailbox.wait_for(member.email, "Scout is suspended")
+    address = email["headers"]["list-unsubscribe"]
     assert address == f"<{member.stack.url}/settings>"
-    assert "switch this mail off in your settings" in letter["text"]
+    assert "switch this mail off in your settings" in email["text"]
 
     off = member.rpc("set_mail_choice", {"p_topic": "bots", "p_wanted": False}).raise_for_status().json()
     assert [choice["wanted"] for choice in off] == [False]
@@ -58,9 +58,9 @@ def test_mail_about_money_has_no_switch(member: Member, finance: Administrator, 
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
     body = {"depositId": member.deposit(50)["id"], "action": "reject", "reason": "No transfer"}
     finance.function("admin-approve-deposit", body).raise_for_status()
-    letter = mailbox.wait_for(member.email, "deposit")
-    assert "list-unsubscribe" not in letter["headers"]
-    assert "cannot be switched off" in letter["html"]
+    email = mailbox.wait_for(member.email, "deposit")
+    assert "list-unsubscribe" not in email["headers"]
+    assert "cannot be switched off" in email["html"]
 
 
 def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
@@ -70,12 +70,15 @@ def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
     assert (nothing.status_code, nothing.json()["code"]) == (404, "not_found")
     new = member.email.replace("@", "-new@")
     member.http.put("/auth/v1/user", json={"email": new}).raise_for_status()
-    letters = [mailbox.wait_for(address, "address") for address in (member.email, new)]
+    emails = [mailbox.wait_for(address, "address") for address in (member.email, new)]
     assert member.http.get("/auth/v1/user").json()["new_email"] == new
+    for email in emails:
+        assert f"New address: {new}" in email["text"], "a text part stands beside the HTML"
+        assert member.email in email["html"]
     assert member.rpc("cancel_email_change").raise_for_status().json() == {"success": True}
     assert not member.http.get("/auth/v1/user").json().get("new_email")
-    for letter in letters:
-        member.http.get(mailbox.link_in(letter))
+    for email in emails:
+        member.http.get(mailbox.link_in(email))
     assert member.http.get("/auth/v1/user").json()["email"] == member.email
 
 

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
-from settings import ROOT
-
+ROOT = Path(__file__).resolve().parents[2]
 # The launcher is a folder that the system's Python runs, not a package.
 sys.path.append(str(ROOT))
 
-from functions.core.email_layout import Block, html_of, text_of
+from functions.core.email_layout import Block, html_of, text_of  # noqa: E402
 
 FOLDER = ROOT / "supabase" / "templates"
 SOURCES = FOLDER / "source"

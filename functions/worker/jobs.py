@@ -83,7 +83,7 @@ def log_result(job: str, result: Any) -> None:
     What a check finds wrong comes as {what: how}: an alarm for those who watch the log, not a repair.
     """
     level = logging.ERROR if job.startswith("check_") and result else logging.INFO
-    log.log(level, "job", extra={"fields": {"job": job, "answer": result}})
+    log.log(level, "job", extra={"fields": {"job": job, "result": result}})
 
 
 for name, (function, cron) in SCHEDULE.items():

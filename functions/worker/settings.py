@@ -9,7 +9,7 @@ class WorkerSettings(ServiceSettings):
     """Settings of functions/worker.
 
     Attributes:
-        port: where `GET /health` answers; 0 for nowhere.
+        port: where `GET /health` is served; 0 for nowhere.
         smtp_host, smtp_port: the mail server (see functions.core.email.SmtpServer).
         smtp_user, smtp_pass: empty when the server asks for none.
         mail_from: `Name <address>`; the name signs the e-mails.

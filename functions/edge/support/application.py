@@ -24,7 +24,7 @@ health = APIRouter()
 
 @health.get("/health")
 async def check_health(services: SharedServices) -> dict[str, str]:
-    """Answer 200 when a transaction can be opened."""
+    """Respond 200 when the database does."""
     await require_database(services.pool)
     return {"status": "ok"}
 

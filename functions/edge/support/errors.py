@@ -1,4 +1,4 @@
-"""How the endpoints answer what went wrong: `{"error": text, "code": slug}`, sometimes with `details`."""
+"""The error responses of the endpoints: `{"error": text, "code": slug}`, sometimes with `details`."""
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException

@@ -16,7 +16,7 @@ class Factors:
         """Remove every factor of a user.
 
         Raises:
-            ApiError: 503 when the auth service does not answer.
+            ApiError: 503 when the auth service does not respond.
         """
         # Imported here: the client is large, and this is needed a few times a year.
         from supabase import ASupabaseAuthClient, AuthError

@@ -1,6 +1,6 @@
 """`python -m functions.edge.support.key_rotation`: encrypt every secret anew with the active key.
 
-Runs as the owner of the database beside the running service: add a key to the file, make it active, restart
+Runs as the owner of the database while the service runs: add a key to the file, make it active, restart
 the functions, run this, and take the old key out once nothing is left. Each row changes only if it is still
 what was read, so a member who subscribes meanwhile is not undone.
 """
@@ -27,7 +27,7 @@ class KeyRotationSettings(BaseSettings):
 
 
 class EncryptedColumn(NamedTuple):
-    """Where ciphertexts are stored, and what they are bound to beside the table's name."""
+    """Where ciphertexts are stored, and what they are bound to in addition to the table's name."""
 
     table: sql.Identifier
     name: str

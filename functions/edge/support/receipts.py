@@ -23,7 +23,7 @@ class ReceiptSigner:
         """Return an address that a browser can open for 60 s.
 
         Raises:
-            ApiError: 404 when the object is gone, 503 when storage does not answer.
+            ApiError: 404 when the object does not exist, 503 when storage does not respond.
         """
         path = f"/object/sign/{quote(bucket, safe='')}/{quote(name)}"
         try:

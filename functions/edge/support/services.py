@@ -22,7 +22,7 @@ STORAGE_TIMEOUT_SECONDS = 5
 
 @dataclass(frozen=True)
 class Services:
-    """Everything that an endpoint may use beside its principal's transaction."""
+    """Everything that an endpoint may use in addition to its principal's transaction."""
 
     pool: Pool
     keys: KeySet

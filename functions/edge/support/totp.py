@@ -44,7 +44,7 @@ def qr_code(address: str) -> str:
 async def require_code(
     connection: Connection, encryptor: Encryptor, admin: dict[str, Any], code: str
 ) -> None:
-    """Accept a code of this step or one beside it, once.
+    """Accept a code of this step or the step before or after, once.
 
     Raises:
         ApiError: 401 when it does not match or was used before.

@@ -5,7 +5,6 @@ import html
 import logging
 import re
 from datetime import timedelta
-from email.message import EmailMessage
 from email.utils import formataddr, formatdate, make_msgid
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import httpx
 from functions.auth.errors import AuthError
 from functions.auth.limits import Limits
 from functions.auth.settings import AuthSettings
+from functions.core.email import compose
 
 log = logging.getLogger("auth.mail")
 
@@ -100,16 +100,16 @@ class Mailer:
         self._limits.check_mail()
         settings = self._settings
         values = {"SiteURL": settings.site_url, **values}
-        message = EmailMessage()
-        message["From"] = formataddr(
-            (settings.smtp_sender_name, settings.smtp_admin_email or f"noreply@{settings.site_host}")
-        )
-        message["To"] = to
-        message["Subject"] = render(settings.subjects.get(mail) or _SUBJECTS[mail], values, escape=False)
-        message["Date"] = formatdate()
-        message["Message-ID"] = make_msgid(domain=urlsplit(settings.site_url).hostname or "localhost")
-        message.set_content(
-            render(await self._template(mail), values), subtype="html", cte="quoted-printable"
+        message = compose(
+            sender=formataddr(
+                (settings.smtp_sender_name, settings.smtp_admin_email or f"noreply@{settings.site_host}")
+            ),
+            recipient=to,
+            subject=render(settings.subjects.get(mail) or _SUBJECTS[mail], values, escape=False),
+            date=formatdate(),
+            message_id=make_msgid(domain=urlsplit(settings.site_url).hostname or "localhost"),
+            html=render(await self._template(mail), values),
+            text=render(await self._text_template(mail), values, escape=False),
         )
         if not settings.smtp_host:
             log.warning("no SMTP host is set: the mail was not sent", extra={"fields": {"mail": mail}})
@@ -151,3 +151,19 @@ class Mailer:
             async with httpx.AsyncClient(timeout=5, follow_redirects=False) as client:
                 return (await client.get(place)).raise_for_status().text
         return await asyncio.to_thread(Path(place.removeprefix("file://")).read_text)
+
+    async def _text_template(self, mail: str) -> str:
+        """Return the text template beside the HTML one; empty when there is none."""
+        place = self._settings.templates.get(mail, "")
+        if not place.endswith(".html"):
+            return ""
+        place = place.removesuffix(".html") + ".txt"
+        if place not in self._fetched:
+            try:
+                self._fetched[place] = await self._read(place)
+            except (FileNotFoundError, httpx.HTTPStatusError):
+                self._fetched[place] = ""
+            except (OSError, httpx.HTTPError):
+                # Away for a moment: this e-mail goes out without its text part.
+                return ""
+        return self._fetched[place]

@@ -62,6 +62,8 @@ class ErrorResponses:
 
     def _in_words(self, error: Exception) -> ApiError:
         if isinstance(error, ApiError):
+            # A constant is raised again and again, and each time Python would add frames, with all they hold.
+            error.__traceback__ = None
             return error
         if isinstance(error, RequestValidationError) and self.of_validation:
             return self.of_validation(error)
@@ -101,18 +103,21 @@ def make_documented_app(
     *,
     deadline_seconds: float | None = None,
     middleware: Sequence[Middleware] = (),
+    inner_middleware: Sequence[Middleware] = (),
     **options: Any,
 ) -> FastAPI:
     """Return an application whose routes FastAPI checks and documents; first match wins.
 
-    `options` go to FastAPI; the other arguments are those of `make_app`.
+    Args:
+        inner_middleware: the service's own within deadline and error handling, for example to read bodies.
+        options: what else FastAPI takes; the other arguments are those of `make_app`.
     """
     app = FastAPI(
         title=title,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        **_surroundings(errors, deadline_seconds, middleware),
+        **_surroundings(errors, deadline_seconds, middleware, inner_middleware),
         **options,
     )
     for router in routers:
@@ -129,7 +134,10 @@ async def serving_database(settings: ServiceSettings, pool: Pool) -> AsyncIterat
 
 
 def _surroundings(
-    errors: ErrorResponses, deadline_seconds: float | None, middleware: Sequence[Middleware]
+    errors: ErrorResponses,
+    deadline_seconds: float | None,
+    middleware: Sequence[Middleware],
+    inner_middleware: Sequence[Middleware] = (),
 ) -> dict[str, Any]:
     async def respond(request: Request, error: Exception) -> Response:
         return errors.respond(request, error)
@@ -139,6 +147,7 @@ def _surroundings(
             Middleware(RequestLog),
             *middleware,
             Middleware(ErrorBoundary, errors=errors, deadline_seconds=deadline_seconds),
+            *inner_middleware,
         ],
         "exception_handlers": dict.fromkeys(
             (HTTPException, RequestValidationError, ApiError, psycopg.Error), respond

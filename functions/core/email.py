@@ -1,4 +1,4 @@
-"""Hands e-mails to the mail server."""
+"""Composes e-mails and hands them to the mail server."""
 
 from dataclasses import dataclass
 from email.message import EmailMessage
@@ -8,6 +8,24 @@ import aiosmtplib
 # What a delivery may raise: the server's answers, the network, an address that cannot be written.
 DELIVERY_ERRORS = (aiosmtplib.SMTPException, OSError, ValueError)
 IMPLICIT_TLS_PORT = 465
+
+
+def compose(
+    *, sender: str, recipient: str, subject: str, date: str, message_id: str, html: str, text: str = ""
+) -> EmailMessage:
+    """Return a message of HTML, and of plain text for clients that prefer it."""
+    message = EmailMessage()
+    message["From"] = sender
+    message["To"] = recipient
+    message["Subject"] = subject
+    message["Date"] = date
+    message["Message-ID"] = message_id
+    if text:
+        message.set_content(text)
+        message.add_alternative(html, subtype="html", cte="quoted-printable")
+    else:
+        message.set_content(html, subtype="html", cte="quoted-printable")
+    return message
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The doors of the business that SQL alone cannot be: one module per function, named as its URL."""
+"""The endpoints of the business that cannot be SQL: each module is one, named as its URL."""

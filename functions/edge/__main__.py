@@ -1,26 +1,15 @@
-"""`python -m functions.edge` serves the functions."""
+"""`python -m functions.edge` serves the endpoints."""
 
-import uvicorn
-
-from functions.core import logging
-from functions.core.settings import KEEP_ALIVE_SECONDS
-from functions.edge.settings import EdgeSettings
+from functions.core import logging, server
+from functions.edge.support.application import make_app
+from functions.edge.support.settings import EdgeSettings
 
 
 def main() -> None:
-    """Serve until stopped; access lines are written by functions.core.logging."""
+    """Serve until stopped."""
     settings = EdgeSettings()
     logging.configure(settings.log_level)
-    uvicorn.run(
-        "functions.edge.main:app",
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=10,
-    )
+    server.serve(make_app(settings), settings)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """admin-accounts: administrators' accounts, kept by super administrators.
 
-A password is generated here, shown once in the answer, and stored as a hash only.
+A password is generated here, shown once in the response, and stored as a hash only.
 """
 
 from typing import Annotated, Any, Literal
@@ -11,26 +11,27 @@ from email_validator import EmailNotValidError, validate_email
 from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
-from functions.core.errors import Refusal
-from functions.edge import generated, passwords
-from functions.edge.door import Administrator, Caller, json_of
-from functions.edge.shapes import Reason, Shape
+from functions.core.errors import ApiError
+from functions.edge.support import passwords
+from functions.edge.support.dependencies import Administrator, Principal, json_result
+from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.sql_functions import SqlFunction
 
 router = APIRouter()
 
 Role = Literal["super_admin", "finance_admin", "support_admin"]
 FullName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
-BAD_EMAIL = Refusal(400, "invalid_input", "This is no e-mail address.")
+INVALID_EMAIL = ApiError(400, "invalid_input", "This is no e-mail address.")
 
 
-class ListAccounts(Shape):
-    """All of them."""
+class ListAccounts(CamelModel):
+    """List all accounts."""
 
     action: Literal["list"]
 
 
-class CreateAccount(Shape):
-    """A new account; its password is generated."""
+class CreateAccount(CamelModel):
+    """Make a new account; its password is generated."""
 
     action: Literal["create"]
     email: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, max_length=255)]
@@ -38,8 +39,8 @@ class CreateAccount(Shape):
     role: Role
 
 
-class UpdateAccount(Shape):
-    """What changes; another role, or none, ends the sessions of the account."""
+class UpdateAccount(CamelModel):
+    """Change an account; another role, or none, ends its sessions."""
 
     action: Literal["update"]
     admin_id: UUID
@@ -48,15 +49,15 @@ class UpdateAccount(Shape):
     is_active: bool | None = None
 
 
-class ResetPassword(Shape):
-    """A forgotten password."""
+class ResetPassword(CamelModel):
+    """Replace a forgotten password."""
 
     action: Literal["reset_password"]
     admin_id: UUID
 
 
-class ResetTwoStep(Shape):
-    """A lost device, and how it was made sure who asks."""
+class ResetTwoStep(CamelModel):
+    """Remove the second factor of a lost device; the reason says how it was made sure who asks."""
 
     action: Literal["reset_two_step"]
     admin_id: UUID
@@ -69,16 +70,16 @@ Action = Annotated[
 
 
 @router.post("/admin-accounts")
-async def admin_accounts(caller: Administrator, action: Action) -> Response:
-    """Answer by action; super administrators only."""
+async def admin_accounts(principal: Administrator, action: Action) -> Response:
+    """Respond by action; super administrators only."""
     match action:
         case CreateAccount():
             _require_email(action.email)
             return await _with_password(
-                caller, "edge.create_administrator", action.email, action.full_name, action.role
+                principal, "edge.create_administrator", action.email, action.full_name, action.role
             )
         case UpdateAccount():
-            return await caller.call(
+            return await principal.call(
                 "public.update_administrator",
                 action.admin_id,
                 action.full_name,
@@ -86,24 +87,24 @@ async def admin_accounts(caller: Administrator, action: Action) -> Response:
                 action.is_active,
             )
         case ResetPassword():
-            return await _with_password(caller, "edge.reset_admin_password", action.admin_id)
+            return await _with_password(principal, "edge.reset_admin_password", action.admin_id)
         case ResetTwoStep():
-            return await caller.call("public.reset_two_step", action.admin_id, action.reason)
+            return await principal.call("public.reset_two_step", action.admin_id, action.reason)
         case ListAccounts():
-            return await caller.call("public.list_administrators")
+            return await principal.call("public.list_administrators")
 
 
-async def _with_password(caller: Caller, function: str, *arguments: Any) -> Response:
-    """Call a function that takes a hash last, and add the password to what it answers."""
-    password = generated.password()
+async def _with_password(principal: Principal, function: SqlFunction, *arguments: Any) -> Response:
+    """Call a function that takes a hash last, and add the password to its result."""
+    password = passwords.generate_password()
     hashed = await passwords.hash_password(password)
-    async with caller.service_transaction() as connection:
-        answer = orjson.loads(await json_of(connection, function, caller.id, *arguments, hashed))
-    return Response(orjson.dumps({**answer, "password": password}), media_type="application/json")
+    async with principal.service_transaction() as connection:
+        result = orjson.loads(await json_result(connection, function, principal.id, *arguments, hashed))
+    return Response(orjson.dumps({**result, "password": password}), media_type="application/json")
 
 
 def _require_email(text: str) -> None:
     try:
         validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as error:
-        raise BAD_EMAIL from error
+        raise INVALID_EMAIL from error

@@ -4,15 +4,15 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from functions.edge import documents
-from functions.edge.door import Administrator
-from functions.edge.shapes import Decision, Reason, Shape
+from functions.edge.support import openapi
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel, Decision, Reason
 
 router = APIRouter()
 
 
-class DepositDecision(Shape):
-    """The decision; a rejection without a reason is recorded as 'No reason provided'."""
+class DepositDecision(CamelModel):
+    """A decision; a rejection without a reason is recorded as 'No reason provided'."""
 
     deposit_id: UUID
     action: Decision
@@ -21,11 +21,13 @@ class DepositDecision(Shape):
 
 @router.post(
     "/admin-approve-deposit",
-    responses=documents.then(
+    responses=openapi.linked(
         admin_approve_deposit={"depositId": "$request.body#/depositId"},
         admin_propose_correction={"kind": "void_deposit", "targetId": "$request.body#/depositId"},
     ),
 )
-async def admin_approve_deposit(caller: Administrator, decision: DepositDecision) -> Response:
-    """Answer `{success, deposit}`; 409 `already_decided` says who decided and when."""
-    return await caller.call("public.decide_deposit", decision.deposit_id, decision.action, decision.reason)
+async def admin_approve_deposit(principal: Administrator, decision: DepositDecision) -> Response:
+    """Respond `{success, deposit}`; 409 `already_decided` says who decided and when."""
+    return await principal.call(
+        "public.decide_deposit", decision.deposit_id, decision.action, decision.reason
+    )

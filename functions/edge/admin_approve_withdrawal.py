@@ -6,15 +6,15 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 from pydantic import StringConstraints
 
-from functions.edge import documents
-from functions.edge.door import Administrator
-from functions.edge.shapes import Decision, Reason, Shape
+from functions.edge.support import openapi
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel, Decision, Reason
 
 router = APIRouter()
 
 
-class WithdrawalDecision(Shape):
-    """The decision; approving records that it will be paid, `payoutReference` how it was."""
+class WithdrawalDecision(CamelModel):
+    """A decision; approving records that it will be paid, `payoutReference` how it was."""
 
     withdrawal_id: UUID
     action: Decision
@@ -24,11 +24,11 @@ class WithdrawalDecision(Shape):
 
 @router.post(
     "/admin-approve-withdrawal",
-    responses=documents.then(admin_approve_withdrawal={"withdrawalId": "$request.body#/withdrawalId"}),
+    responses=openapi.linked(admin_approve_withdrawal={"withdrawalId": "$request.body#/withdrawalId"}),
 )
-async def admin_approve_withdrawal(caller: Administrator, decision: WithdrawalDecision) -> Response:
-    """Answer `{success, withdrawal}`; refuse with 'Insufficient available balance' when it is not covered."""
-    return await caller.call(
+async def admin_approve_withdrawal(principal: Administrator, decision: WithdrawalDecision) -> Response:
+    """Respond `{success, withdrawal}`; 'Insufficient available balance' when it is not covered."""
+    return await principal.call(
         "public.decide_withdrawal",
         decision.withdrawal_id,
         decision.action,

@@ -1,4 +1,4 @@
-"""admin-audit: what administrators and the system did, newest first."""
+"""admin-audit: the audit log of administrators and the system, newest first."""
 
 from typing import Annotated
 from uuid import UUID
@@ -7,13 +7,13 @@ from fastapi import APIRouter, Response
 from psycopg.types.json import Jsonb
 from pydantic import Field, StringConstraints
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import Shape
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel
 
 router = APIRouter()
 
 
-class AuditRequest(Shape):
+class AuditRequest(CamelModel):
     """Filters; `action` may be the part before the dot, as in `deposit`."""
 
     page: Annotated[int, Field(ge=1, le=100_000)] | None = None
@@ -24,7 +24,7 @@ class AuditRequest(Shape):
 
 
 @router.post("/admin-audit")
-async def admin_audit(caller: Administrator, request: AuditRequest | None = None) -> Response:
-    """Answer `{entries, total}`; support administrators see their own actions."""
+async def admin_audit(principal: Administrator, request: AuditRequest | None = None) -> Response:
+    """Respond `{entries, total}`; support administrators see their own actions."""
     filters = request.model_dump(mode="json", by_alias=True, exclude_none=True) if request else {}
-    return await caller.call("public.list_audit", Jsonb(filters))
+    return await principal.call("public.list_audit", Jsonb(filters))

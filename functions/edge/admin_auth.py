@@ -10,26 +10,36 @@ from fastapi import APIRouter, Request
 from pydantic import Field, StringConstraints
 
 from functions.core.database import Connection, transaction
-from functions.core.errors import Refusal
-from functions.core.failpoints import reached
-from functions.edge import passwords, two_step
-from functions.edge.door import Caller, Shared, Visit, Visitor, administrator_of, caller_of
-from functions.edge.services import Services
-from functions.edge.shapes import Shape
+from functions.core.errors import ApiError
+from functions.core.failpoints import crash_here
+from functions.edge.support import passwords, totp
+from functions.edge.support.dependencies import (
+    Context,
+    Principal,
+    RequestContext,
+    authenticate,
+    require_administrator,
+)
+from functions.edge.support.schemas import CamelModel
+from functions.edge.support.services import Services, SharedServices
 
 router = APIRouter()
 
 SLOW_SECONDS = 1
 
-FAILED = Refusal(401, "invalid_credentials", "Authentication failed")
-TOO_MANY = Refusal(429, "too_many_attempts", "Too many attempts. Wait a few minutes and try again.")
-FIELDS_MISSING = Refusal(400, "fields_required", "All fields are required")
-CURRENT_WRONG = Refusal(400, "current_password_wrong", "The current password is not right.")
-OTHER_EMAIL = Refusal(403, "forbidden", "You can change your own password only.")
-NOT_ENROLLED = Refusal(409, "totp_not_enrolled", "Two-step sign-in is not set up.")
-ALREADY_ENROLLED = Refusal(409, "totp_enrolled", "Two-step sign-in is already set up.")
-# What counts as a failure: somebody guessed, and was told.
-WRONG = (FAILED, CURRENT_WRONG, two_step.CODE_WRONG)
+INVALID_CREDENTIALS = ApiError(401, "invalid_credentials", "Authentication failed")
+TOO_MANY_ATTEMPTS = ApiError(429, "too_many_attempts", "Too many attempts. Wait a few minutes and try again.")
+FIELDS_MISSING = ApiError(400, "fields_required", "All fields are required")
+CURRENT_PASSWORD_WRONG = ApiError(400, "current_password_wrong", "The current password is not right.")
+OTHER_EMAIL = ApiError(403, "forbidden", "You can change your own password only.")
+NOT_ENROLLED = ApiError(409, "totp_not_enrolled", "Two-step sign-in is not set up.")
+ALREADY_ENROLLED = ApiError(409, "totp_enrolled", "Two-step sign-in is already set up.")
+# The errors that count as a failed attempt: the response says that a guess was wrong.
+WRONG_GUESS = (INVALID_CREDENTIALS, CURRENT_PASSWORD_WRONG, totp.CODE_INVALID)
+TOTP_CHANGES = {
+    "totp_verify": "select edge.confirm_totp(%s)",
+    "totp_disable": "select edge.remove_totp(%s)",
+}
 
 Email = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, max_length=255)]
 Secret = Annotated[str, StringConstraints(max_length=1024)]
@@ -37,8 +47,8 @@ Code = Annotated[str, StringConstraints(strip_whitespace=True, max_length=12)]
 Row = dict[str, Any]
 
 
-class Login(Shape):
-    """E-mail and password, and the six-digit code of accounts that have two-step sign-in."""
+class Login(CamelModel):
+    """Sign in with e-mail and password, and the code of accounts that have two-step sign-in."""
 
     action: Literal["login"]
     email: Email
@@ -46,8 +56,8 @@ class Login(Shape):
     totp: Code | None = None
 
 
-class ChangePassword(Shape):
-    """The signed-in administrator's own address, the current password and the new one."""
+class ChangePassword(CamelModel):
+    """Change the own password; the e-mail address is the signed-in administrator's."""
 
     action: Literal["change_password"]
     email: Email = ""
@@ -56,71 +66,71 @@ class ChangePassword(Shape):
     totp: Code | None = None
 
 
-class Logout(Shape):
+class Logout(CamelModel):
     """End this session."""
 
     action: Literal["logout"]
 
 
-class EnrollTotp(Shape):
-    """Make a secret; it counts once a code of it has been shown."""
+class EnrollTotp(CamelModel):
+    """Make a secret; it counts once a code of it has been verified."""
 
     action: Literal["totp_enroll"]
 
 
-class ShowCode(Shape):
-    """A code that turns two-step sign-in on, or off."""
+class VerifyCode(CamelModel):
+    """Turn two-step sign-in on, or off, with a code."""
 
     action: Literal["totp_verify", "totp_disable"]
     code: Code
 
 
-Action = Annotated[Login | ChangePassword | Logout | EnrollTotp | ShowCode, Field(discriminator="action")]
+Action = Annotated[Login | ChangePassword | Logout | EnrollTotp | VerifyCode, Field(discriminator="action")]
 
 
 @router.post("/admin-auth")
-async def admin_auth(action: Action, request: Request, visit: Visitor, services: Shared) -> Row:
-    """Answer by action; everything but login needs a live administrator session."""
+async def admin_auth(action: Action, request: Request, context: Context, services: SharedServices) -> Row:
+    """Respond by action; everything but login needs a live administrator session."""
     if isinstance(action, Login):
-        return await _login(action, visit, services)
-    caller = administrator_of(caller_of(request))
+        return await _login(action, context, services)
+    principal = require_administrator(authenticate(request))
     match action:
         case ChangePassword():
-            return await _change_password(action, caller, services)
+            return await _change_password(action, principal, services)
         case EnrollTotp():
-            return await _enroll_totp(caller, services)
-        case ShowCode():
-            return await _show_code(action, caller, services)
+            return await _enroll_totp(principal, services)
+        case VerifyCode():
+            return await _verify_code(action, principal, services)
         case Logout():
-            return await _logout(caller)
+            return await _logout(principal)
 
 
-async def _login(login: Login, visit: Visit, services: Services) -> Row:
-    opened = transaction(services.pool, visit.settings())
-    async with _judging(opened, login.email, visit) as connection:
+async def _login(login: Login, context: RequestContext, services: Services) -> Row:
+    attempt = transaction(services.pool, context.settings())
+    async with _verification(attempt, login.email, context) as connection:
         admin = await _admin(connection, login.email)
         stored = admin["password_hash"] if admin and admin["is_active"] else None
         if not await passwords.matches(stored, login.password) or admin is None:
-            raise FAILED
+            raise INVALID_CREDENTIALS
         if admin["totp_confirmed_at"]:
             if not login.totp:
-                raise two_step.CODE_ASKED
-            await two_step.require_code(connection, services.sealer, admin, login.totp)
+                raise totp.CODE_REQUIRED
+            await totp.require_code(connection, services.encryptor, admin, login.totp)
         await connection.execute(
-            "select edge.record_admin_sign_in(%s, %s, true)", [login.email, visit.address]
+            "select edge.record_admin_sign_in(%s, %s, true)", [login.email, context.address]
         )
         # The account is locked now: a password replaced until here ended the sessions that there were.
         signed_in = await _admin(connection, login.email)
         if signed_in is None or signed_in["password_hash"] != stored:
-            raise FAILED
+            raise INVALID_CREDENTIALS
         session = await _one(
             connection,
             "select * from edge.start_admin_session(%s, %s, %s)",
             admin["id"],
-            visit.address,
-            visit.user_agent,
+            context.address,
+            context.user_agent,
         )
-    reached("admin.after_session_row")
+    crash_here("admin.after_session_row")
     token = str(session["session_token"])
     return {
         "session_token": token,
@@ -131,44 +141,44 @@ async def _login(login: Login, visit: Visit, services: Services) -> Row:
 
 
 @asynccontextmanager
-async def _judging(
-    opened: AbstractAsyncContextManager[Connection], email: str, visit: Visit
+async def _verification(
+    opened: AbstractAsyncContextManager[Connection], email: str, context: RequestContext
 ) -> AsyncIterator[Connection]:
-    """A transaction in which password and code are judged: a wrong one is counted with it, and nothing else.
+    """Open a transaction to verify password and code in; of a wrong one it commits the count and no more.
 
-    From the sixth failure on an address, known or not, the answer takes a second longer.
+    From the sixth failure of an e-mail address, known or not, the response takes a second longer.
 
     Raises:
-        Refusal: 429 when the account or the address has failed too often; what the block raises.
+        ApiError: 429 when the account or the address has failed too often; what the block raises.
     """
     wrong, few = None, True
-    async with passwords.turns, opened as connection:
-        await _admit(connection, email, visit)
+    async with passwords.hashing_limiter, opened as connection:
+        await _require_attempt_left(connection, email, context)
         try:
             async with connection.transaction():
                 yield connection
-        except Refusal as refusal:
-            if refusal not in WRONG:
+        except ApiError as error:
+            if error not in WRONG_GUESS:
                 raise
-            wrong, few = refusal, await _count_failure(connection, email, visit)
+            wrong, few = error, await _count_failure(connection, email, context)
     if not few:
         await asyncio.sleep(SLOW_SECONDS)
     if wrong:
         raise wrong
 
 
-async def _admit(connection: Connection, email: str, visit: Visit) -> None:
-    await connection.execute("select edge.lock_login_attempt(%s, %s)", [email, visit.address])
+async def _require_attempt_left(connection: Connection, email: str, context: RequestContext) -> None:
+    await connection.execute("select edge.lock_login_attempt(%s, %s)", [email, context.address])
     allowed = await _one(
-        connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, visit.address
+        connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, context.address
     )
     if not allowed["allowed"]:
-        raise TOO_MANY
+        raise TOO_MANY_ATTEMPTS
 
 
-async def _count_failure(connection: Connection, email: str, visit: Visit) -> bool:
-    """Count it; false from the sixth failure on."""
-    await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, visit.address])
+async def _count_failure(connection: Connection, email: str, context: RequestContext) -> bool:
+    """Count a failure; return false from the sixth on."""
+    await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, context.address])
     row = await _one(
         connection,
         "select edge.consume_rate_limit('admin_failures', %s, 5, interval '15 minutes') as few",
@@ -177,73 +187,74 @@ async def _count_failure(connection: Connection, email: str, visit: Visit) -> bo
     return bool(row["few"])
 
 
-async def _change_password(change: ChangePassword, caller: Caller, services: Services) -> Row:
+async def _change_password(change: ChangePassword, principal: Principal, services: Services) -> Row:
     if not (change.email and change.current_password and change.new_password):
         raise FIELDS_MISSING
     passwords.require_acceptable(change.new_password)
-    async with caller.service_transaction() as connection:
+    async with principal.service_transaction() as connection:
         owner = await _admin(connection, change.email)
-    if owner is None or str(owner["id"]) != caller.id:
+    if owner is None or str(owner["id"]) != principal.id:
         raise OTHER_EMAIL
     new_hash = await passwords.hash_password(change.new_password)
-    async with _judging(caller.service_transaction(), change.email, caller.visit) as connection:
-        admin = await _one(connection, "select * from edge.admin_by_id(%s)", caller.id)
+    async with _verification(principal.service_transaction(), change.email, principal.context) as connection:
+        admin = await _one(connection, "select * from edge.admin_by_id(%s)", principal.id)
         if not await passwords.matches(admin["password_hash"], change.current_password):
-            raise CURRENT_WRONG
+            raise CURRENT_PASSWORD_WRONG
         if admin["totp_confirmed_at"]:
             if not change.totp:
-                raise two_step.CODE_ASKED
-            await two_step.require_code(connection, services.sealer, admin, change.totp)
+                raise totp.CODE_REQUIRED
+            await totp.require_code(connection, services.encryptor, admin, change.totp)
         await connection.execute(
             "select edge.set_admin_password(%s, %s, %s)",
-            [caller.id, new_hash, caller.claims.values["sid"]],
+            [principal.id, new_hash, principal.claims.values["sid"]],
         )
     return {"success": True}
 
 
-async def _logout(caller: Caller) -> Row:
-    async with caller.transaction() as connection:
+async def _logout(principal: Principal) -> Row:
+    async with principal.transaction() as connection:
         await connection.execute(
-            "delete from public.admin_sessions where session_token = %s", [caller.claims.values["sid"]]
+            "delete from public.admin_sessions where session_token = %s", [principal.claims.values["sid"]]
         )
     return {"success": True}
 
 
-async def _enroll_totp(caller: Caller, services: Services) -> Row:
-    secret = two_step.new_secret()
-    sealed = two_step.seal(services.sealer, secret, caller.id)
-    async with caller.service_transaction() as connection:
-        admin = await _one(connection, "select * from edge.admin_by_id(%s)", caller.id)
+async def _enroll_totp(principal: Principal, services: Services) -> Row:
+    secret = totp.new_secret()
+    ciphertext = totp.encrypt_secret(services.encryptor, secret, principal.id)
+    async with principal.service_transaction() as connection:
+        admin = await _one(connection, "select * from edge.admin_by_id(%s)", principal.id)
         if admin["totp_confirmed_at"]:
             raise ALREADY_ENROLLED
         await connection.execute(
-            "select edge.set_totp_secret(%s, %s, %s)", [caller.id, sealed.key_id, sealed.data]
+            "select edge.set_totp_secret(%s, %s, %s)", [principal.id, ciphertext.key_id, ciphertext.data]
         )
-    address = two_step.address_of(secret, admin["email"], urlsplit(services.admin_key.issuer).hostname or "")
-    return {"success": True, "secret": secret, "uri": address, "qr_code": two_step.picture_of(address)}
+    address = totp.provisioning_uri(
+        secret, admin["email"], urlsplit(services.admin_key.issuer).hostname or ""
+    )
+    return {"success": True, "secret": secret, "uri": address, "qr_code": totp.qr_code(address)}
 
 
-async def _show_code(shown: ShowCode, caller: Caller, services: Services) -> Row:
+async def _verify_code(request: VerifyCode, principal: Principal, services: Services) -> Row:
     wrong = None
-    async with caller.service_transaction() as connection:
-        guess = await _one(
+    async with principal.service_transaction() as connection:
+        attempt = await _one(
             connection,
             "select edge.consume_rate_limit('admin_totp', %s, 10, interval '15 minutes') as allowed",
-            caller.id,
+            principal.id,
         )
-        if not guess["allowed"]:
-            raise TOO_MANY
-        admin = await _one(connection, "select * from edge.admin_by_id(%s)", caller.id)
+        if not attempt["allowed"]:
+            raise TOO_MANY_ATTEMPTS
+        admin = await _one(connection, "select * from edge.admin_by_id(%s)", principal.id)
         if not admin["totp_secret"]:
             raise NOT_ENROLLED
         try:
-            await two_step.require_code(connection, services.sealer, admin, shown.code)
-        except Refusal as refusal:
-            wrong = refusal
+            await totp.require_code(connection, services.encryptor, admin, request.code)
+        except ApiError as error:
+            wrong = error
         if not wrong:
-            turned = "confirm_totp" if shown.action == "totp_verify" else "remove_totp"
-            await connection.execute(f"select edge.{turned}(%s)", [caller.id])
-    # The guess is counted now.
+            await connection.execute(TOTP_CHANGES[request.action], [principal.id])
+    # The attempt is counted now, because the transaction is committed.
     if wrong:
         raise wrong
     return {"success": True}
@@ -253,7 +264,7 @@ async def _one(connection: Connection, query: str, *arguments: object) -> Row:
     cursor = await connection.execute(query, arguments)
     row = await cursor.fetchone()
     if row is None:
-        raise FAILED
+        raise INVALID_CREDENTIALS
     return row
 
 
@@ -263,6 +274,6 @@ async def _admin(connection: Connection, email: str) -> Row | None:
 
 
 def _public(admin: Row) -> Row:
-    """What the panel may know of an account: never the hash, never the secret."""
+    """Return what the panel may show of an account: never the hash, never the secret."""
     names = ("id", "email", "full_name", "role", "is_active", "last_login", "created_at", "updated_at")
     return {**{name: admin[name] for name in names}, "two_step": admin["totp_confirmed_at"] is not None}

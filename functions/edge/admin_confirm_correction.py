@@ -4,19 +4,19 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import Shape
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel
 
 router = APIRouter()
 
 
-class Confirmation(Shape):
-    """Which correction."""
+class Confirmation(CamelModel):
+    """The correction to confirm."""
 
     correction_id: UUID
 
 
 @router.post("/admin-confirm-correction")
-async def admin_confirm_correction(caller: Administrator, confirmation: Confirmation) -> Response:
-    """Answer `{success, correction}`; never by the administrator who proposed it."""
-    return await caller.call("public.confirm_correction", confirmation.correction_id)
+async def admin_confirm_correction(principal: Administrator, confirmation: Confirmation) -> Response:
+    """Respond `{success, correction}`; never by the administrator who proposed it."""
+    return await principal.call("public.confirm_correction", confirmation.correction_id)

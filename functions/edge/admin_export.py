@@ -1,7 +1,7 @@
 """admin-export: a list as a CSV file, formula-safe, page by page so that memory stays flat.
 
-All pages are of one moment, so that what happens meanwhile neither loses a row nor shows it twice. A file
-that cannot be whole is refused, or broken off when it has begun: it never just ends.
+All pages are of one snapshot, so that changes meanwhile neither lose a row nor show it twice. A file that
+cannot be complete is an error, or broken off when it has begun: it never just ends.
 """
 
 import csv
@@ -18,22 +18,23 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from functions.core.database import Connection
-from functions.core.errors import Refusal
-from functions.edge import documents
-from functions.edge.door import Administrator, json_of
-from functions.edge.shapes import Shape
+from functions.core.errors import ApiError
+from functions.edge.support import openapi
+from functions.edge.support.dependencies import Administrator, json_result
+from functions.edge.support.schemas import CamelModel
+from functions.edge.support.sql_functions import SqlFunction
 
 router = APIRouter()
 Row = dict[str, Any]
 
 PAGE = 500
 # Each holds one of the process's connections until its file has left.
-AT_ONCE = Semaphore(2)
-BUSY = Refusal(503, "try_again", "Other files are being made. Try again in a minute.")
-TOO_MANY = Refusal(400, "too_many", "Narrow the filter: a file has at most 10,000 rows of a search.")
+export_limiter = Semaphore(2)
+BUSY = ApiError(503, "try_again", "Other files are being made. Try again in a minute.")
+TOO_MANY_ROWS = ApiError(400, "too_many", "Narrow the filter: a file has at most 10,000 rows of a search.")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # SQL function, the key of its rows, and the columns of the file.
-LISTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+LISTS: dict[str, tuple[SqlFunction, str, tuple[str, ...]]] = {
     "deposits": (
         "public.list_deposits",
         "items",
@@ -78,36 +79,38 @@ LISTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
-class ExportRequest(Shape):
+class ExportRequest(CamelModel):
     """Which list, with the filters that are on the screen."""
 
     list: Literal["deposits", "withdrawals", "transactions", "audit"]
     filters: dict[str, Annotated[str, Field(max_length=200)]] = Field(default_factory=dict)
 
 
-async def until_it_has_left() -> AsyncIterator[AsyncExitStack]:
-    """What is entered here is left after the last byte of the answer, or when the client goes away."""
-    async with AsyncExitStack() as held:
-        yield held
+async def exit_after_response() -> AsyncIterator[AsyncExitStack]:
+    """Yield a stack that is closed after the last byte of the response, or when the client disconnects."""
+    async with AsyncExitStack() as stack:
+        yield stack
 
 
-Held = Annotated[AsyncExitStack, Depends(until_it_has_left)]
+ResponseStack = Annotated[AsyncExitStack, Depends(exit_after_response)]
 
 
-@router.post("/admin-export", response_class=StreamingResponse, responses=documents.CSV)
-async def admin_export(caller: Administrator, request: ExportRequest, held: Held) -> StreamingResponse:
-    """Answer the file; finance and super administrators, and everybody their own audit rows."""
-    if AT_ONCE.locked():
+@router.post("/admin-export", response_class=StreamingResponse, responses=openapi.CSV)
+async def admin_export(
+    principal: Administrator, request: ExportRequest, stack: ResponseStack
+) -> StreamingResponse:
+    """Respond with the file; finance and super administrators, and everybody their own audit rows."""
+    if export_limiter.locked():
         raise BUSY
-    await held.enter_async_context(AT_ONCE)
-    async with caller.transaction() as connection:
-        await json_of(connection, "public.note_export", request.list, Jsonb(request.filters))
-    connection = await held.enter_async_context(caller.transaction(snapshot=True))
-    # The first page is read before anything is answered, so that a refusal is still a refusal.
+    await stack.enter_async_context(export_limiter)
+    async with principal.transaction() as connection:
+        await json_result(connection, "public.note_export", request.list, Jsonb(request.filters))
+    connection = await stack.enter_async_context(principal.transaction(snapshot=True))
+    # The first page is read before the response begins, so that an error still has a status of its own.
     first = await _page(connection, request, 1)
-    # A search stops there; the trail only counts no further.
+    # Searches stop there; the audit log only stops counting.
     if first.get("more") and request.list != "audit":
-        raise TOO_MANY
+        raise TOO_MANY_ROWS
     headers = {"content-disposition": f'attachment; filename="{request.list}.csv"'}
     file = _file(connection, request, first)
     return StreamingResponse(file, media_type="text/csv; charset=utf-8", headers=headers)
@@ -128,14 +131,14 @@ async def _file(connection: Connection, request: ExportRequest, page: Row) -> As
 
 
 async def _page(connection: Connection, request: ExportRequest, number: int) -> Row:
-    """What the list answers for one page."""
+    """Return one page of the list."""
     filters = {**request.filters, "page": number, "pageSize": PAGE}
-    page: Row = orjson.loads(await json_of(connection, LISTS[request.list][0], Jsonb(filters)))
+    page: Row = orjson.loads(await json_result(connection, LISTS[request.list][0], Jsonb(filters)))
     return page
 
 
 def cell(value: Any) -> str:
-    """A value as a cell: a text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """Return a value as a cell: a text that a spreadsheet would run as a formula gets an apostrophe."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -6,13 +6,14 @@ import orjson
 from fastapi import APIRouter
 from pydantic import StringConstraints
 
-from functions.edge.door import Administrator, Shared, json_of
-from functions.edge.shapes import Shape
+from functions.edge.support.dependencies import Administrator, json_result
+from functions.edge.support.schemas import CamelModel
+from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 
 
-class ReceiptRequest(Shape):
+class ReceiptRequest(CamelModel):
     """The address that the deposit row holds; it is parsed, never opened."""
 
     receipt_url: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
@@ -20,9 +21,9 @@ class ReceiptRequest(Shape):
 
 @router.post("/admin-get-receipt")
 async def admin_get_receipt(
-    caller: Administrator, request: ReceiptRequest, services: Shared
+    principal: Administrator, request: ReceiptRequest, services: SharedServices
 ) -> dict[str, str]:
-    """Answer `{signedUrl}`, valid for 60 s; only a receipt of an existing deposit is signed."""
-    async with caller.transaction() as connection:
-        found = orjson.loads(await json_of(connection, "public.find_receipt", request.receipt_url))
+    """Respond `{signedUrl}`, valid for 60 s; only a receipt of an existing deposit is signed."""
+    async with principal.transaction() as connection:
+        found = orjson.loads(await json_result(connection, "public.find_receipt", request.receipt_url))
     return {"signedUrl": await services.receipts.sign(found["bucket"], found["name"])}

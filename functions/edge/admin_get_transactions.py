@@ -6,8 +6,8 @@ from fastapi import APIRouter, Response
 from psycopg.types.json import Jsonb
 from pydantic import StringConstraints
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import ListRequest
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import ListRequest
 
 router = APIRouter()
 
@@ -20,16 +20,16 @@ class TransactionsRequest(ListRequest):
 
 @router.post("/admin-get-transactions")
 async def admin_get_transactions(
-    caller: Administrator, request: TransactionsRequest | None = None
+    principal: Administrator, request: TransactionsRequest | None = None
 ) -> Response:
-    """Answer `{transactions, total, cards}`; any administrator may read."""
+    """Respond `{transactions, total, cards}`; any administrator may read."""
     filters = Jsonb(request.filters() if request else {})
-    async with caller.transaction() as connection:
+    async with principal.transaction() as connection:
         # The specification calls this list's items transactions.
         cursor = await connection.execute(
-            "select ((l - 'items') || jsonb_build_object('transactions', l -> 'items'))::text as answer "
+            "select ((l - 'items') || jsonb_build_object('transactions', l -> 'items'))::text as result "
             "from public.list_transactions(%s) as l",
             [filters],
         )
         row = await cursor.fetchone() or {}
-    return Response(row["answer"], media_type="application/json")
+    return Response(row["result"], media_type="application/json")

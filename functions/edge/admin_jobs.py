@@ -1,24 +1,24 @@
-"""admin-jobs: what the worker does, and a mail that was given up once more."""
+"""admin-jobs: the worker's jobs and e-mails; an e-mail that was given up is sent once more."""
 
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import Shape
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel
 
 router = APIRouter()
 
 
-class ListJobs(Shape):
-    """Mail that waits or failed, jobs that failed for good, the last check of the books."""
+class ListJobs(CamelModel):
+    """List e-mails that wait or failed, jobs that failed for good, and the last ledger check."""
 
     action: Literal["list"]
 
 
-class RetryMail(Shape):
-    """One failed mail."""
+class RetryMail(CamelModel):
+    """Send one failed e-mail again."""
 
     action: Literal["retry_mail"]
     id: Annotated[int, Field(ge=1, lt=2**63)]
@@ -26,9 +26,9 @@ class RetryMail(Shape):
 
 @router.post("/admin-jobs")
 async def admin_jobs(
-    caller: Administrator, request: Annotated[ListJobs | RetryMail, Field(discriminator="action")]
+    principal: Administrator, request: Annotated[ListJobs | RetryMail, Field(discriminator="action")]
 ) -> Response:
-    """Answer by action; super administrators only."""
+    """Respond by action; super administrators only."""
     if isinstance(request, RetryMail):
-        return await caller.call("public.retry_mail", request.id)
-    return await caller.call("public.list_jobs")
+        return await principal.call("public.retry_mail", request.id)
+    return await principal.call("public.list_jobs")

@@ -7,14 +7,14 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from functions.edge import documents
-from functions.edge.door import Administrator
-from functions.edge.shapes import Reason, Shape
+from functions.edge.support import openapi
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel, Reason
 
 router = APIRouter()
 
 
-class Proposal(Shape):
+class Proposal(CamelModel):
     """What is to be undone, and why; `value` is the new package of `set_package`."""
 
     kind: Literal["void_deposit", "void_withdrawal", "set_package"]
@@ -25,10 +25,10 @@ class Proposal(Shape):
 
 @router.post(
     "/admin-propose-correction",
-    responses=documents.then(admin_confirm_correction={"correctionId": "$response.body#/correction/id"}),
+    responses=openapi.linked(admin_confirm_correction={"correctionId": "$response.body#/correction/id"}),
 )
-async def admin_propose_correction(caller: Administrator, proposal: Proposal) -> Response:
-    """Answer `{success, correction}`; nothing has changed yet."""
-    return await caller.call(
+async def admin_propose_correction(principal: Administrator, proposal: Proposal) -> Response:
+    """Respond `{success, correction}`; nothing has changed yet."""
+    return await principal.call(
         "public.propose_correction", proposal.kind, proposal.target_id, proposal.value, proposal.reason
     )

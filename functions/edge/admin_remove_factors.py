@@ -8,13 +8,14 @@ from uuid import UUID
 import orjson
 from fastapi import APIRouter
 
-from functions.edge.door import Administrator, Shared, json_of
-from functions.edge.shapes import Reason, Shape
+from functions.edge.support.dependencies import Administrator, json_result
+from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 
 
-class FactorRemoval(Shape):
+class FactorRemoval(CamelModel):
     """Whose factors, and how it was made sure who asks."""
 
     profile_id: UUID
@@ -23,10 +24,12 @@ class FactorRemoval(Shape):
 
 @router.post("/admin-remove-factors")
 async def admin_remove_factors(
-    caller: Administrator, removal: FactorRemoval, services: Shared
+    principal: Administrator, removal: FactorRemoval, services: SharedServices
 ) -> dict[str, bool]:
-    """Answer `{success}`; safe to repeat when the auth service did not answer."""
-    async with caller.transaction() as connection:
-        text = await json_of(connection, "public.start_factor_removal", removal.profile_id, removal.reason)
+    """Respond `{success}`; safe to repeat when the auth service did not respond."""
+    async with principal.transaction() as connection:
+        text = await json_result(
+            connection, "public.start_factor_removal", removal.profile_id, removal.reason
+        )
     await services.factors.remove_all(orjson.loads(text)["user_id"])
     return {"success": True}

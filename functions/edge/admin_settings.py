@@ -6,12 +6,13 @@ from fastapi import APIRouter, Response
 from psycopg.types.json import Jsonb
 from pydantic import Field, StringConstraints
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import Shape
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel
+from functions.edge.support.sql_functions import SqlFunction
 
 router = APIRouter()
 
-STEPS = {
+FUNCTIONS: dict[str, SqlFunction] = {
     "list": "public.list_settings",
     "readiness": "public.get_readiness",
     "send_test_mail": "public.send_test_mail",
@@ -20,14 +21,14 @@ STEPS = {
 }
 
 
-class Step(Shape):
-    """One thing without parameters."""
+class Command(CamelModel):
+    """An action without parameters."""
 
     action: Literal["list", "readiness", "send_test_mail", "confirm_test_mail", "leave_demo"]
 
 
-class Change(Shape):
-    """One value; its type and limits are the setting's."""
+class Change(CamelModel):
+    """A new value; its type and limits are the setting's."""
 
     action: Literal["change"]
     key: Annotated[str, StringConstraints(max_length=63)]
@@ -36,9 +37,9 @@ class Change(Shape):
 
 @router.post("/admin-settings")
 async def admin_settings(
-    caller: Administrator, request: Annotated[Step | Change, Field(discriminator="action")]
+    principal: Administrator, request: Annotated[Command | Change, Field(discriminator="action")]
 ) -> Response:
-    """Answer by action; super administrators only."""
+    """Respond by action; super administrators only."""
     if isinstance(request, Change):
-        return await caller.call("public.change_setting", request.key, Jsonb(request.value))
-    return await caller.call(STEPS[request.action])
+        return await principal.call("public.change_setting", request.key, Jsonb(request.value))
+    return await principal.call(FUNCTIONS[request.action])

@@ -6,14 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import Reason
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import Reason
 
 router = APIRouter()
 
 
 class MemberChange(BaseModel):
-    """What changes; a change of status needs a reason, which the member reads."""
+    """A change; a change of status needs a reason, which the member reads."""
 
     profile_id: Annotated[UUID, Field(alias="profileId")]
     account_status: Literal["active", "pending", "suspended", "disabled"] | None = None
@@ -22,8 +22,8 @@ class MemberChange(BaseModel):
 
 
 @router.post("/admin-update-member")
-async def admin_update_member(caller: Administrator, change: MemberChange) -> Response:
-    """Answer `{success, profile}`; who may do what is decided by role."""
-    return await caller.call(
+async def admin_update_member(principal: Administrator, change: MemberChange) -> Response:
+    """Respond `{success, profile}`; who may do what is decided by role."""
+    return await principal.call(
         "public.update_member", change.profile_id, change.account_status, change.admin_notes, change.reason
     )

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from functions.edge.door import Administrator
-from functions.edge.shapes import Reason, Shape
+from functions.edge.support.dependencies import Administrator
+from functions.edge.support.schemas import CamelModel, Reason
 
 router = APIRouter()
 
 
-class SubscriptionChange(Shape):
+class SubscriptionChange(CamelModel):
     """The new status and why; the member reads the reason."""
 
     subscription_id: UUID
@@ -20,8 +20,8 @@ class SubscriptionChange(Shape):
 
 
 @router.post("/admin-update-subscription")
-async def admin_update_subscription(caller: Administrator, change: SubscriptionChange) -> Response:
-    """Answer `{success, subscription}`; any administrator may."""
-    return await caller.call(
+async def admin_update_subscription(principal: Administrator, change: SubscriptionChange) -> Response:
+    """Respond `{success, subscription}`; any administrator may."""
+    return await principal.call(
         "public.update_subscription", change.subscription_id, change.status, change.reason
     )

@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter, Response
 
-from functions.edge.door import Person
+from functions.edge.support.dependencies import AnyPrincipal
 
 router = APIRouter()
 
 
 @router.post("/sync-all-mlm-bonuses")
-async def sync_all_mlm_bonuses(caller: Person) -> Response:
-    """Answer `{success, summary: {totalBonuses, totalProfiles}}`; never refused for calling often."""
-    return await caller.call("public.sync_bonuses")
+async def sync_all_mlm_bonuses(principal: AnyPrincipal) -> Response:
+    """Respond `{success, summary: {totalBonuses, totalProfiles}}`; it has no rate limit."""
+    return await principal.call("public.sync_bonuses")

@@ -1,1 +1,1 @@
-"""Sends what the outbox holds and runs what is due: mail, checks of the books, clean-up."""
+"""Sends the e-mails of the outbox and runs the jobs that are due: ledger checks, purges, roll-ups."""

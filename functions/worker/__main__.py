@@ -8,8 +8,9 @@ import logging
 import sys
 
 from functions.core import logging as json_logs
+from functions.worker import job_queue
+from functions.worker.run_loop import run
 from functions.worker.settings import WorkerSettings
-from functions.worker.work import install_queue, work
 
 
 def main(arguments: list[str]) -> None:
@@ -20,7 +21,7 @@ def main(arguments: list[str]) -> None:
     json_logs.configure(settings.log_level)
     # The queue would write several lines for every job; what a job did is logged by the job.
     logging.getLogger("procrastinate").setLevel(logging.WARNING)
-    asyncio.run(install_queue(settings.database_url) if arguments else work(settings))
+    asyncio.run(job_queue.install(settings.database_url) if arguments else run(settings))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,28 @@
-"""Writes the audit chain's head down outside the database: from inside a cut tail is not seen."""
+"""Stores the head of the audit log's hash chain outside the database, where a removed tail is noticed."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from functions.worker.post import Post
+from functions.core.database import Pool
+from functions.worker.sql_functions import call
 
 
 class AuditHeads:
     """A file of lines `{"seq": ..., "hash": ...}` that only grows; its last one is what is compared."""
 
-    def __init__(self, post: Post, path: Path) -> None:
-        self._post = post
+    def __init__(self, pool: Pool, path: Path) -> None:
+        self._pool = pool
         self._path = path
 
     async def check(self) -> Any:
-        """Compare the last line with the chain; answers {} or the number of the row that is not there."""
+        """Compare the last line with the chain; return {} or the number of the row that is missing."""
         last = self._last()
-        return await self._post.call("check_audit_anchor", last.get("seq"), last.get("hash"))
+        return await call(self._pool, "check_audit_anchor", last.get("seq"), last.get("hash"))
 
     async def copy(self) -> Any:
-        """Write the head down, unless it is there already; answers it."""
-        head = await self._post.call("audit_head")
+        """Store the head, unless it is stored already; return it."""
+        head = await call(self._pool, "audit_head")
         if head and head != self._last():
             self._append(json.dumps(head))
         return head

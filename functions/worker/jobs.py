@@ -1,26 +1,30 @@
-"""What runs when. The work itself is SQL in schema jobs; here is only the timetable.
+"""The schedule: which job runs when. The work itself is SQL in schema jobs.
 
-procrastinate keeps the timetable in PostgreSQL: a job that was due runs once, whichever worker takes it,
-and one that is still waiting is not queued again. Mail is claimed row by row with a lease, so a worker that
-dies gives it back.
+procrastinate stores the schedule in PostgreSQL: a job that was due runs once, whichever worker takes it, and
+one that is still waiting is not queued again. E-mails are leased row by row: those of a worker that dies are
+sent by another.
 """
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from procrastinate import Blueprint, JobContext, RetryStrategy
 
+from functions.core.database import Pool
 from functions.worker.audit_heads import AuditHeads
-from functions.worker.post import Post
+from functions.worker.mailer import Mailer
 from functions.worker.receipts import UnusedReceipts
+from functions.worker.settings import WorkerSettings
+from functions.worker.sql_functions import JobFunction, call
 
-AGAIN = RetryStrategy(max_attempts=4, exponential_wait=6)
+RETRY = RetryStrategy(max_attempts=4, exponential_wait=6)
 STALLED_AFTER_SECONDS = 60
 log = logging.getLogger("worker")
 
 # By the name stored in the queue, which stays: the function of schema jobs, and when (cron, UTC).
-TIMETABLE = {
+SCHEDULE: dict[str, tuple[JobFunction, str]] = {
     "check_books": ("check_ledger", "* * * * *"),
     "make_missing_profiles": ("create_missing_profiles", "* * * * *"),
     "fold_counters": ("roll_up_counters", "* * * * *"),
@@ -33,85 +37,108 @@ TIMETABLE = {
     "reconcile": ("reconcile", "30 2 * * *"),
 }
 
-timetable = Blueprint()
+blueprint = Blueprint()
 
 
-def post_of(context: JobContext) -> Post:
-    """The post office that the worker was started with."""
-    post: Post = context.additional_context["post"]
-    return post
+@dataclass(frozen=True)
+class Resources:
+    """What the jobs work with."""
+
+    pool: Pool
+    mailer: Mailer
+    receipts: UnusedReceipts
+    audit_heads: AuditHeads
+    deposit_address: str
+
+    @classmethod
+    def of(cls, settings: WorkerSettings, pool: Pool) -> "Resources":
+        """Return the resources of a worker."""
+        return cls(
+            pool=pool,
+            mailer=Mailer(pool, settings),
+            receipts=UnusedReceipts(pool, settings),
+            audit_heads=AuditHeads(pool, settings.audit_heads_path),
+            deposit_address=settings.deposit_address,
+        )
 
 
-def job_of(name: str, function: str) -> Callable[[JobContext, int], Awaitable[None]]:
-    """A job that runs one function of schema jobs and logs what it answers."""
+def resources_of(context: JobContext) -> Resources:
+    """Return the resources that the worker was started with."""
+    resources: Resources = context.additional_context["resources"]
+    return resources
+
+
+def make_job(name: str, function: JobFunction) -> Callable[[JobContext, int], Awaitable[None]]:
+    """Return a job that runs one function of schema jobs and logs its result."""
 
     async def job(context: JobContext, timestamp: int) -> None:
-        report(name, await post_of(context).call(function))
+        log_result(name, await call(resources_of(context).pool, function))
 
     return job
 
 
-def report(function: str, answer: Any) -> None:
-    """Log what a job answered.
+def log_result(job: str, result: Any) -> None:
+    """Log the result of a job.
 
-    What a check finds wrong comes as {what: how}: an alarm for whoever watches the log, not a repair.
+    What a check finds wrong comes as {what: how}: an alarm for those who watch the log, not a repair.
     """
-    level = logging.ERROR if function.startswith("check_") and answer else logging.INFO
-    log.log(level, "job", extra={"fields": {"job": function, "answer": answer}})
+    level = logging.ERROR if job.startswith("check_") and result else logging.INFO
+    log.log(level, "job", extra={"fields": {"job": job, "result": result}})
 
 
-for name, (function, cron) in TIMETABLE.items():
-    job = job_of(name, function)
-    task = timetable.task(name=name, queueing_lock=name, retry=AGAIN, pass_context=True)(job)
-    timetable.periodic(cron=cron)(task)
+for name, (function, cron) in SCHEDULE.items():
+    job = make_job(name, function)
+    task = blueprint.task(name=name, queueing_lock=name, retry=RETRY, pass_context=True)(job)
+    blueprint.periodic(cron=cron)(task)
 
 
-@timetable.periodic(cron="* * * * *")
-@timetable.task(name="check_deposit_address", queueing_lock="check_deposit_address", pass_context=True)
+@blueprint.periodic(cron="* * * * *")
+@blueprint.task(name="check_deposit_address", queueing_lock="check_deposit_address", pass_context=True)
 async def check_deposit_address(context: JobContext, timestamp: int) -> None:
-    """Look at the address that every deposit is sent to."""
-    report("check_deposit_address", await post_of(context).check_deposit_address())
+    """Compare the address that members are shown with the one in the operator's settings."""
+    resources = resources_of(context)
+    expected = resources.deposit_address or None
+    log_result("check_deposit_address", await call(resources.pool, "check_deposit_address", expected))
 
 
-@timetable.periodic(cron="* * * * *")
-@timetable.task(name="deliver_mail", queueing_lock="deliver_mail", pass_context=True)
+@blueprint.periodic(cron="* * * * *")
+@blueprint.task(name="deliver_mail", queueing_lock="deliver_mail", pass_context=True)
 async def deliver_mail(context: JobContext, timestamp: int = 0) -> None:
-    """Send what is due. New rows are announced by the database; this minute's run finds the retries."""
-    await post_of(context).deliver()
+    """Send what is due. The database announces new rows; this minute's run finds the retries."""
+    await resources_of(context).mailer.deliver()
 
 
-@timetable.periodic(cron="41 * * * *")
-@timetable.task(
-    name="remove_unused_receipts", queueing_lock="remove_unused_receipts", retry=AGAIN, pass_context=True
+@blueprint.periodic(cron="41 * * * *")
+@blueprint.task(
+    name="remove_unused_receipts", queueing_lock="remove_unused_receipts", retry=RETRY, pass_context=True
 )
 async def remove_unused_receipts(context: JobContext, timestamp: int) -> None:
-    """Take uploads away that no deposit named within a day."""
-    receipts: UnusedReceipts = context.additional_context["receipts"]
-    report("remove_unused_receipts", await receipts.remove())
+    """Delete uploads that no deposit named within a day."""
+    log_result("remove_unused_receipts", await resources_of(context).receipts.remove())
 
 
-@timetable.periodic(cron="11 * * * *")
-@timetable.task(
+@blueprint.periodic(cron="11 * * * *")
+@blueprint.task(
     name="check_audit_copy",
     queueing_lock="check_audit_copy",
     lock="audit_heads",
-    retry=AGAIN,
+    retry=RETRY,
     pass_context=True,
 )
 async def check_audit_copy(context: JobContext, timestamp: int) -> None:
-    """Compare the audit chain with what was written down an hour ago, and write its head down now."""
-    heads: AuditHeads = context.additional_context["audit_heads"]
+    """Compare the audit chain with the head stored an hour ago, and store its head of now."""
+    heads = resources_of(context).audit_heads
     wrong = await heads.check()
-    report("check_audit_copy", wrong)
+    log_result("check_audit_copy", wrong)
     # A line after one that the chain does not know would end the alarm.
     if not wrong:
-        report("copy_audit_head", await heads.copy())
+        log_result("copy_audit_head", await heads.copy())
 
 
-@timetable.periodic(cron="*/2 * * * *")
-@timetable.task(name="take_over", queueing_lock="take_over", pass_context=True)
+@blueprint.periodic(cron="*/2 * * * *")
+@blueprint.task(name="take_over", queueing_lock="take_over", pass_context=True)
 async def take_over(context: JobContext, timestamp: int) -> None:
-    """Give jobs of a worker that died back to the queue, and forget old failures after a month."""
+    """Queue the jobs of a worker that died once more, and delete failures after a month."""
     manager = context.app.job_manager
     for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_SECONDS):
         await manager.retry_job(job)

@@ -1,4 +1,4 @@
-"""Takes away receipts that no deposit came to use, over the storage service's own wire: row and bytes."""
+"""Deletes receipts that no deposit came to use, row and bytes, through the storage service."""
 
 import httpx
 
@@ -10,7 +10,7 @@ TIMEOUT_SECONDS = 30
 
 
 class UnusedReceipts:
-    """What is unused is decided in SQL, and again there by the row's own guard when it is removed."""
+    """What is unused is decided in SQL, and again by the row's validation trigger when it is deleted."""
 
     def __init__(self, pool: Pool, settings: WorkerSettings) -> None:
         key = settings.supabase_service_role_key
@@ -19,18 +19,18 @@ class UnusedReceipts:
         self._headers = {"authorization": f"Bearer {key}", "apikey": key}
 
     async def remove(self) -> int:
-        """Remove all that is unused now; returns how many objects went.
+        """Delete all that is unused now; return how many objects were.
 
         Raises:
-            httpx.HTTPStatusError: one was named by a deposit at that moment, or storage does not answer.
+            httpx.HTTPStatusError: a deposit named one at that moment, or storage does not respond.
         """
         removed = 0
         async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, headers=self._headers) as storage:
             while names := await self._next():
-                answer = await storage.request("DELETE", self._url, json={"prefixes": names})
-                answer.raise_for_status()
-                removed += len(answer.json())
-                if len(answer.json()) < len(names):
+                response = await storage.request("DELETE", self._url, json={"prefixes": names})
+                response.raise_for_status()
+                removed += len(response.json())
+                if len(response.json()) < len(names):
                     break
         return removed
 

@@ -1,4 +1,4 @@
-"""What the worker reads from its environment."""
+"""Settings of the worker."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ class WorkerSettings(ServiceSettings):
     """Settings of functions/worker.
 
     Attributes:
-        port: where `GET /health` answers; 0 for nowhere.
-        smtp_host, smtp_port: the mail server; TLS when it offers it, at port 465 from the first byte.
+        port: where `GET /health` is served; 0 for nowhere.
+        smtp_host, smtp_port: the mail server (see functions.core.email.SmtpServer).
         smtp_user, smtp_pass: empty when the server asks for none.
-        mail_from: `Name <address>`; the name signs the letters.
+        mail_from: `Name <address>`; the name signs the e-mails.
         site_url: the web app's origin, before every link.
         storage_internal_url, supabase_service_role_key: where receipts are removed, and with which key.
         deposit_address: what members must be shown, written down here too; empty when it is not.
-        audit_heads_path: the file that the audit chain's head is written to every hour; keep it.
+        audit_heads_path: the file that the head of the audit log's chain is written to every hour; keep it.
     """
 
     port: int = 0

@@ -18,6 +18,7 @@ import bench
 import check
 import commands
 import containers
+import email_templates
 import environment
 import generate
 import health
@@ -170,6 +171,8 @@ def run_generate() -> int:
     with throwaway.database(SETUP_LOG) as database:
         generate.TYPES_FILE.write_text(generate.row_types(database))
     print(f"  wrote {generate.TYPES_FILE.relative_to(ROOT)}")
+    email_templates.write()
+    print(f"  wrote {email_templates.FOLDER.relative_to(ROOT)}")
     return 0
 
 

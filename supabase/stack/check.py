@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+import email_templates
 import generate
 import materials
 import schema
@@ -54,6 +55,7 @@ def without_database() -> list[Check]:
         Check("ruff", _tool("ruff", "check", ".")),
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
         Check("retired words", words.retired),
+        Check("e-mail templates", email_templates.drift),
         Check("locked packages", materials.complaint),
         Check("npm ci", _npm_ci),
         Check("eslint", _web("lint")),

@@ -20,7 +20,7 @@ SLOW = (
     "test_auth_limits",
     "test_authorisation",
     "test_openapi",
-    "test_reseal",
+    "test_key_rotation",
     "test_openapi_chains",
     "test_storage_limits",
     "test_admin_auth",

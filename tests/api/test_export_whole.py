@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from functions.core.database import make_pool
-from functions.core.errors import Refusal
+from functions.core.errors import ApiError
 from functions.core.tokens import Claims
 from functions.edge import admin_export
-from functions.edge.door import Caller, Visit
+from functions.edge.support.dependencies import Principal, RequestContext
 from tests.support.people import Administrator, Member
 from tests.support.planted import Connection, Planted, taken_back
 from tests.support.stack import Stack
@@ -23,20 +23,20 @@ from tests.support.stack import Stack
 Export = AsyncIterator[str]
 
 
-def at_the_door(person: Administrator, pool: Any) -> Caller:
-    """The administrator, as the functions recognise one."""
+def principal_of(person: Administrator, pool: Any) -> Principal:
+    """The administrator, as the functions authenticate one."""
     part = person.token.split(".")[1]
     values = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    return Caller(Claims(values, "test"), Visit("127.0.0.1", "test", "/admin-export"), pool)
+    return Principal(Claims(values, "test"), RequestContext("127.0.0.1", "test", "/admin-export"), pool)
 
 
 @asynccontextmanager
-async def export(caller: Caller, name: str, **filters: str) -> AsyncIterator[Export]:
+async def export(principal: Principal, name: str, **filters: str) -> AsyncIterator[Export]:
     """The parts of a file, one page each, which come when the test asks for them."""
     request = admin_export.ExportRequest(list=name, filters=filters)
-    async with AsyncExitStack() as held:
-        answer = await admin_export.admin_export(caller, request, held)
-        yield answer.body_iterator
+    async with AsyncExitStack() as stack:
+        response = await admin_export.admin_export(principal, request, stack)
+        yield response.body_iterator
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
     filters = {"search": member.username, "status": "pending", "sort": "created_at.asc"}
     async with (
         make_pool(stack.values["DATABASE_ADMIN_URL"], 2, "test") as pool,
-        export(at_the_door(finance, pool), "deposits", **filters) as parts,
+        export(principal_of(finance, pool), "deposits", **filters) as parts,
     ):
         text = await anext(parts) + await anext(parts)
         finance.approve_deposit(deposits[0]["id"]).raise_for_status()
@@ -75,18 +75,18 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
         " from generate_series(1, 10001) as i",
         [member.user_id],
     )
-    caller = at_the_door(finance, Planted(planted))
-    with pytest.raises(Refusal) as refused:
-        async with export(caller, "deposits", search="planted"):
+    principal = principal_of(finance, Planted(planted))
+    with pytest.raises(ApiError) as raised:
+        async with export(principal, "deposits", search="planted"):
             pass
-    assert (refused.value.status, refused.value.code) == (400, "too_many")
+    assert (raised.value.status, raised.value.code) == (400, "too_many")
 
 
 async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
     planted: Connection, finance: Administrator
 ) -> None:
     await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
-    async with export(at_the_door(finance, Planted(planted)), "deposits", status="pending") as parts:
+    async with export(principal_of(finance, Planted(planted)), "deposits", status="pending") as parts:
         with pytest.raises(RuntimeError, match="the pages end after"):
             _ = [part async for part in parts]
 
@@ -95,12 +95,12 @@ async def test_two_files_leave_at_once_and_a_third_is_told_to_come_again(
     stack: Stack, finance: Administrator
 ) -> None:
     async with make_pool(stack.values["DATABASE_ADMIN_URL"], 3, "test") as pool:
-        caller = at_the_door(finance, pool)
-        async with export(caller, "audit"):
-            async with export(caller, "deposits"):
-                with pytest.raises(Refusal) as refused:
-                    async with export(caller, "deposits"):
+        principal = principal_of(finance, pool)
+        async with export(principal, "audit"):
+            async with export(principal, "deposits"):
+                with pytest.raises(ApiError) as raised:
+                    async with export(principal, "deposits"):
                         pass
-            assert (refused.value.status, refused.value.code) == (503, "try_again")
-            async with export(caller, "deposits") as parts:
+            assert (raised.value.status, raised.value.code) == (503, "try_again")
+            async with export(principal, "deposits") as parts:
                 assert (await anext(parts)).startswith("created_at,")

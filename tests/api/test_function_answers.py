@@ -6,7 +6,9 @@ Who may call which function is in authorisation.csv.
 import httpx
 import pytest
 
-from tests.support.endpoints import NOBODY
+from functions.edge.support.application import endpoint_modules, endpoint_router
+from functions.edge.support.json_body import NOT_JSON
+from tests.support.endpoints import NOBODY, edge_app
 from tests.support.people import Administrator, Caller
 
 
@@ -70,3 +72,18 @@ def test_bodies_of_the_wrong_shape(finance: Administrator, content: bytes, kind:
 def test_an_unknown_function(finance: Administrator) -> None:
     answer = finance.function("no-such-function")
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+def test_each_module_is_the_endpoint_of_its_name() -> None:
+    paths = {name: [route.path for route in endpoint_router(name).routes] for name in endpoint_modules()}  # type: ignore[attr-defined]
+    assert paths == {name: [f"/{name.replace('_', '-')}"] for name in paths}
+    assert len(paths) == 20
+
+
+async def test_an_error_that_is_a_constant_keeps_nothing_of_a_request() -> None:
+    """Each raise of one exception appends to its traceback, whose frames hold bodies."""
+    transport = httpx.ASGITransport(edge_app())
+    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+        response = await client.post("/admin-auth", content=b"x", headers={"content-type": "text/plain"})
+    assert response.status_code == 415
+    assert NOT_JSON.__traceback__ is None

@@ -1,6 +1,6 @@
 """Tokens that are signed rightly and still do not count at the functions: other key, role, person or session.
 
-A functions process of the test's own stands in, because only it lends its keys.
+functions/edge of the test's own stands in, because only it lends its keys.
 """
 
 import time
@@ -23,7 +23,7 @@ Owner = psycopg.Connection[dict[str, Any]]
 def edge(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnEdge]:
     """Functions with keys that the test knows."""
     own = OwnEdge(stack, tmp_path_factory.mktemp("edge"))
-    with own.running():
+    with own.serving():
         yield own
     own.http.close()
 

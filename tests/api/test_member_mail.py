@@ -1,4 +1,4 @@
-"""What members decide about mail, and that a letter is sent once, by whoever holds its lease."""
+"""What members decide about e-mail, and that an e-mail is sent once, by the worker that holds its lease."""
 
 import threading
 import time
@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from functions.core.database import make_pool
-from functions.worker import post as worker_post
-from functions.worker.post import Post
+from functions.worker import mailer as worker_mailer
+from functions.worker.mailer import Mailer
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
 from tests.support.own_auth import MailServer, Smtp
@@ -35,10 +35,10 @@ def test_mail_about_bots_is_sent_until_the_member_switches_it_off(
         superior.function("admin-update-subscription", body).raise_for_status()
 
     set_status("suspended")
-    letter = mailbox.wait_for(member.email, "Scout is suspended")
-    address = letter["headers"]["list-unsubscribe"]
+    email = mailbox.wait_for(member.email, "Scout is suspended")
+    address = email["headers"]["list-unsubscribe"]
     assert address == f"<{member.stack.url}/settings>"
-    assert "switch this mail off in your settings" in letter["text"]
+    assert "switch this mail off in your settings" in email["text"]
 
     off = member.rpc("set_mail_choice", {"p_topic": "bots", "p_wanted": False}).raise_for_status().json()
     assert [choice["wanted"] for choice in off] == [False]
@@ -58,9 +58,9 @@ def test_mail_about_money_has_no_switch(member: Member, finance: Administrator, 
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
     body = {"depositId": member.deposit(50)["id"], "action": "reject", "reason": "No transfer"}
     finance.function("admin-approve-deposit", body).raise_for_status()
-    letter = mailbox.wait_for(member.email, "deposit")
-    assert "list-unsubscribe" not in letter["headers"]
-    assert "cannot be switched off" in letter["html"]
+    email = mailbox.wait_for(member.email, "deposit")
+    assert "list-unsubscribe" not in email["headers"]
+    assert "cannot be switched off" in email["html"]
 
 
 def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
@@ -70,21 +70,24 @@ def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
     assert (nothing.status_code, nothing.json()["code"]) == (404, "not_found")
     new = member.email.replace("@", "-new@")
     member.http.put("/auth/v1/user", json={"email": new}).raise_for_status()
-    letters = [mailbox.wait_for(address, "address") for address in (member.email, new)]
+    emails = [mailbox.wait_for(address, "address") for address in (member.email, new)]
     assert member.http.get("/auth/v1/user").json()["new_email"] == new
+    for email in emails:
+        assert f"New address: {new}" in email["text"], "a text part stands beside the HTML"
+        assert member.email in email["html"]
     assert member.rpc("cancel_email_change").raise_for_status().json() == {"success": True}
     assert not member.http.get("/auth/v1/user").json().get("new_email")
-    for letter in letters:
-        member.http.get(mailbox.link_in(letter))
+    for email in emails:
+        member.http.get(mailbox.link_in(email))
     assert member.http.get("/auth/v1/user").json()["email"] == member.email
 
 
 class Conversation(Smtp):
-    """Lets the test act when a letter is in and not confirmed yet."""
+    """Lets the test act between DATA and its 250."""
 
     def _say(self, line: str) -> None:
         if line == "250 taken":
-            self.server.before_its_word()  # type: ignore[attr-defined]
+            self.server.before_its_response()  # type: ignore[attr-defined]
         super()._say(line)
 
 
@@ -93,7 +96,7 @@ class Server(MailServer):
 
     def __init__(self) -> None:
         super().__init__(Conversation)
-        self.before_its_word: Callable[[], object] = lambda: None
+        self.before_its_response: Callable[[], object] = lambda: None
 
 
 @pytest.fixture
@@ -106,8 +109,8 @@ def server() -> Iterator[Server]:
 
 
 @asynccontextmanager
-async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
-    """A worker's hands, with a database that waits a tenth of a second for a lock."""
+async def mailer_of(stack: Stack, port: int) -> AsyncIterator[Mailer]:
+    """A worker's mailer, with a database that waits a tenth of a second for a lock."""
     settings = WorkerSettings(
         audit_heads_path=Path("unused"),
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D100",
@@ -119,11 +122,11 @@ async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
         supabase_service_role_key="",
     )
     async with make_pool(settings.database_url, 2, "test") as pool:
-        yield Post(pool, settings)
+        yield Mailer(pool, settings)
 
 
 def leased(owner: Owner) -> dict[str, Any]:
-    """A letter that somebody has claimed, so that the stack's own worker leaves it alone."""
+    """An e-mail that is leased, so that the stack's own worker skips it."""
     row = owner.execute(
         "insert into private.outbox (template, recipient, data, leased_until) values ('test_mail', %s,"
         ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 hour\') returning *',
@@ -133,7 +136,7 @@ def leased(owner: Owner) -> dict[str, Any]:
     return row
 
 
-async def test_a_letter_that_another_worker_took_over_is_left_to_it(
+async def test_an_email_that_another_worker_leased_is_left_to_it(
     stack: Stack, owner: Owner, server: Server
 ) -> None:
     row = leased(owner)
@@ -141,23 +144,23 @@ async def test_a_letter_that_another_worker_took_over_is_left_to_it(
         "update private.outbox set leased_until = leased_until + interval '1 minute' where id = %s",
         [row["id"]],
     )
-    async with post_office(stack, server.server_address[1]) as post:
-        assert await post.send(row) is False
+    async with mailer_of(stack, server.server_address[1]) as mailer:
+        assert await mailer.send(row) is False
         assert server.letters == []
         taken = owner.execute("select * from private.outbox where id = %s", [row["id"]]).fetchone()
         assert taken
-        assert await post.send(taken) is True
-        assert await post.send(taken) is False
+        assert await mailer.send(taken) is True
+        assert await mailer.send(taken) is False
     assert len(server.letters) == 1
 
 
-async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_copy(
+async def test_a_database_that_is_away_after_the_servers_response_costs_no_second_copy(
     stack: Stack, owner: Owner, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, pauses = leased(owner), []
-    async with post_office(stack, server.server_address[1]) as post:
+    async with mailer_of(stack, server.server_address[1]) as mailer:
         with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as busy:
-            server.before_its_word = lambda: busy.execute(
+            server.before_its_response = lambda: busy.execute(
                 "select 1 from private.outbox where id = %s for update", [row["id"]]
             )
 
@@ -166,9 +169,9 @@ async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_co
                 if len(pauses) == 2:
                     busy.rollback()
 
-            monkeypatch.setattr(worker_post, "asyncio", SimpleNamespace(sleep=back_at_last))
-            assert await post.send(row) is True
-    assert pauses == [5, 10]
+            monkeypatch.setattr(worker_mailer, "asyncio", SimpleNamespace(sleep=back_at_last))
+            assert await mailer.send(row) is True
+    assert len(pauses) == 2
     kept = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
     assert kept
     assert kept["sent_at"] is not None
@@ -185,6 +188,6 @@ async def test_at_port_465_mail_is_encrypted_from_the_first_byte(
         asked.append((options["port"], options["use_tls"]))
 
     monkeypatch.setattr(aiosmtplib, "send", take)
-    async with post_office(stack, port) as post:
-        assert await post.send(leased(owner)) is True
+    async with mailer_of(stack, port) as mailer:
+        assert await mailer.send(leased(owner)) is True
     assert asked == [(port, encrypted)]

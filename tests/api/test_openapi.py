@@ -20,8 +20,7 @@ from schemathesis.specs.openapi.checks import content_type_conformance, status_c
 
 from functions.auth.app import ROUTES
 from functions.auth.documents import document
-from functions.edge.main import app as edge
-from tests.support.endpoints import storage_app
+from tests.support.endpoints import edge_app, storage_app
 from tests.support.people import Member, People, until_served
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance]
@@ -59,7 +58,7 @@ def passing(people: People, sponsor: Member) -> Tokens:
     return signed_in(people, sponsor)
 
 
-functions = schemathesis.openapi.from_dict(edge.openapi())
+functions = schemathesis.openapi.from_dict(edge_app().openapi())
 storage = schemathesis.openapi.from_dict(storage_app().openapi())
 auth = schemathesis.openapi.from_dict(document(ROUTES)).exclude(path="/openapi.json")
 # They end sessions or change accounts, so they are asked with tokens of their own.

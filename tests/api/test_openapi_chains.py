@@ -20,10 +20,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from functions.auth.app import ROUTES
 from functions.auth.documents import document
-from functions.edge.main import app as edge
 from tests.api.conftest import Owner
 from tests.api.test_openapi import CHECKS, calling_from
-from tests.support.endpoints import storage_app
+from tests.support.endpoints import edge_app, storage_app
 from tests.support.files import png
 from tests.support.people import PASSWORD, Member, People, until_served
 from tests.support.vault import open_vault
@@ -203,7 +202,7 @@ def test_the_life_of_a_request(people: People, started: Member) -> None:
 
     given = {"POST /admin-list-deposits": mine, "POST /admin-list-withdrawals": mine}
     walk = Walk(people, "/functions/v1", people.administrator("super_admin").token, given)
-    walk.through(schemathesis.openapi.from_dict(edge.openapi()))
+    walk.through(schemathesis.openapi.from_dict(edge_app().openapi()))
     assert walk.reached(
         "POST /admin-list-deposits 200",
         "POST /admin-approve-deposit 200",

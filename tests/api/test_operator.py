@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from functions.worker.jobs import timetable
-from functions.worker.letters import Stationery
-from functions.worker.post import Post
+from functions.worker.emails import EmailTemplate
+from functions.worker.jobs import blueprint
+from functions.worker.sql_functions import call
 from tests.api.test_worker import worker_settings
 from tests.support.mail import Mailbox
 from tests.support.people import Administrator, Member, People
@@ -121,17 +121,17 @@ async def test_an_address_changed_past_the_record_is_an_alarm_within_two_minutes
         await connection.execute(
             "update private.settings set value = %s where key = 'deposit.address'", [Jsonb(DEPOSIT_ADDRESS)]
         )
-        wrong = await Post(Planted(connection), settings).check_deposit_address()
+        wrong = await call(Planted(connection), "check_deposit_address", None)
         written = await connection.execute(
             "select * from private.outbox where recipient = %s and template = %s", [superior.email, kind]
         )
-        letter = Stationery(settings.mail_from, settings.site_url).write(await written.fetchone())
+        email = EmailTemplate(settings.mail_from, settings.site_url).render(await written.fetchone())
     assert wrong == {"shown": DEPOSIT_ADDRESS, "recorded": before}
-    assert "not the expected one" in letter["subject"]
-    text = letter.get_body(("plain",)).get_content()
+    assert "not the expected one" in email["subject"]
+    text = email.get_body(("plain",)).get_content()
     assert DEPOSIT_ADDRESS in text
     assert before in text
-    tasks = timetable.periodic_registry.periodic_tasks.values()
+    tasks = blueprint.periodic_registry.periodic_tasks.values()
     every_minute = {each.task.name for each in tasks if each.cron == "* * * * *"}
     assert {"check_deposit_address", "deliver_mail"} <= every_minute
 

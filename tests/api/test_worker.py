@@ -15,7 +15,6 @@ import pytest
 
 from functions.core.database import make_pool
 from functions.worker.audit_heads import AuditHeads
-from functions.worker.post import Post
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
@@ -106,7 +105,7 @@ def test_killing_the_worker_again_and_again_loses_nothing(
         names = {
             letter["messageId"] for letter in mailbox.to(member.email) if "approved" in letter["subject"]
         }
-        assert len(names) == 1, "a second copy is the same letter"
+        assert len(names) == 1, "a second copy is the same e-mail"
 
 
 def outbox_row(owner: Owner, address: str) -> dict[str, Any]:
@@ -115,7 +114,7 @@ def outbox_row(owner: Owner, address: str) -> dict[str, Any]:
     return row
 
 
-def test_a_letter_that_cannot_be_written_is_tried_again_later_and_then_given_up(owner: Owner) -> None:
+def test_an_email_that_cannot_be_rendered_is_tried_again_later_and_then_given_up(owner: Owner) -> None:
     address = f"broken-{time.time_ns()}@example.com"
     insert = "insert into private.outbox (template, recipient, data) values ('deposit_approved', %s, '{}')"
     owner.execute(insert, [address])
@@ -271,7 +270,7 @@ async def test_an_audit_row_that_was_written_down_and_is_gone_is_found(stack: St
             assert row
             return bool(row["broken"])
 
-        heads = AuditHeads(Post(Planted(connection), worker_settings(stack, path)), path)
+        heads = AuditHeads(Planted(connection), path)
         assert await heads.check() == {}, "there is no copy yet"
         head = await heads.copy()
         assert json.loads(path.read_text()) == head
@@ -281,4 +280,4 @@ async def test_an_audit_row_that_was_written_down_and_is_gone_is_found(stack: St
         with path.open("a") as file:
             file.write(json.dumps({"seq": head["seq"] + 1_000_000, "hash": "00"}) + "\n")
         assert await heads.check() == {"audit_row": head["seq"] + 1_000_000}
-        assert await audit_rule(), "administrators and `make status` see it with the books"
+        assert await audit_rule(), "administrators and `make status` see it with the ledger checks"

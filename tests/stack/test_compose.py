@@ -10,7 +10,7 @@ import yaml
 import containers
 import environment
 import make_keys
-from functions.edge.bootstrap.demo_bots import SealingSettings
+from functions.edge.bootstrap.demo_bots import EncryptionSettings
 from functions.edge.bootstrap.settings import BootstrapSettings
 from keys import Keys
 from settings import SERVICES_WITH_PORTS, Settings
@@ -213,7 +213,7 @@ def test_services_ask_each_other_where_they_listen() -> None:
 
 def test_the_seed_is_told_what_it_needs() -> None:
     given = SERVICES["seed"]["environment"]
-    for needed in (BootstrapSettings, SealingSettings):
+    for needed in (BootstrapSettings, EncryptionSettings):
         required = {name.upper() for name, field in needed.model_fields.items() if field.is_required()}
         assert required <= set(given), needed.__name__
     assert given["DATABASE_URL"].startswith("postgresql://postgres:"), "the owner, not the doors' role"

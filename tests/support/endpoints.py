@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from functions.auth.app import ROUTES as AUTH_ROUTES
-from functions.edge.main import app as edge
+from functions.edge.support.application import make_app as make_edge
+from functions.edge.support.settings import EdgeSettings
 from functions.storage.app import make_app
 from functions.storage.settings import Settings
 from tests.support.files import png
@@ -97,7 +99,7 @@ def found(owner: psycopg.Connection[dict[str, Any]]) -> list[Endpoint]:
         " and p.prorettype <> 'trigger'::regtype order by 1"
     )
     return [
-        *(Endpoint(method, f"/functions/v1{path}") for method, path in _routes(edge)),
+        *(Endpoint(method, f"/functions/v1{path}") for method, path in _routes(edge_app())),
         *(Endpoint(method, f"/storage/v1{path}") for method, path in _routes(storage_app())),
         *(Endpoint(method, f"/auth/v1{path}") for path, methods in AUTH_ROUTES.items() for method in methods),
         *(Endpoint(verb, f"/rest/v1/{row['name']}") for row in tables.fetchall() for verb in TABLE_VERBS),
@@ -111,6 +113,23 @@ def _routes(app: Any) -> Iterator[tuple[str, str]]:
         for route in included.routes if included else [entry]:
             for method in sorted(route.methods):
                 yield method, route.path
+
+
+def edge_app() -> Any:
+    """Return the functions' application, which has not been started."""
+    return make_edge(
+        EdgeSettings(
+            port=1,
+            database_url="",
+            jwks_path=Path(),
+            admin_key_path=Path(),
+            secrets_key_path=Path(),
+            supabase_url="",
+            supabase_service_role_key="",
+            auth_internal_url="",
+            storage_internal_url="",
+        )
+    )
 
 
 def storage_app() -> Any:

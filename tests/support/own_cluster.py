@@ -53,24 +53,32 @@ class OwnCluster:
         self.keys.make(self.log)
         cluster.create(self.settings, self.postgres, self.keys.values["PASSWORD_supabase_admin"], self.log)
 
-    @contextmanager
-    def running(self, **options: str) -> Iterator[None]:
-        """Run the server; the data are removed in the end."""
+    def start(self, **options: str) -> None:
+        """Start the server and wait until it accepts connections."""
         given = {**OPTIONS, "port": str(self.settings.ports["postgres"]), **options}
         # Should the test run be killed, the server goes with it.
         command: list[str | Path] = ["setpriv", "--pdeathsig", "INT", "--", self.postgres / "postgres"]
         command += ["-D", cluster.place(self.settings)]
         command += [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
-        with (self.settings.state / "postgres.log").open("w") as log:
-            process = subprocess.Popen(
+        with (self.settings.state / "postgres.log").open("a") as log:
+            self._process = subprocess.Popen(
                 cluster.as_user(command, cluster.system_user()), cwd="/", stdout=log, stderr=log
             )
+        cluster.wait(self.settings, self.postgres)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop the server; SIGQUIT cuts every connection, and the next start recovers as from a crash."""
+        self._process.send_signal(how)
+        self._process.wait(60)
+
+    @contextmanager
+    def running(self, **options: str) -> Iterator[None]:
+        """Run the server; the data are removed in the end."""
         try:
-            cluster.wait(self.settings, self.postgres)
+            self.start(**options)
             yield
         finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(60)
+            self.stop()
             shutil.rmtree(self.settings.cluster, ignore_errors=True)
 
     def set_aside(self) -> None:

@@ -1,4 +1,4 @@
-"""A functions process of a test's own, which it may let crash, against the stack's database."""
+"""functions/edge of a test's own against the stack's database: a process that may crash, or a thread."""
 
 import base64
 import contextlib
@@ -7,15 +7,19 @@ import secrets
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import orjson
+import uvicorn
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
+from functions.edge.support.application import make_app
+from functions.edge.support.settings import EdgeSettings
 from tests.support.stack import Stack
 
 
@@ -28,7 +32,7 @@ class OwnEdge:
         self._admin = admin
         public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
         own = [{**key.as_dict(private=False), "alg": "RS256", "use": "sig"} for key in (admin, self._members)]
-        # A name of its own: what is sealed stays in the database.
+        # A name of its own: what is encrypted stays in the database.
         self.secret_key = f"own-{secrets.token_hex(4)}"
         self.secret_keys = {self.secret_key: base64.b64encode(secrets.token_bytes(32)).decode()}
         self._files: dict[str, object] = {
@@ -41,12 +45,13 @@ class OwnEdge:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._stack = stack
+        self.database_url = stack.values["DATABASE_ADMIN_URL"]
         # Failed sign-ins count by address, and there is no gateway here to name it.
         address = {"x-real-ip": f"10.{secrets.randbelow(256)}.{secrets.randbelow(256)}.1"}
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", headers=address, timeout=20)
 
     def change_secret_keys(self, active: str, keys: dict[str, str]) -> Path:
-        """Let the next start seal with another key; returns the key file."""
+        """Let the next start encrypt with another key; returns the key file."""
         self._files["SECRETS_KEY_PATH"] = {"active": active, "keys": keys}
         path = self._folder / "secrets_key_path.json"
         path.write_bytes(orjson.dumps(self._files["SECRETS_KEY_PATH"]))
@@ -54,25 +59,8 @@ class OwnEdge:
 
     @contextlib.contextmanager
     def running(self, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:
-        """Start it, and end it if it still runs."""
-        paths = {}
-        for name, content in self._files.items():
-            path = self._folder / f"{name.lower()}.json"
-            path.write_bytes(orjson.dumps(content))
-            paths[name] = str(path)
-        environment = {
-            **os.environ,
-            **paths,
-            "PORT": str(self.port),
-            "DATABASE_URL": self._stack.values["DATABASE_ADMIN_URL"],
-            # As in a container: nobody answers there from inside.
-            "SUPABASE_URL": "http://127.0.0.1:9",
-            "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
-            "AUTH_INTERNAL_URL": f"{self._stack.url}/auth/v1",
-            "STORAGE_INTERNAL_URL": f"{self._stack.url}/storage/v1",
-            "FAILPOINT": failpoint,
-            "LOG_LEVEL": "WARNING",
-        }
+        """Start a process, and end it if it still runs."""
+        environment = {**os.environ, **self._settings(), "FAILPOINT": failpoint}
         process = subprocess.Popen([sys.executable, "-m", "functions.edge"], env=environment)
         try:
             self._wait()
@@ -80,6 +68,40 @@ class OwnEdge:
         finally:
             process.terminate()
             process.wait(20)
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve from a thread of the test's process, for tests that need no process to end."""
+        settings = EdgeSettings(**{name.lower(): value for name, value in self._settings().items()})
+        config = uvicorn.Config(make_app(settings), port=self.port, log_config=None, access_log=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            self._wait()
+            yield
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+    def _settings(self) -> dict[str, str]:
+        """Write the key files; returns all settings."""
+        paths = {}
+        for name, content in self._files.items():
+            path = self._folder / f"{name.lower()}.json"
+            path.write_bytes(orjson.dumps(content))
+            paths[name] = str(path)
+        return {
+            **paths,
+            "PORT": str(self.port),
+            "DATABASE_URL": self.database_url,
+            # As in a container: nobody answers there from inside.
+            "SUPABASE_URL": "http://127.0.0.1:9",
+            "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
+            "AUTH_INTERNAL_URL": f"{self._stack.url}/auth/v1",
+            "STORAGE_INTERNAL_URL": f"{self._stack.url}/storage/v1",
+            "LOG_LEVEL": "WARNING",
+        }
 
     def _wait(self) -> None:
         for _ in range(1200):

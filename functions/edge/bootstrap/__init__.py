@@ -1,1 +1,1 @@
-"""What an installation needs once: its first people, and the demo's. Nothing here serves requests."""
+"""Commands that an installation needs once: for its first people, and for the demo's."""

@@ -1,6 +1,6 @@
 """`python -m functions.edge.bootstrap <command>`: the first administrator, the root member, the demo.
 
-Answers are KEY=value lines on standard output; everything else goes to standard error.
+Results are KEY=value lines on standard output; everything else goes to standard error.
 """
 
 import argparse
@@ -11,25 +11,24 @@ import psycopg
 from psycopg.rows import dict_row
 from supabase import AuthApiError
 
-from functions.core.errors import refusal_of
-from functions.edge import generated
+from functions.core.errors import Meaning, meaning_of, raised_by
 from functions.edge.bootstrap import administrators, demo
 from functions.edge.bootstrap.accounts import Accounts
 from functions.edge.bootstrap.settings import BootstrapSettings
+from functions.edge.support import passwords
 
 Database = psycopg.Connection[dict[str, Any]]
 
 
 def main() -> int:
-    """Run one command; 0 when it did what it says, 1 with a sentence when it could not."""
+    """Run one command; return 0 when it did what it says, 1 after printing why it could not."""
     arguments = _parser().parse_args()
     settings = BootstrapSettings()
     with psycopg.connect(settings.database_url, row_factory=dict_row, autocommit=True) as database:
         try:
             lines = arguments.run(arguments, database, settings)
-        except (administrators.AlreadyThere, AuthApiError, psycopg.Error) as error:
-            refusal = refusal_of(error) if isinstance(error, psycopg.Error) else None
-            sys.stderr.write(f"{refusal.message if refusal else error}\n")
+        except (administrators.AlreadyExistsError, AuthApiError, psycopg.Error) as error:
+            sys.stderr.write(f"{_reason(error)}\n")
             return 1
     for key, value in lines.items():
         sys.stdout.write(f"{key}={value}\n")
@@ -48,7 +47,7 @@ def root_member(
     arguments: argparse.Namespace, database: Database, settings: BootstrapSettings
 ) -> dict[str, str]:
     """Make a member without a sponsor; the profile id is the first referral code."""
-    password = generated.password()
+    password = passwords.generate_password()
     metadata = {"username": arguments.username, "display_name": arguments.name}
     accounts = Accounts(settings)
     user_id = accounts.put(arguments.email, password, metadata)
@@ -71,6 +70,13 @@ def root_member(
 def seed_demo(_: argparse.Namespace, database: Database, settings: BootstrapSettings) -> dict[str, str]:
     """Seed the demo network with its sign-ins; runs again after an interruption."""
     return demo.seed(database, settings)
+
+
+def _reason(error: Exception) -> str:
+    """Return what went wrong in the words of the SQL that raised it, if it did."""
+    if isinstance(error, psycopg.Error) and meaning_of(error) is Meaning.RAISED:
+        return raised_by(error).message
+    return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""Members' sign-ins, made through the auth service's admin API: any provider of it serves."""
+"""Members' accounts, made through the admin API of any GoTrue-compatible auth service."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from functions.edge.bootstrap.settings import BootstrapSettings
 
 
 class Accounts:
-    """The stock client with the service key, as far as bootstrap needs it."""
+    """The stock client with the service key, as far as these commands need it."""
 
     def __init__(self, settings: BootstrapSettings) -> None:
         self._admin = SupabaseAuthClient(url=settings.auth_internal_url, headers=settings.headers).admin
 
     def put(self, email: str, password: str, metadata: dict[str, Any], user_id: str | None = None) -> str:
-        """Make a confirmed sign-in, or give an existing one this password; returns the user's id."""
+        """Make a confirmed account, or give an existing one this password; return the user's id."""
         attributes = {
             "email": email,
             "password": password,
@@ -31,5 +31,5 @@ class Accounts:
         return user_id
 
     def remove(self, user_id: str) -> None:
-        """Take back a sign-in that was just made."""
+        """Delete an account that was just made."""
         self._admin.delete_user(user_id)

@@ -1,17 +1,17 @@
-"""Administrators that no administrator could make yet."""
+"""Administrators' accounts made without an administrator: the first one, and the demo's."""
 
 from typing import Any, Literal
 
 import psycopg
 from argon2 import PasswordHasher
 
-from functions.edge import generated
+from functions.edge.support import passwords
 
 Role = Literal["super_admin", "finance_admin", "support_admin"]
 Database = psycopg.Connection[dict[str, Any]]
 
 
-class AlreadyThere(Exception):
+class AlreadyExistsError(Exception):
     """There is a super administrator: further accounts are made in the panel."""
 
     def __init__(self) -> None:
@@ -22,14 +22,14 @@ def make_first(database: Database, email: str, name: str) -> str:
     """Make the first super administrator and return the generated password.
 
     Raises:
-        AlreadyThere: when one exists, active or not.
+        AlreadyExistsError: there is one, active or not.
     """
-    password = generated.password()
+    password = passwords.generate_password()
     with database.transaction():
         database.execute("lock table private.admin_users in share row exclusive mode")
         found = database.execute("select from private.admin_users where role = 'super_admin'")
         if found.rowcount:
-            raise AlreadyThere
+            raise AlreadyExistsError
         put(database, email, name, "super_admin", password)
     return password
 

@@ -5,19 +5,19 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from functions.edge import generated
 from functions.edge.bootstrap import administrators, demo_bots
 from functions.edge.bootstrap.accounts import Accounts
 from functions.edge.bootstrap.receipt_image import Transfer, draw
-from functions.edge.bootstrap.receipt_shelf import ReceiptShelf
+from functions.edge.bootstrap.receipt_uploads import ReceiptUploads
 from functions.edge.bootstrap.settings import BootstrapSettings
+from functions.edge.support import passwords
 
 SEED = Path(__file__).resolve().parents[3] / "sql" / "seed"
 Database = psycopg.Connection[dict[str, Any]]
 
 
-class Official(NamedTuple):
-    """An administrator of the demo."""
+class DemoAdministrator(NamedTuple):
+    """An administrator of the demo; `key` names the values printed."""
 
     key: str
     email: str
@@ -25,35 +25,35 @@ class Official(NamedTuple):
     role: administrators.Role
 
 
-OFFICIALS = (
-    Official("ADMIN", "admin@harborline.example", "Ada Holm", "super_admin"),
-    Official("FINANCE", "elin@harborline.example", "Elin Dahl", "finance_admin"),
-    Official("SUPPORT", "support@harborline.example", "Tilde Ros", "support_admin"),
+ADMINISTRATORS = (
+    DemoAdministrator("ADMIN", "admin@harborline.example", "Ada Holm", "super_admin"),
+    DemoAdministrator("FINANCE", "elin@harborline.example", "Elin Dahl", "finance_admin"),
+    DemoAdministrator("SUPPORT", "support@harborline.example", "Tilde Ros", "support_admin"),
 )
-# Members of the story who can sign in; neither stands in the other's line.
+# Members of the story who can sign in; neither is in the other's downline.
 MEMBERS = {"MEMBER": "mara_l", "MEMBER2": "leo_marin"}
 
 
 def seed(database: Database, settings: BootstrapSettings) -> dict[str, str]:
-    """Play the story and make the sign-ins; each part can be done again after an interruption.
+    """Load the sample network and make its accounts; each part can be repeated after an interruption.
 
     Returns what a person needs to look around, by the names of the stack's env file. A second run gives
-    every sign-in a new password: the first one's are known to nobody if its answer was lost.
+    every account a new password, because the first one's are lost if its output was.
     """
     database.execute(script("story.sql"))
     receipts = database.execute(script("receipts.sql")).fetchall()
-    shelf = ReceiptShelf(database, settings)
+    uploads = ReceiptUploads(database, settings)
     for receipt in receipts:
         if not receipt["is_stored"]:
-            shelf.put(receipt["user_id"], receipt["name"], draw(_transfer(receipt)))
+            uploads.put(receipt["user_id"], receipt["name"], draw(_transfer(receipt)))
     database.execute(script("demo.sql"))
     database.execute(script("coverage.sql"))
     demo_bots.subscribe(database)
-    return {**_officials(database), **_members(database, Accounts(settings))}
+    return {**_administrators(database), **_members(database, Accounts(settings))}
 
 
 def script(name: str) -> bytes:
-    """One file of the seed."""
+    """Return one file of the seed."""
     return (SEED / name).read_bytes()
 
 
@@ -66,13 +66,13 @@ def _transfer(receipt: dict[str, Any]) -> Transfer:
     )
 
 
-def _officials(database: Database) -> dict[str, str]:
+def _administrators(database: Database) -> dict[str, str]:
     lines = {}
-    for official in OFFICIALS:
-        password = generated.password()
-        administrators.put(database, official.email, official.name, official.role, password)
-        lines[f"DEMO_{official.key}_EMAIL"] = official.email
-        lines[f"DEMO_{official.key}_PASSWORD"] = password
+    for administrator in ADMINISTRATORS:
+        password = passwords.generate_password()
+        administrators.put(database, administrator.email, administrator.name, administrator.role, password)
+        lines[f"DEMO_{administrator.key}_EMAIL"] = administrator.email
+        lines[f"DEMO_{administrator.key}_PASSWORD"] = password
     return lines
 
 
@@ -84,7 +84,7 @@ def _members(database: Database, accounts: Accounts) -> dict[str, str]:
         ).fetchone()
         if profile is None:
             raise LookupError(f"{username} is not in the story")
-        password = generated.password()
+        password = passwords.generate_password()
         metadata = {"username": username, "display_name": profile["display_name"]}
         accounts.put(profile["email"], password, metadata, str(profile["user_id"]))
         lines[f"DEMO_{key}_EMAIL"] = profile["email"]

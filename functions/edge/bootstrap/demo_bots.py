@@ -1,4 +1,4 @@
-"""The demo's bots: subscriptions as the door makes them, their passwords sealed with the stack's key."""
+"""The demo's bots: subscriptions as the endpoint makes them, with encrypted passwords."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,15 +7,15 @@ from uuid import uuid4
 import psycopg
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from functions.edge import generated
-from functions.edge.sealing import Sealer
+from functions.edge.support import passwords
+from functions.edge.support.crypto import Encryptor
 
 
-class SealingSettings(BaseSettings):
+class EncryptionSettings(BaseSettings):
     """Settings of the edge service that the demo needs, too.
 
     Attributes:
-        secrets_key_path: the key file that seals MT5 passwords (see sealing.py).
+        secrets_key_path: the key file that encrypts MT5 passwords (see crypto.py).
     """
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
@@ -46,13 +46,13 @@ MISSING = """
 
 def subscribe(database: psycopg.Connection[dict[str, Any]]) -> None:
     """Start each subscription that the member never had."""
-    sealer = Sealer.read(SealingSettings().secrets_key_path)
+    encryptor = Encryptor.read(EncryptionSettings().secrets_key_path)
     for wanted in SUBSCRIPTIONS:
         row = database.execute(MISSING, wanted._asdict()).fetchone()
         if row is None:
             continue
-        user_id, subscription_id, password = str(row["user_id"]), str(uuid4()), generated.password()
-        sealed = sealer.seal(password, "bot_secrets", subscription_id, user_id)
+        user_id, subscription_id, password = str(row["user_id"]), str(uuid4()), passwords.generate_password()
+        ciphertext = encryptor.encrypt(password, "bot_secrets", subscription_id, user_id)
         database.execute(
             "select edge.subscribe_bot(%s, %s, %s, %s, %s, %s, %s, %s)",
             [
@@ -62,7 +62,7 @@ def subscribe(database: psycopg.Connection[dict[str, Any]]) -> None:
                 wanted.server,
                 wanted.login,
                 len(password),
-                sealed.key_id,
-                sealed.data,
+                ciphertext.key_id,
+                ciphertext.data,
             ],
         )

@@ -21,7 +21,7 @@ class Transfer:
 
 
 def draw(transfer: Transfer) -> bytes:
-    """The receipt as PNG bytes, in shades of grey: a hundred of them are drawn for one demo."""
+    """Return the receipt as PNG bytes, in shades of grey: a hundred of them are drawn for one demo."""
     image = Image.new("L", (WIDTH, HEIGHT), PAPER)
     canvas = ImageDraw.Draw(image)
     middle = WIDTH / 2

@@ -1,4 +1,4 @@
-"""What the bootstrap commands read from their environment."""
+"""Settings of the bootstrap commands."""
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -21,6 +21,6 @@ class BootstrapSettings(BaseSettings):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What shows the key."""
+        """The headers that carry the key."""
         key = self.supabase_service_role_key
         return {"authorization": f"Bearer {key}", "apikey": key}

@@ -1,0 +1,24 @@
+"""Settings of this service."""
+
+from pathlib import Path
+
+from functions.core.settings import TokenSettings
+
+
+class EdgeSettings(TokenSettings):
+    """Settings of functions/edge.
+
+    Attributes:
+        admin_key_path: private JWK (RS256) that signs administrators' tokens and nothing else.
+        secrets_key_path: the key file that encrypts MT5 and two-step secrets (see crypto.py).
+        supabase_url: the gateway's origin, as a browser reaches it.
+        supabase_service_role_key: only for signing receipts, bootstrap and removing a member's factors.
+        auth_internal_url, storage_internal_url: the services themselves, without the gateway's prefix.
+    """
+
+    admin_key_path: Path
+    secrets_key_path: Path
+    supabase_url: str
+    supabase_service_role_key: str
+    auth_internal_url: str
+    storage_internal_url: str

@@ -1,0 +1,35 @@
+"""The SQL functions that return JSON to an endpoint; no other name reaches a statement."""
+
+from typing import Literal
+
+SqlFunction = Literal[
+    "edge.create_administrator",
+    "edge.reset_admin_password",
+    "edge.subscribe_bot",
+    "edge.unsubscribe_bot",
+    "public.change_setting",
+    "public.confirm_correction",
+    "public.confirm_test_mail",
+    "public.decide_deposit",
+    "public.decide_withdrawal",
+    "public.find_receipt",
+    "public.get_readiness",
+    "public.leave_demo",
+    "public.list_administrators",
+    "public.list_audit",
+    "public.list_deposits",
+    "public.list_jobs",
+    "public.list_settings",
+    "public.list_transactions",
+    "public.list_withdrawals",
+    "public.note_export",
+    "public.propose_correction",
+    "public.reset_two_step",
+    "public.retry_mail",
+    "public.send_test_mail",
+    "public.start_factor_removal",
+    "public.sync_bonuses",
+    "public.update_administrator",
+    "public.update_member",
+    "public.update_subscription",
+]

@@ -1,0 +1,78 @@
+"""The job queue: procrastinate's tables, which lie in a schema of their own, and its worker."""
+
+from importlib import resources
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from psycopg.conninfo import make_conninfo
+
+from functions.core.database import Pool, make_pool
+from functions.worker.jobs import Resources, blueprint
+from functions.worker.settings import WorkerSettings
+
+# sql/schema/270_job_queue.sql opens the schema to this role.
+SEARCH_PATH = "-c search_path=procrastinate"
+# The queue's functions name its tables without their schema: they shall find these and no others.
+PIN_SEARCH_PATH = """
+do $$
+declare
+    v_function regprocedure;
+begin
+    for v_function in select p.oid from pg_proc as p where p.pronamespace = 'procrastinate'::regnamespace loop
+        execute format('alter routine %s set search_path = procrastinate', v_function);
+    end loop;
+end
+$$
+"""
+# list_jobs shows administrators what failed: it runs as the owner of the schema, who owns no table in it.
+LET_OWNER_READ = """
+do $$
+begin
+    execute format(
+        'grant select on procrastinate_jobs, procrastinate_events to %s',
+        (select n.nspowner::regrole from pg_namespace as n where n.nspname = 'procrastinate')
+    );
+end
+$$
+"""
+
+
+def make_queue_pool(settings: WorkerSettings) -> Pool:
+    """Return a closed pool whose connections find the queue's tables."""
+    url = make_conninfo(settings.database_url, options=SEARCH_PATH)
+    return make_pool(url, settings.database_pool_size, "worker")
+
+
+async def install(database_url: str) -> None:
+    """Create procrastinate's tables on the first start, and let them be read, in one transaction."""
+    connection = await psycopg.AsyncConnection.connect(database_url, options=SEARCH_PATH)
+    async with connection:
+        await connection.execute("select pg_advisory_xact_lock(hashtext('procrastinate.install'))")
+        found = await connection.execute("select to_regclass('procrastinate.procrastinate_jobs') as jobs")
+        row = await found.fetchone()
+        if row is None or row[0] is None:
+            schema = resources.files("procrastinate.sql").joinpath("schema.sql").read_text(encoding="utf-8")
+            await connection.execute(schema.encode())
+            await connection.execute(PIN_SEARCH_PATH)
+        await connection.execute(LET_OWNER_READ)
+
+
+def make_queue() -> App:
+    """Return the application that queues and runs jobs; open it with the pool."""
+    app = App(connector=PsycopgConnector())
+    app.add_tasks_from(blueprint, namespace="product")
+    return app
+
+
+async def work(app: App, job_resources: Resources) -> None:
+    """Run jobs until cancelled, or until the database goes away."""
+    await app.run_worker_async(
+        concurrency=2,
+        delete_jobs="successful",
+        # A job may be announced between the first look and the first LISTEN at a start.
+        fetch_job_polling_interval=5,
+        abort_job_polling_interval=60,
+        shutdown_graceful_timeout=15,
+        install_signal_handlers=False,
+        additional_context={"resources": job_resources},
+    )

@@ -1,0 +1,118 @@
+"""Runs the worker's tasks in parallel until the process is asked to stop.
+
+Each of them outlives an outage of the database: it starts anew until the database is back.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+
+import psycopg
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+
+from functions.core.database import Pool
+from functions.core.metrics import published, waiting
+from functions.worker import job_queue
+from functions.worker.health import serve_health
+from functions.worker.jobs import Resources, deliver_mail
+from functions.worker.settings import WorkerSettings
+
+EMAIL_CHANNEL = "outbox"
+RETRY_SECONDS = 0.5
+COUNT_EVERY_SECONDS = 15
+COUNTED_STATES = ("todo", "doing", "failed")
+log = logging.getLogger("worker")
+
+
+async def run(settings: WorkerSettings) -> None:
+    """Open what is needed, install the queue's tables when they are missing, and run until a signal."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    pool, app = job_queue.make_queue_pool(settings), job_queue.make_queue()
+
+    async def work() -> None:
+        await job_queue.install(settings.database_url)
+        await job_queue.work(app, Resources.of(settings, pool))
+
+    async def receive_announcements() -> None:
+        await job_queue.install(settings.database_url)
+        await listen(settings.database_url)
+
+    # When one of them fails for another reason, the others are cancelled and the process ends.
+    async with pool, app.open_async(pool), asyncio.TaskGroup() as task_group:
+        tasks = [
+            task_group.create_task(outlive_outages("jobs", work, stopped)),
+            task_group.create_task(outlive_outages("announcements", receive_announcements, stopped)),
+            task_group.create_task(publish_metrics(settings, pool)),
+        ]
+        if settings.port:
+            tasks.append(task_group.create_task(serve_health(settings.host, settings.port, pool)))
+        await stopped.wait()
+        for task in tasks:
+            task.cancel()
+
+
+async def outlive_outages(name: str, work: Callable[[], Awaitable[None]], stopped: asyncio.Event) -> None:
+    """Do the work, which ends only with the database's connection, again until the process is stopped.
+
+    Work that is cancelled while the database is away may end with its outage instead, so the event decides.
+    """
+    while not stopped.is_set():
+        try:
+            await work()
+            reason = "ended"
+        except (psycopg.OperationalError, ConnectorException) as error:
+            cause = error.__cause__ if isinstance(error, ConnectorException) else error
+            if not isinstance(cause, psycopg.OperationalError):
+                raise
+            reason = type(cause).__name__
+        log.warning("the database connection was lost", extra={"fields": {"task": name, "reason": reason}})
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+async def listen(database_url: str) -> None:
+    """Queue a delivery at once, and again whenever a transaction has written to the outbox."""
+    connection = await psycopg.AsyncConnection.connect(
+        database_url, autocommit=True, application_name="worker-mail"
+    )
+    async with connection:
+        await connection.execute(f"listen {EMAIL_CHANNEL}")
+        await queue_delivery()
+        async for _ in connection.notifies():
+            await queue_delivery()
+
+
+async def queue_delivery() -> None:
+    """Queue one delivery, unless one is waiting already."""
+    try:
+        await deliver_mail.defer_async()
+    except AlreadyEnqueued:
+        log.debug("a delivery is waiting already")
+
+
+async def publish_metrics(settings: WorkerSettings, pool: Pool) -> None:
+    """Publish the metrics, and update the queue depth now and then."""
+    with published(settings, pool):
+        while settings.metrics_port is not None:
+            try:
+                await update_queue_depth(pool)
+            except psycopg.Error:
+                log.warning("queue depth query failed", exc_info=True)
+            await asyncio.sleep(COUNT_EVERY_SECONDS)
+
+
+async def update_queue_depth(pool: Pool) -> None:
+    """Count the jobs of the queue and the e-mails of the outbox, by state."""
+    async with pool.connection() as connection:
+        jobs = await connection.execute(
+            "select s.state, count(j.id) as depth from unnest(%s::procrastinate_job_status[]) as s (state)"
+            " left join procrastinate_jobs as j on j.status = s.state group by s.state",
+            [list(COUNTED_STATES)],
+        )
+        for row in await jobs.fetchall():
+            waiting.labels("jobs", row["state"]).set(row["depth"])
+        emails = await connection.execute("select * from jobs.count_mail()")
+        for row in await emails.fetchall():
+            waiting.labels("mail", row["state"]).set(row["depth"])

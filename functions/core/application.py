@@ -66,7 +66,8 @@ class ErrorResponses:
         if isinstance(error, RequestValidationError) and self.of_validation:
             return self.of_validation(error)
         if isinstance(error, psycopg.Error):
-            if meaning_of(error) in (Meaning.UNREACHABLE, Meaning.FAULT):
+            meaning = meaning_of(error)
+            if meaning not in self.of_database or meaning in (Meaning.UNREACHABLE, Meaning.FAULT):
                 log.error("database error", exc_info=error)
             return error_of(error, self.of_database)
         log.error("unexpected error", exc_info=error)

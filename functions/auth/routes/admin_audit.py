@@ -1,13 +1,13 @@
-"""GET /admin/audit: the trail, newest first."""
+"""GET /admin/audit: the audit log, newest first."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from functions.auth.answers import json_response
-from functions.auth.bearer import require_admin
+from functions.auth.authentication import require_admin
 from functions.auth.errors import invalid
-from functions.auth.paging import page_headers, page_of
-from functions.auth.service import Service
+from functions.auth.pagination import page_headers, page_of
+from functions.auth.responses import json_response
+from functions.auth.service import service_of
 from functions.auth.users import NO_INSTANCE
 
 _SCOPES = {
@@ -17,8 +17,9 @@ _SCOPES = {
 }
 
 
-async def list_entries(service: Service, request: Request) -> Response:
-    """A page of entries; `query=author:x`, `action:x` or `type:x` looks for a part of that field."""
+async def list_entries(request: Request) -> Response:
+    """Return a page of entries; `query=author:x`, `action:x` or `type:x` looks for a part of that field."""
+    service = service_of(request)
     await require_admin(service, request)
     scope, _, wanted = request.query_params.get("query", "").partition(":")
     if scope and scope not in _SCOPES:

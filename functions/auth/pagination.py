@@ -10,7 +10,7 @@ _DEFAULT, _MOST = 50, 1000
 
 
 def page_of(request: Request) -> tuple[int, int]:
-    """Page (from 1) and rows a page. Raises AuthError 400 when either is no number."""
+    """Return the page (from 1) and the rows a page. Raises ApiError 400 when either is no number."""
     values = []
     for name, default in (("page", 1), ("per_page", _DEFAULT)):
         given = request.query_params.get(name) or str(default)
@@ -21,7 +21,7 @@ def page_of(request: Request) -> tuple[int, int]:
 
 
 def page_headers(request: Request, path: str, page: int, size: int, total: int) -> dict[str, str]:
-    """`X-Total-Count`, and `Link` to the next and the last page."""
+    """Return `X-Total-Count`, and `Link` to the next and the last page."""
     last = max(1, -(-total // size))
     links = []
     for rel, number in (("next", page + 1), ("last", last)):

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from functions.auth.authentication import require_admin
 from functions.auth.errors import invalid
-from functions.auth.pagination import page_headers, page_of
+from functions.auth.pagination import read_page
 from functions.auth.responses import json_response
 from functions.auth.service import service_of
 from functions.auth.users import NO_INSTANCE
@@ -24,25 +24,15 @@ async def list_entries(request: Request) -> Response:
     scope, _, wanted = request.query_params.get("query", "").partition(":")
     if scope and scope not in _SCOPES:
         raise invalid(f"Invalid query scope: {scope}")
-    page, size = page_of(request)
-    condition = "instance_id = %(instance)s"
+    source = "from auth.audit_log_entries where instance_id = %(instance)s"
     if scope:
-        condition += f" and position(lower(%(wanted)s) in lower({_SCOPES[scope]})) > 0"
-    parameters = {
-        "instance": NO_INSTANCE,
-        "wanted": wanted,
-        "size": size,
-        "skip": (page - 1) * size,
-    }
-    async with service.pool.connection() as connection:
-        counted = await connection.execute(
-            f"select count(*) as n from auth.audit_log_entries where {condition}", parameters
-        )
-        total = (await counted.fetchone() or {"n": 0})["n"]
-        rows = await connection.execute(
-            f"select id, payload, created_at, ip_address from auth.audit_log_entries where {condition} "
-            "order by created_at desc, id limit %(size)s offset %(skip)s",
-            parameters,
-        )
-        entries = await rows.fetchall()
-    return json_response(entries, headers=page_headers(request, "/admin/audit", page, size, total))
+        source += f" and position(lower(%(wanted)s) in lower({_SCOPES[scope]})) > 0"
+    entries, headers = await read_page(
+        service.pool,
+        request,
+        "select id, payload, created_at, ip_address",
+        source,
+        "created_at desc, id",
+        {"instance": NO_INSTANCE, "wanted": wanted},
+    )
+    return json_response(entries, headers=headers)

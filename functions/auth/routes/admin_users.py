@@ -16,7 +16,7 @@ from functions.auth.confirmations import confirm, update_identity
 from functions.auth.durations import parse_duration
 from functions.auth.errors import invalid
 from functions.auth.login_attempts import subject_of_email
-from functions.auth.pagination import page_headers, page_of
+from functions.auth.pagination import read_page
 from functions.auth.passwords import check_length, random_password, store_hash
 from functions.auth.registration import APP_METADATA, identity_data, new_user, save_user
 from functions.auth.request_parsing import Body, normalized_email, read_body
@@ -77,35 +77,20 @@ async def list_users(request: Request) -> Response:
     service = service_of(request)
     await require_admin(service, request)
     direction = _direction(request.query_params.get("sort", ""))
-    page, size = page_of(request)
     aud = audience_of(service, request)
     wanted = (
         request.query_params.get("filter", "").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     )
-    condition = (
-        "u.instance_id = %(instance)s and u.aud = %(aud)s and (%(filter)s = '%%' or u.email like %(filter)s "
+    source = (
+        "from auth.users u where u.instance_id = %(instance)s and u.aud = %(aud)s "
+        "and (%(filter)s = '%%' or u.email like %(filter)s "
         "or u.raw_user_meta_data ->> 'full_name' ilike %(filter)s)"
     )
-    parameters = {
-        "instance": NO_INSTANCE,
-        "aud": aud,
-        "filter": f"%{wanted}%" if wanted else "%",
-        "size": size,
-        "skip": (page - 1) * size,
-    }
-    async with service.pool.connection() as connection:
-        counted = await connection.execute(
-            f"select count(*) as n from auth.users u where {condition}", parameters
-        )
-        total = (await counted.fetchone() or {"n": 0})["n"]
-        rows = await connection.execute(
-            f"{SELECT_PLAIN} from auth.users u where {condition} "
-            f"order by u.created_at {direction}, u.id limit %(size)s offset %(skip)s",
-            parameters,
-        )
-        users = [user_json(user) for user in await rows.fetchall()]
-    headers = page_headers(request, "/admin/users", page, size, total)
-    return json_response({"users": users, "aud": aud}, headers=headers)
+    parameters = {"instance": NO_INSTANCE, "aud": aud, "filter": f"%{wanted}%" if wanted else "%"}
+    users, headers = await read_page(
+        service.pool, request, SELECT_PLAIN, source, f"u.created_at {direction}, u.id", parameters
+    )
+    return json_response({"users": [user_json(user) for user in users], "aud": aud}, headers=headers)
 
 
 def _direction(given: str) -> str:

@@ -116,7 +116,7 @@ async def step_of(service: Service, connection: Connection, factor: Row, code: s
             break
     else:
         return None
-    if not service.settings.refuse_used_totp:
+    if not service.settings.reject_used_totp:
         return step
     query = "select 1 from auth.mfa_challenges where factor_id = %s and otp_code = %s"
     used = await (await connection.execute(query, [factor["id"], str(step)])).fetchone()

@@ -45,7 +45,7 @@ def migrate(database_url: str) -> None:
 
 
 def _create(connection: psycopg.Connection) -> None:
-    for name in ("0010_types", "0020_members", "0030_refused_features", "0040_grants"):
+    for name in ("0010_types", "0020_members", "0030_disabled_features", "0040_grants"):
         connection.execute((SCHEMA / f"{name}.sql").read_bytes())
     connection.execute("insert into auth.schema_migrations (version) select unnest(%s::text[])", [VERSIONS])
     log.info("schema auth created")

@@ -31,9 +31,9 @@ _Result = TypeVar("_Result")
 class Passwords:
     """Hashes and verifies passwords outside the event loop, so that a sign-in never blocks other requests."""
 
-    def __init__(self, min_length: int, refuse_common: bool) -> None:
+    def __init__(self, min_length: int, reject_common: bool) -> None:
         """Take this installation's rules: the least number of bytes, and whether common ones are rejected."""
-        self._min_length, self._refuse_common = min_length, refuse_common
+        self._min_length, self._reject_common = min_length, reject_common
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
         self._waiting = 0
 
@@ -50,7 +50,7 @@ class Passwords:
         check_length(password)
         if len(password.encode()) < self._min_length:
             raise weak_password(f"Password should be at least {self._min_length} characters.", "length")
-        if self._refuse_common and is_common(password):
+        if self._reject_common and is_common(password):
             message = "Password is known to be weak and easy to guess, please choose a different one."
             raise weak_password(message, "pwned")
 

@@ -72,7 +72,7 @@ def make_service(settings: AuthSettings) -> Service:
         attempts=LoginAttempts(pool, settings.failure_limit, settings.failure_window),
         redirects=Redirects(settings),
         mailer=Mailer(settings, rate_limits),
-        passwords=Passwords(settings.password_min_length, settings.refuse_common_passwords),
+        passwords=Passwords(settings.password_min_length, settings.reject_common_passwords),
     )
 
 

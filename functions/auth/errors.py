@@ -60,9 +60,6 @@ def render(request: Request, error: ApiError) -> Response:
 
 
 def _of_route(request: Request, error: HTTPException) -> Response:
-    if error.status_code == 405 and error.headers:
-        methods = sorted(error.headers["Allow"].split(", "))
-        return Response(status_code=405, headers={"allow": ", ".join(methods)})
     return PlainTextResponse("404 page not found\n", 404)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -20,15 +20,17 @@ class Resource(Route):
 
     def __init__(self, path: str, **endpoints: Endpoint) -> None:
         """Take the endpoints by their methods: `Resource("/user", GET=get_user)`."""
-        super().__init__(path, self._call, methods=list(endpoints))
+        super().__init__(path, self.handle)
+        # It fits any method: `handle` has the response to those that are missing.
+        self.methods = None
         self.endpoints = endpoints
-        self.methods = set(endpoints)
         self.path_regex = re.compile(self.path_regex.pattern.removesuffix("$") + r"/*\Z")
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return a full match for any method: `handle` responds 405 to those that are missing."""
-        match, child_scope = super().matches(scope)
-        return (Match.NONE if match is Match.NONE else Match.FULL), child_scope
-
-    async def _call(self, request: Request) -> Response:
-        return await self.endpoints[request.method](request)
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request that fits; the application's middleware has the response to errors."""
+        endpoint = self.endpoints.get(scope["method"])
+        if endpoint is None:
+            response = Response(status_code=405, headers={"allow": ", ".join(sorted(self.endpoints))})
+        else:
+            response = await endpoint(Request(scope, receive, send))
+        await response(scope, receive, send)

@@ -3,18 +3,17 @@
 import sys
 
 import psycopg
-import uvicorn
 from pydantic import ValidationError
 
 from functions.auth.app import make_app
-from functions.auth.migrate import SchemaTooOld, migrate
+from functions.auth.migrate import SchemaTooOldError, migrate
 from functions.auth.settings import AuthSettings
 from functions.core.logging import configure
-from functions.core.settings import KEEP_ALIVE_SECONDS
+from functions.core.server import serve
 
 
 def main(arguments: list[str]) -> str | None:
-    """Run; the message of what keeps it from running, if anything does."""
+    """Run; return the message of what keeps it from running, if anything does."""
     if arguments not in ([], ["migrate"]):
         return "usage: python -m functions.auth [migrate]"
     try:
@@ -24,19 +23,9 @@ def main(arguments: list[str]) -> str | None:
         if arguments:
             return None
         app = make_app(settings)
-    except (ValidationError, SchemaTooOld, ValueError, psycopg.Error) as error:
+    except (ValidationError, SchemaTooOldError, ValueError, psycopg.Error) as error:
         return str(error)
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        proxy_headers=False,
-        timeout_graceful_shutdown=5,
-    )
+    serve(app, settings)
     return None
 
 

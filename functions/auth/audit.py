@@ -1,4 +1,4 @@
-"""The audit trail of auth.audit_log_entries; failed sign-ins and codes too, which GoTrue leaves out."""
+"""The audit log, auth.audit_log_entries; failed sign-ins and codes too, which GoTrue leaves out."""
 
 import uuid
 from typing import Any
@@ -36,7 +36,7 @@ ADMIN: User = {"id": uuid.UUID(int=0), "email": None, "role": "service_role"}
 
 
 def payload(action: str, actor: User, traits: dict[str, Any] | None = None) -> Json:
-    """What happened, as the column `payload` holds it."""
+    """Return an action as the column `payload` holds it."""
     entry = {
         "action": action,
         "actor_id": str(actor["id"]),

@@ -10,9 +10,9 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from functions.auth.errors import AuthError
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
+from functions.core.errors import ApiError
 
 PKCE = "pkce_"
 CONFIRMATION = "confirmation_token"
@@ -43,23 +43,23 @@ NO_SECRETS: dict[str, Any] = {
 
 
 def new_code() -> str:
-    """Six random digits."""
+    """Return six random digits."""
     return f"{secrets.randbelow(1_000_000):06d}"
 
 
 def hash_of(address: str, code: str) -> str:
-    """What is stored and linked instead of the code."""
+    """Return the hash that is stored and linked instead of the code."""
     return hashlib.sha224((address.lower() + code).encode()).hexdigest()
 
 
 def check_frequency(sent_at: datetime | None, least: timedelta) -> None:
-    """Raise AuthError 429 when the last mail of this kind to this user is too fresh."""
+    """Raise ApiError 429 when the last mail of this kind to this user is too recent."""
     if sent_at is None:
         return
     left = (sent_at + least - datetime.now(sent_at.tzinfo)).total_seconds()
     if left > 0:
         message = f"For security purposes, you can only request this after {math.ceil(left)} seconds."
-        raise AuthError(429, "over_email_send_rate_limit", message)
+        raise ApiError(429, "over_email_send_rate_limit", message)
 
 
 async def store(connection: Connection, user: User, kind: str, address: str, token_hash: str) -> None:
@@ -78,16 +78,16 @@ async def store(connection: Connection, user: User, kind: str, address: str, tok
     )
 
 
-async def forget(connection: Connection, user_id: uuid.UUID, kind: str | None = None) -> None:
-    """Let the links of one kind, or all, die."""
+async def delete(connection: Connection, user_id: uuid.UUID, kind: str | None = None) -> None:
+    """Delete the user's links of one kind, or all."""
     await connection.execute(
         "delete from auth.one_time_tokens where user_id = %s and (%s::text is null or token_type::text = %s)",
         [user_id, kind, kind],
     )
 
 
-async def forget_old(connection: Connection, lifetime_seconds: int) -> None:
-    """Delete links that have expired; whoever opens one is told so all the same."""
+async def purge_expired(connection: Connection, lifetime_seconds: int) -> None:
+    """Delete links that have expired; who opens one is told so all the same."""
     await connection.execute(
         "delete from auth.one_time_tokens where created_at < now() at time zone 'utc' - %s",
         [timedelta(seconds=lifetime_seconds)],
@@ -95,12 +95,12 @@ async def forget_old(connection: Connection, lifetime_seconds: int) -> None:
 
 
 def is_expired(user: User, kind: str, lifetime_seconds: int) -> bool:
-    """Whether a secret of this kind is too old, or was never sent."""
+    """Return whether a secret of this kind is too old, or was never sent."""
     sent_at: datetime | None = user[SENT_AT[kind]]
     return sent_at is None or datetime.now(sent_at.tzinfo) > sent_at + timedelta(seconds=lifetime_seconds)
 
 
 def code_fits(user: User, kind: str, token_hash: str, lifetime_seconds: int) -> bool:
-    """Whether the hash of address and code is the stored one, with or without the PKCE prefix."""
+    """Return whether the hash of address and code is the stored one, with or without the PKCE prefix."""
     stored: str = user[kind] or ""
     return stored.removeprefix(PKCE) == token_hash and not is_expired(user, kind, lifetime_seconds)

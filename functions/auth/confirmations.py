@@ -1,19 +1,18 @@
-"""What opening a mail's link changes: an address confirmed, a recovery allowed, an address replaced."""
+"""What opening a mail's link changes: it confirms an address, allows a recovery or replaces an address."""
 
 from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
 from functions.auth import audit, codes
-from functions.auth.errors import AuthError
-from functions.auth.letters import notify
+from functions.auth.emails import notify
 from functions.auth.service import Service
-from functions.auth.users import User, email_taken, update_user
+from functions.auth.users import User, check_email_is_free, update_user
 from functions.core.database import Connection
 
 
 async def confirm(connection: Connection, user: User) -> None:
-    """Mark the address as confirmed; every link of the user dies."""
+    """Mark the address as confirmed, and delete every link of the user."""
     await update_user(
         connection,
         user,
@@ -21,11 +20,11 @@ async def confirm(connection: Connection, user: User) -> None:
         email_confirmed_at=user["email_confirmed_at"] or datetime.now(user["created_at"].tzinfo),
         raw_user_meta_data={**(user["raw_user_meta_data"] or {}), "email_verified": True},
     )
-    await codes.forget(connection, user["id"])
+    await codes.delete(connection, user["id"])
 
 
 async def confirm_signup(connection: Connection, user: User) -> None:
-    """A sign-up or invitation is accepted: the e-mail identity is verified too."""
+    """Accept a sign-up or invitation: the e-mail identity is verified too."""
     await audit.record(connection, "user_signedup", user, {"provider": "email"})
     await confirm(connection, user)
     if user["invited_at"] is not None and not user["encrypted_password"]:
@@ -34,9 +33,9 @@ async def confirm_signup(connection: Connection, user: User) -> None:
 
 
 async def confirm_recovery(connection: Connection, user: User) -> None:
-    """A recovery or magic link is opened: it also proves an address that was not confirmed yet."""
+    """Accept a recovery or magic link, which also proves an address that was not confirmed yet."""
     await update_user(connection, user, recovery_token="")
-    await codes.forget(connection, user["id"])
+    await codes.delete(connection, user["id"])
     if user["email_confirmed_at"] is None:
         await audit.record(connection, "user_signedup", user, {"provider": "email"})
         await confirm(connection, user)
@@ -45,19 +44,18 @@ async def confirm_recovery(connection: Connection, user: User) -> None:
 
 
 async def confirm_change(service: Service, connection: Connection, user: User, secret: str) -> bool:
-    """One of the two addresses agrees to the change; the second one moves it. True when it moved.
+    """Accept the consent of one of two addresses to a change; the second one moves it. True when it moved.
 
     Raises:
-        AuthError: 422 when somebody took the new address meanwhile.
+        ApiError: 422 when another account took the new address meanwhile.
     """
     is_secure = service.settings.mailer_secure_email_change_enabled and user["email"]
     if is_secure and user["email_change_confirm_status"] == 0:
         await update_user(connection, user, email_change_confirm_status=1, **{secret: ""})
-        await codes.forget(connection, user["id"], secret)
+        await codes.delete(connection, user["id"], secret)
         return False
     old, new = user["email"], user["email_change"]
-    if await email_taken(connection, new, user["aud"], user["id"]):
-        raise AuthError(422, "email_exists", "A user with this email address has already been registered")
+    await check_email_is_free(connection, new, user["aud"], user["id"])
     await audit.record(connection, "user_modified", user)
     await update_identity(connection, user, {"email": new, "email_verified": True})
     await update_user(
@@ -70,7 +68,7 @@ async def confirm_change(service: Service, connection: Connection, user: User, s
         email_change_confirm_status=0,
         email_confirmed_at=user["email_confirmed_at"] or datetime.now(user["created_at"].tzinfo),
     )
-    await codes.forget(connection, user["id"])
+    await codes.delete(connection, user["id"])
     if service.settings.notify_email_changed and old:
         await notify(service, "email_changed", old, user, OldEmail=old)
     return True

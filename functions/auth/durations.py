@@ -9,7 +9,7 @@ _WHOLE = re.compile(r"[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h)
 
 
 def parse_duration(text: str) -> timedelta:
-    """The duration that `text` names.
+    """Return the duration that `text` names.
 
     Raises:
         ValueError: when it is not one, or too long for a calendar.

@@ -1,39 +1,33 @@
-"""Refusals, in the two forms that GoTrue's clients know (chosen by X-Supabase-Api-Version)."""
+"""Errors in the two forms that GoTrue's clients know (chosen by X-Supabase-Api-Version)."""
 
 import re
 import uuid
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
-from functions.auth.answers import json_response
+from functions.auth.responses import json_response
+from functions.core.application import ErrorResponses
+from functions.core.errors import ApiError, Meaning, raised_by
 
 API_VERSION = "2024-01-01"
 
 
-@dataclass
-class AuthError(Exception):
-    """An answer that says what went wrong: HTTP status, stable code, text for a person.
-
-    `code` is empty for what a hook refused; `reasons` belong to weak_password only.
-    """
-
-    status: int
-    code: str
-    message: str
-    reasons: list[str] = field(default_factory=list)
+def invalid(message: str, status: int = 400) -> ApiError:
+    """Return the error of a field that is missing or has the wrong form."""
+    return ApiError(status, "validation_failed", message)
 
 
-def invalid(message: str, status: int = 400) -> AuthError:
-    """A field is missing or has the wrong form."""
-    return AuthError(status, "validation_failed", message)
+def weak_password(message: str, reason: str) -> ApiError:
+    """Return the error of a password that breaks a rule."""
+    return ApiError(422, "weak_password", message, extra={"weak_password": {"reasons": [reason]}})
 
 
 def uses_new_form(request: Request) -> bool:
-    """Whether the caller asked for a version of 2024-01-01 or later; anything that is no date is older."""
+    """Return whether a version of 2024-01-01 or later is asked for; anything that is no date is older."""
     asked = request.headers.get("x-supabase-api-version", "")
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", asked):
         return False
@@ -44,24 +38,55 @@ def uses_new_form(request: Request) -> bool:
 
 
 def version_header(request: Request) -> dict[str, str]:
-    """The version that a refusal answers in, for callers that asked for one."""
+    """Return the header that names an error's form, for clients that asked for one."""
     return {"x-supabase-api-version": API_VERSION} if uses_new_form(request) else {}
 
 
-def error_response(request: Request, error: AuthError) -> Response:
-    """The refusal as JSON, with its code in `x-sb-error-code`."""
-    new = uses_new_form(request)
+def render(request: Request, error: ApiError) -> Response:
+    """Return the error as JSON, with its code in `x-sb-error-code`; what a hook raised has no code."""
+    is_new = uses_new_form(request)
     code = error.code or ("unexpected_failure" if error.status >= 500 else "unknown")
     body: dict[str, Any]
-    if new:
+    if is_new:
         body = {"code": code, "message": error.message}
     else:
         body = {"code": error.status, "error_code": code, "msg": error.message}
         if error.status >= 500:
             body["error_id"] = str(uuid.uuid4())
     headers = version_header(request)
-    if error.reasons:
-        body["weak_password"] = {"reasons": error.reasons}
-    if error.code and not (new and error.reasons):
+    if error.code and not (is_new and error.extra):
         headers["x-sb-error-code"] = error.code
-    return json_response(body, error.status, headers)
+    return json_response(body | dict(error.extra), error.status, headers)
+
+
+def _of_route(request: Request, error: HTTPException) -> Response:
+    return PlainTextResponse("404 page not found\n", 404)
+
+
+_NO_DATABASE = ApiError(503, "unexpected_failure", "The service cannot reach its database. Try again.")
+_TOO_SLOW = ApiError(
+    504, "request_timeout", "Processing this request timed out, please retry after a moment."
+)
+_FAULT = ApiError(
+    500, "unexpected_failure", "Unexpected failure, please check server logs for more information"
+)
+_UNSTORABLE = invalid("A value holds characters that cannot be stored")
+
+ERRORS = ErrorResponses(
+    render=render,
+    of_database={
+        Meaning.RAISED: raised_by,
+        Meaning.MALFORMED: _UNSTORABLE,
+        Meaning.OUT_OF_RANGE: _UNSTORABLE,
+        Meaning.UNSTORABLE_TEXT: _UNSTORABLE,
+        Meaning.OTHER_VALUE: _UNSTORABLE,
+        Meaning.LOCKED: ApiError(409, "conflict", "Too many concurrent requests on the same session or user"),
+        Meaning.TIMED_OUT: _TOO_SLOW,
+        Meaning.NO_CONNECTION: _NO_DATABASE,
+        Meaning.UNREACHABLE: _NO_DATABASE,
+        Meaning.FAULT: _FAULT,
+    },
+    fault=_FAULT,
+    too_slow=_TOO_SLOW,
+    of_route=_of_route,
+)

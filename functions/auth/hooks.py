@@ -1,4 +1,4 @@
-"""The before-user-created hook: a SQL function that may refuse a new user."""
+"""The before-user-created hook: a SQL function that may reject a new user."""
 
 import uuid
 from datetime import UTC, datetime
@@ -8,10 +8,9 @@ import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from functions.auth.database import transaction
-from functions.auth.errors import AuthError
 from functions.auth.users import User
-from functions.core.database import Pool
+from functions.core.database import Pool, transaction
+from functions.core.errors import ApiError
 
 _NEVER = "0001-01-01T00:00:00Z"
 
@@ -20,21 +19,21 @@ async def before_user_created(pool: Pool, function: tuple[str, str] | None, user
     """Ask the hook, in a transaction of its own (what it reserves stays), for at most 2 seconds.
 
     Raises:
-        AuthError: the hook's own status and text; 500 when the function fails.
+        ApiError: the hook's own status and text; 500 when the function fails.
     """
     if function is None:
         return
     try:
         async with transaction(pool) as connection:
             await connection.execute("set local statement_timeout = '2s'")
-            query = sql.SQL("select {}.{}(%s) as answer").format(*map(sql.Identifier, function))
+            query = sql.SQL("select {}.{}(%s) as response").format(*map(sql.Identifier, function))
             row = await (await connection.execute(query, [Jsonb(_event(user, address))])).fetchone()
     except psycopg.Error as error:
         message = f"Error running hook URI: pg-functions://postgres/{function[0]}/{function[1]}"
-        raise AuthError(500, "unexpected_failure", message) from error
-    refusal = ((row or {}).get("answer") or {}).get("error") or {}
-    if refusal.get("message"):
-        raise AuthError(int(refusal.get("http_code") or 500), "", str(refusal["message"]))
+        raise ApiError(500, "unexpected_failure", message) from error
+    rejection = ((row or {}).get("response") or {}).get("error") or {}
+    if rejection.get("message"):
+        raise ApiError(int(rejection.get("http_code") or 500), "", str(rejection["message"]))
 
 
 def _event(user: User, address: str) -> dict[str, Any]:

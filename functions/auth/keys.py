@@ -10,8 +10,8 @@ import orjson
 from joserfc import jws
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from functions.auth.errors import AuthError
-from functions.core.tokens import KeySet, TokenRefused
+from functions.core.errors import ApiError
+from functions.core.tokens import KeySet, TokenError
 
 _PUBLIC = {"EC": ("kty", "crv", "x", "y"), "RSA": ("kty", "n", "e")}
 _KINDS: dict[str, type[ECKey] | type[RSAKey] | type[OctKey]] = {"EC": ECKey, "RSA": RSAKey, "oct": OctKey}
@@ -26,6 +26,7 @@ class Keys:
     """
 
     def __init__(self, keys: list[dict[str, Any]], issuer: str, lifetime: int) -> None:
+        """Take JSON Web Keys, `iss` of the tokens, and the seconds that they live."""
         signing = [key for key in keys if "sign" in key.get("key_ops", [])]
         if len(signing) != 1:
             raise ValueError('GOTRUE_JWT_KEYS must hold exactly one key with "sign" in key_ops')
@@ -40,7 +41,7 @@ class Keys:
     def sign(
         self, user: dict[str, Any], session: dict[str, Any], amr: list[dict[str, Any]]
     ) -> tuple[str, int]:
-        """An access token for a session, and when it expires (unix seconds)."""
+        """Return an access token for a session, and when it expires (unix seconds)."""
         now = int(time.time())
         claims = {
             "iss": self._issuer,
@@ -64,20 +65,20 @@ class Keys:
         ), now + self.lifetime
 
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token that is to be trusted.
+        """Return the claims of a token that is to be trusted.
 
         Raises:
-            AuthError: 403 bad_jwt.
+            ApiError: 403 bad_jwt.
         """
         claims = self._known.get(token)
         if claims is not None and claims.get("exp", 0) > time.time():
             return claims
         try:
             claims = self._set.verify(token).values
-        except TokenRefused as refused:
-            raise AuthError(
-                403, "bad_jwt", f"invalid JWT: unable to parse or verify signature, {refused.reason}"
-            ) from refused
+        except TokenError as error:
+            raise ApiError(
+                403, "bad_jwt", f"invalid JWT: unable to parse or verify signature, {error.reason}"
+            ) from error
         self._known[token] = claims
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
@@ -90,7 +91,7 @@ def _public(key: dict[str, Any]) -> dict[str, Any]:
 
 
 def amr_of(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """`amr` of a token from rows of mfa_amr_claims, newest first."""
+    """Return `amr` of a token from rows of mfa_amr_claims, newest first."""
     newest = sorted(claims, key=lambda claim: _unix(claim["updated_at"]), reverse=True)
     return [{"method": claim["method"], "timestamp": int(_unix(claim["updated_at"]))} for claim in newest]
 
@@ -100,14 +101,14 @@ def _unix(moment: datetime | float) -> float:
 
 
 def subject_of(claims: dict[str, Any]) -> uuid.UUID:
-    """The user's id that a token names.
+    """Return the user's id that a token names.
 
     Raises:
-        AuthError: 403 without `sub` (anon and service keys), 400 when it is no UUID.
+        ApiError: 403 without `sub` (anon and service keys), 400 when it is no UUID.
     """
     if not claims.get("sub"):
-        raise AuthError(403, "bad_jwt", "invalid claim: missing sub claim")
+        raise ApiError(403, "bad_jwt", "invalid claim: missing sub claim")
     try:
         return uuid.UUID(str(claims["sub"]))
     except ValueError as error:
-        raise AuthError(400, "bad_jwt", "invalid claim: sub claim must be a UUID") from error
+        raise ApiError(400, "bad_jwt", "invalid claim: sub claim must be a UUID") from error

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import psycopg
 
+from functions.core.migrations import migrating
+
 SCHEMA = Path(__file__).parent / "schema"
-LOCK = 0x61757468
 
 # A real GoTrue started on this database finds its own migrations recorded and runs none of them.
 VERSIONS = """
@@ -25,7 +26,7 @@ VERSIONS = """
 log = logging.getLogger("auth.migrate")
 
 
-class SchemaTooOld(Exception):
+class SchemaTooOldError(Exception):
     """Schema auth was made by an older GoTrue; that one must migrate it to its newest version first."""
 
 
@@ -33,10 +34,9 @@ def migrate(database_url: str) -> None:
     """Create what is missing; run as often as you like.
 
     Raises:
-        SchemaTooOld: the tables exist but some of GoTrue's migrations never ran on them.
+        SchemaTooOldError: the tables exist but some of GoTrue's migrations never ran on them.
     """
-    with psycopg.connect(database_url) as connection:
-        connection.execute("select pg_advisory_xact_lock(%s)", [LOCK])
+    with migrating(database_url, "auth") as connection:
         if connection.execute("select to_regclass('auth.schema_migrations')").fetchone() == (None,):
             _create(connection)
         else:
@@ -45,9 +45,7 @@ def migrate(database_url: str) -> None:
 
 
 def _create(connection: psycopg.Connection) -> None:
-    if connection.execute("select to_regnamespace('auth')").fetchone() == (None,):
-        connection.execute("create schema auth")
-    for name in ("0010_types", "0020_members", "0030_refused_features", "0040_grants"):
+    for name in ("0010_types", "0020_members", "0030_disabled_features", "0040_grants"):
         connection.execute((SCHEMA / f"{name}.sql").read_bytes())
     connection.execute("insert into auth.schema_migrations (version) select unnest(%s::text[])", [VERSIONS])
     log.info("schema auth created")
@@ -57,7 +55,7 @@ def _check(connection: psycopg.Connection) -> None:
     known = {version for (version,) in connection.execute("select version from auth.schema_migrations")}
     missing = [version for version in VERSIONS if version not in known]
     if missing:
-        raise SchemaTooOld(
+        raise SchemaTooOldError(
             f"Schema auth lacks GoTrue's migration {missing[0]} and {len(missing) - 1} more: "
             "let the GoTrue that made it migrate first."
         )

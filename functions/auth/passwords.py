@@ -1,93 +1,108 @@
-"""Passwords: rules, and hashing off the event loop so that a sign-in never holds up other requests."""
+"""Passwords: rules, hashing and verification."""
 
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import bcrypt
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from functions.auth.errors import AuthError, invalid
+from functions.auth import codes
+from functions.auth.errors import invalid, weak_password
+from functions.auth.users import User, update_user
+from functions.core.database import Connection
+from functions.core.errors import ApiError
+from functions.core.passwords import is_common
 
 COST = 10
 _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
-_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="bcrypt")
-# A hash takes about 60 ms: who came last is answered within a second or two even on a busy machine.
+_THREADS = 2
+# A hash takes about 60 ms: the last in the queue is answered within a second or two even on a busy machine.
 _MOST_WAITING = 16
-_waiting = 0
-_Result = TypeVar("_Result")
 _DUMMY = bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(COST, b"2a"))
+_Result = TypeVar("_Result")
+
+
+class Passwords:
+    """Hashes and verifies passwords outside the event loop, so that a sign-in never blocks other requests."""
+
+    def __init__(self, min_length: int, reject_common: bool) -> None:
+        """Take this installation's rules: the least number of bytes, and whether common ones are rejected."""
+        self._min_length, self._reject_common = min_length, reject_common
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
+        self._waiting = 0
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def check_strength(self, password: str) -> None:
+        """Reject a password that is too short or among the most used ones.
+
+        Raises:
+            ApiError: 422 weak_password, or 400 over 72 bytes.
+        """
+        check_length(password)
+        if len(password.encode()) < self._min_length:
+            raise weak_password(f"Password should be at least {self._min_length} characters.", "length")
+        if self._reject_common and is_common(password):
+            message = "Password is known to be weak and easy to guess, please choose a different one."
+            raise weak_password(message, "pwned")
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Limit how many passwords are hashed or waiting to be: one more would be answered too late.
+
+        Taken before a login attempt is counted, so that who is rejected here has used none.
+
+        Raises:
+            ApiError: 503; known and unknown accounts alike.
+        """
+        if self._waiting >= _MOST_WAITING:
+            raise ApiError(503, "unexpected_failure", "The service is busy. Try again.")
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    async def hash(self, password: str) -> str:
+        """Return a bcrypt hash of cost 10. Raises ApiError 503 as `slot` does."""
+        async with self.slot():
+            salt = bcrypt.gensalt(COST, b"2a")
+            return (await self._in_thread(bcrypt.hashpw, password.encode(), salt)).decode()
+
+    async def matches(self, password: str, hashed: str | None) -> bool:
+        """Return whether the password belongs to the hash; without one, False after as much time.
+
+        To be called in a slot.
+        """
+        return await self._in_thread(_matches, password, hashed)
+
+    async def _in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
 
 def check_length(password: str) -> None:
-    """Refuse more than bcrypt reads: 72 bytes. Raises AuthError 400."""
+    """Reject more than bcrypt reads: 72 bytes. Raises ApiError 400."""
     if len(password.encode()) > _LONGEST:
         raise invalid("Password cannot be longer than 72 characters")
 
 
-def check_strength(password: str, minimum: int, refuse_common: bool) -> None:
-    """Refuse a password that is too short (bytes) or among the most used ones.
-
-    Raises:
-        AuthError: 422 weak_password, or 400 over 72 bytes.
-    """
-    check_length(password)
-    if len(password.encode()) < minimum:
-        raise AuthError(
-            422, "weak_password", f"Password should be at least {minimum} characters.", reasons=["length"]
-        )
-    if refuse_common and password.lower() in _common():
-        message = "Password is known to be weak and easy to guess, please choose a different one."
-        raise AuthError(422, "weak_password", message, reasons=["pwned"])
+def random_password() -> str:
+    """Return a password that nobody knows, for accounts made without one."""
+    return secrets.token_urlsafe(32)
 
 
-@cache
-def _common() -> frozenset[str]:
-    return frozenset((Path(__file__).parent / "common_passwords.txt").read_text().split())
-
-
-@asynccontextmanager
-async def in_turn() -> AsyncIterator[None]:
-    """A place among those whose password is looked at, unless so many wait that the answer comes too late.
-
-    Taken before a guess is counted: who is turned away here has guessed nothing.
-
-    Raises:
-        AuthError: 503; known and unknown accounts alike.
-    """
-    global _waiting
-    if _waiting >= _MOST_WAITING:
-        raise AuthError(503, "unexpected_failure", "The service is busy. Try again.")
-    _waiting += 1
-    try:
-        yield
-    finally:
-        _waiting -= 1
-
-
-async def _in_thread(work: Callable[..., _Result], *arguments: Any) -> _Result:
-    return await asyncio.get_running_loop().run_in_executor(_POOL, work, *arguments)
-
-
-async def hash_password(password: str) -> str:
-    """A bcrypt hash of cost 10. Raises AuthError 503 as in_turn does."""
-    async with in_turn():
-        return (await _in_thread(bcrypt.hashpw, password.encode(), bcrypt.gensalt(COST, b"2a"))).decode()
-
-
-async def matches(password: str, hashed: str | None) -> bool:
-    """Whether the password belongs to the hash; without a hash as much time passes, and the answer is no.
-
-    The caller has a turn.
-    """
-    return await _in_thread(_matches, password, hashed)
+async def store_hash(connection: Connection, user: User, hashed: str) -> None:
+    """Change the user's password; codes and links that were mailed before become void."""
+    await update_user(connection, user, encrypted_password=hashed, **codes.NO_SECRETS)
+    await codes.delete(connection, user["id"])
 
 
 def _matches(password: str, hashed: str | None) -> bool:
@@ -105,8 +120,3 @@ def _matches(password: str, hashed: str | None) -> bool:
         return bcrypt.checkpw(secret, hashed.encode())
     except ValueError:
         return False
-
-
-def random_password() -> str:
-    """A password that nobody knows, for accounts made without one."""
-    return secrets.token_urlsafe(32)

@@ -8,11 +8,11 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from functions.auth.bodies import Fields
-from functions.auth.errors import AuthError, invalid
+from functions.auth.errors import invalid
+from functions.auth.request_parsing import Body
 from functions.core.database import Connection
+from functions.core.errors import ApiError
 
-FIELDS: Fields = {"code_challenge": "text", "code_challenge_method": "text"}
 _LIFETIME = timedelta(seconds=300)
 # Link type: the flow's provider_type and authentication_method (which becomes `amr`).
 METHODS = {
@@ -24,9 +24,16 @@ METHODS = {
 }
 
 
-def wants_pkce(body: dict[str, Any]) -> bool:
-    """Whether the request carries a complete, well-formed pair. AuthError 400 when half or malformed."""
-    challenge, method = body["code_challenge"] or "", body["code_challenge_method"] or ""
+class PkceBody(Body):
+    """A request for a mail whose link may end in a code instead of tokens."""
+
+    code_challenge: str | None = None
+    code_challenge_method: str | None = None
+
+
+def wants_pkce(body: PkceBody) -> bool:
+    """Return whether the pair is there and well-formed. Raises ApiError 400 when half or malformed."""
+    challenge, method = body.code_challenge or "", body.code_challenge_method or ""
     if not challenge and not method:
         return False
     if not challenge or not method:
@@ -41,7 +48,7 @@ def wants_pkce(body: dict[str, Any]) -> bool:
     return True
 
 
-async def begin(connection: Connection, user_id: uuid.UUID, kind: str, body: dict[str, Any]) -> None:
+async def begin(connection: Connection, user_id: uuid.UUID, kind: str, body: PkceBody) -> None:
     """Remember the challenge of a request that mails a link of this kind."""
     provider, method = METHODS[kind]
     await connection.execute(
@@ -53,8 +60,8 @@ async def begin(connection: Connection, user_id: uuid.UUID, kind: str, body: dic
         [
             user_id,
             str(uuid.uuid4()),
-            body["code_challenge_method"].lower(),
-            body["code_challenge"],
+            (body.code_challenge_method or "").lower(),
+            body.code_challenge,
             provider,
             method,
         ],
@@ -62,7 +69,7 @@ async def begin(connection: Connection, user_id: uuid.UUID, kind: str, body: dic
 
 
 async def issue(connection: Connection, user_id: uuid.UUID, kind: str) -> str:
-    """The code for a link that was opened, from the newest request. Raises AuthError 400 without one."""
+    """Return the code for an opened link, from the newest request. Raises ApiError 400 without one."""
     row = await (
         await connection.execute(
             """
@@ -75,7 +82,7 @@ async def issue(connection: Connection, user_id: uuid.UUID, kind: str) -> str:
         )
     ).fetchone()
     if row is None:
-        raise AuthError(400, "flow_state_not_found", "No associated flow state found.")
+        raise ApiError(400, "flow_state_not_found", "No associated flow state found.")
     return str(row["auth_code"])
 
 
@@ -83,23 +90,23 @@ async def redeem(connection: Connection, code: str, verifier: str) -> dict[str, 
     """Exchange a code once; returns user_id and authentication_method.
 
     Raises:
-        AuthError: 404 unknown or used, 422 too old, 400 wrong verifier (the code stays usable).
+        ApiError: 404 unknown or used, 422 too old, 400 wrong verifier (the code stays usable).
     """
     flow = await (
         await connection.execute("select * from auth.flow_state where auth_code = %s for update", [code])
     ).fetchone()
     if flow is None or flow["user_id"] is None:
-        raise AuthError(404, "flow_state_not_found", "invalid flow state, no valid flow state found")
+        raise ApiError(404, "flow_state_not_found", "invalid flow state, no valid flow state found")
     since: datetime = flow["created_at"]
     if flow["authentication_method"] == "magiclink" and flow["auth_code_issued_at"]:
         since = flow["auth_code_issued_at"]
     if datetime.now(since.tzinfo) > since + _LIFETIME:
-        raise AuthError(422, "flow_state_expired", "invalid flow state, flow state has expired")
+        raise ApiError(422, "flow_state_expired", "invalid flow state, flow state has expired")
     if flow["code_challenge_method"] == "s256":
         digest = hashlib.sha256(verifier.encode()).digest()
         verifier = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
     if not hmac.compare_digest(verifier.encode(), flow["code_challenge"].encode()):
-        raise AuthError(
+        raise ApiError(
             400, "bad_code_verifier", "code challenge does not match previously saved code verifier"
         )
     await connection.execute("delete from auth.flow_state where id = %s", [flow["id"]])

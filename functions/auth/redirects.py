@@ -6,8 +6,8 @@ from urllib.parse import SplitResult, parse_qsl, quote_plus, urlsplit, urlunspli
 
 from starlette.requests import Request
 
-from functions.auth.errors import AuthError
 from functions.auth.settings import AuthSettings
+from functions.core.errors import ApiError
 
 _ERRORS = {
     400: "invalid_request",
@@ -24,12 +24,13 @@ class Redirects:
     """The rules of one installation."""
 
     def __init__(self, settings: AuthSettings) -> None:
+        """Read the site and the allow-list."""
         self._site = settings.site_url
         self._base = urlsplit(settings.site_url)
         self._allowed = [_glob(pattern) for pattern in settings.uri_allow_list]
 
     def target(self, request: Request) -> str:
-        """The first valid of: header `redirect_to`, query `redirect_to`, Referer; else the site."""
+        """Return the first valid of header or query `redirect_to`, and Referer; else the site."""
         asked = request.headers.get("redirect_to") or request.query_params.get("redirect_to", "")
         for url in (asked, request.headers.get("referer", "")):
             if self.is_valid(url):
@@ -37,7 +38,7 @@ class Redirects:
         return self._site
 
     def is_valid(self, url: str) -> bool:
-        """Whether a person may be sent there."""
+        """Return whether a person may be sent there."""
         if not url or _UNSAFE.search(url):
             return False
         try:
@@ -69,7 +70,10 @@ class Redirects:
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    """`*` and `?` stop at `.` and `/`, `**` does not; `[..]` and `{a,b}` as usual."""
+    """Return a pattern as GoTrue's glob library for Go reads it, which neither fnmatch nor glob does.
+
+    `*` and `?` stop at `.` and `/`, `**` does not; `[..]` and `{a,b}` as usual.
+    """
     out, depth, index = "", 0, 0
     while index < len(pattern):
         char = pattern[index]
@@ -96,24 +100,24 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 
 def form(values: dict[str, str]) -> str:
-    """`a=1&b=2`, sorted by name and escaped as a form is."""
+    """Return `a=1&b=2`, sorted by name and escaped as a form is."""
     return "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in sorted(values.items()))
 
 
 def with_fragment(target: str, values: dict[str, str]) -> str:
-    """The target with values after `#`, and `sb`, by which clients know whose redirect this is."""
+    """Return the target with values after `#`, and `sb`, by which clients know whose redirect this is."""
     return urlunsplit(urlsplit(target)._replace(fragment="")) + "#" + form(values | {"sb": ""})
 
 
 def with_query(target: str, values: dict[str, str]) -> str:
-    """The target with values added to its query; its fragment goes."""
+    """Return the target with values added to its query and without its fragment."""
     parts: SplitResult = urlsplit(target)
     query = dict(parse_qsl(parts.query, keep_blank_values=True)) | values
     return urlunsplit(parts._replace(query=form(query), fragment=""))
 
 
-def error_values(error: AuthError) -> dict[str, str]:
-    """What a redirect says about a refusal."""
+def error_values(error: ApiError) -> dict[str, str]:
+    """Return what a redirect says about an error."""
     values = {"error_code": error.code or "unknown", "error_description": error.message}
     if error.status in _ERRORS:
         values["error"] = _ERRORS[error.status]

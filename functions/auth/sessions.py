@@ -1,4 +1,4 @@
-"""Sessions: started at sign-in, ended by deleting the row; the answer that clients keep."""
+"""Sessions: started at sign-in, ended by deleting the row; the object that clients keep."""
 
 import secrets
 import uuid
@@ -8,22 +8,23 @@ from typing import Any
 from starlette.requests import Request
 
 from functions.auth.keys import amr_of
-from functions.auth.service import Service, address_of
+from functions.auth.service import Service
 from functions.auth.users import NO_INSTANCE, User, user_json
 from functions.core.database import Connection
+from functions.core.request import client_address
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
 
 def new_refresh_token() -> str:
-    """Twelve characters, 60 random bits."""
+    """Return twelve characters, 60 random bits."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(12))
 
 
 async def start(
     service: Service, connection: Connection, request: Request, user: User, method: str
 ) -> dict[str, Any]:
-    """Sign a user in: a session, its method and its first refresh token. Returns the client's session."""
+    """Sign a user in with a session, its method and its first refresh token; return the session object."""
     now = datetime.now(user["created_at"].tzinfo)
     session = {"id": uuid.uuid4(), "aal": "aal1"}
     token = new_refresh_token()
@@ -46,20 +47,20 @@ async def start(
             "user": user["id"],
             "now": now,
             "agent": request.headers.get("user-agent"),
-            "address": address_of(request),
+            "address": client_address(request),
             "method": method,
             "instance": NO_INSTANCE,
             "token": token,
         },
     )
     user.update(last_sign_in_at=now, updated_at=now)
-    return answer(service, user, session, [{"method": method, "updated_at": now}], token)
+    return session_json(service, user, session, [{"method": method, "updated_at": now}], token)
 
 
-def answer(
+def session_json(
     service: Service, user: User, session: dict[str, Any], amr: list[dict[str, Any]], refresh_token: str
 ) -> dict[str, Any]:
-    """The session object: a fresh access token, the refresh token and the user."""
+    """Return the session object: a fresh access token, the refresh token and the user."""
     access_token, expires_at = service.keys.sign(user, session, amr_of(amr))
     return {
         "access_token": access_token,

@@ -124,8 +124,8 @@ class AuthSettings(ServiceSettings):
     failure_limit: int = _own("FAILURE_LIMIT", 10)
     failure_window: Duration = _own("FAILURE_WINDOW", timedelta(minutes=15))
     code_attempts: int = _own("CODE_ATTEMPTS", 10)
-    refuse_used_totp: bool = _own("REFUSE_USED_TOTP", True)
-    refuse_common_passwords: bool = _own("REFUSE_COMMON_PASSWORDS", True)
+    reject_used_totp: bool = _own("REFUSE_USED_TOTP", True)
+    reject_common_passwords: bool = _own("REFUSE_COMMON_PASSWORDS", True)
     password_change_window: Duration = _own("PASSWORD_CHANGE_WINDOW", timedelta(minutes=10))
 
     @field_validator("mailer_autoconfirm")

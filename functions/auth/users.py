@@ -8,6 +8,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from functions.core.database import Connection
+from functions.core.errors import ApiError
 
 User = dict[str, Any]
 NO_INSTANCE = uuid.UUID(int=0)
@@ -34,13 +35,13 @@ _LISTS = f"""
         'phone', coalesce(f.phone, ''), 'last_challenged_at', to_char(f.last_challenged_at, {_TIME}))
         order by f.created_at)
      from auth.mfa_factors f where f.user_id = u.id) as factors"""
-# Every query of a user starts so. Times in the lists rely on the time zone of database.py: UTC.
+# Every query of a user starts so. Times in the lists rely on the time zone that service.py sets: UTC.
 SELECT = f"select {_COLUMNS},{_LISTS}"
 SELECT_PLAIN = f"select {_COLUMNS}, null::json as identities, null::json as factors"
 
 
 def user_json(user: User) -> dict[str, Any]:
-    """The user object in GoTrue's order; what it leaves out when empty is left out."""
+    """Return the user object in GoTrue's order; what it leaves out when empty is left out."""
     shown = {
         "id": user["id"],
         "aud": user["aud"] or "",
@@ -63,15 +64,15 @@ def user_json(user: User) -> dict[str, Any]:
         "user_metadata": user["raw_user_meta_data"] or {},
         "factors": [factor_json(factor) for factor in user["factors"] or []] or None,
     }
-    answer = {name: value for name, value in shown.items() if value is not None}
-    answer["identities"] = user["identities"] and [_identity_json(entry) for entry in user["identities"]]
-    answer["created_at"] = user["created_at"]
-    answer["updated_at"] = user["updated_at"]
+    response = {name: value for name, value in shown.items() if value is not None}
+    response["identities"] = user["identities"] and [_identity_json(entry) for entry in user["identities"]]
+    response["created_at"] = user["created_at"]
+    response["updated_at"] = user["updated_at"]
     for name in ("banned_until", "deleted_at"):
         if user[name] is not None:
-            answer[name] = user[name]
-    answer["is_anonymous"] = user["is_anonymous"]
-    return answer
+            response[name] = user[name]
+    response["is_anonymous"] = user["is_anonymous"]
+    return response
 
 
 def _identity_json(identity: dict[str, Any]) -> dict[str, Any]:
@@ -79,23 +80,23 @@ def _identity_json(identity: dict[str, Any]) -> dict[str, Any]:
 
 
 def factor_json(factor: dict[str, Any]) -> dict[str, Any]:
-    """A factor without its secret; only the friendly name is left out when empty."""
+    """Return a factor without its secret; only the friendly name is left out when empty."""
     return {name: value for name, value in factor.items() if value is not None or name != "friendly_name"}
 
 
 def is_banned(user: User) -> bool:
-    """Whether an administrator's ban still runs."""
+    """Return whether an administrator's ban still runs."""
     until: datetime | None = user["banned_until"]
     return until is not None and until > datetime.now(until.tzinfo)
 
 
 def has_verified_factor(user: User) -> bool:
-    """Whether the user must reach aal2 for what matters."""
+    """Return whether the user must reach aal2 for what matters."""
     return any(factor["status"] == "verified" for factor in user["factors"] or [])
 
 
 async def find_user(connection: Connection, user_id: uuid.UUID, lock: bool = False) -> User | None:
-    """The user with this id; `lock` keeps others from changing the row until the transaction ends."""
+    """Return the user with this id; `lock` keeps others from changing the row until the transaction ends."""
     query = f"{SELECT} from auth.users u where u.instance_id = %s and u.id = %s" + (
         " for update of u" if lock else ""
     )
@@ -103,7 +104,7 @@ async def find_user(connection: Connection, user_id: uuid.UUID, lock: bool = Fal
 
 
 async def find_by_email(connection: Connection, email: str, aud: str, lock: bool = False) -> User | None:
-    """The user with this lower-case address."""
+    """Return the user with this lower-case address."""
     query = (
         f"{SELECT} from auth.users u where u.instance_id = %s and lower(u.email) = %s and u.aud = %s "
         "and not u.is_sso_user" + (" for update of u" if lock else "")
@@ -111,10 +112,15 @@ async def find_by_email(connection: Connection, email: str, aud: str, lock: bool
     return await (await connection.execute(query, [NO_INSTANCE, email, aud])).fetchone()
 
 
-async def email_taken(
+def email_exists() -> ApiError:
+    """Return the error of an address that another account has."""
+    return ApiError(422, "email_exists", "A user with this email address has already been registered")
+
+
+async def check_email_is_free(
     connection: Connection, email: str, aud: str, except_user: uuid.UUID | None = None
-) -> bool:
-    """Whether another account signs in with this address."""
+) -> None:
+    """Raise ApiError 422 when another account signs in with this address."""
     row = await (
         await connection.execute(
             "select 1 from auth.users where instance_id = %s and lower(email) = %s and aud = %s "
@@ -122,7 +128,8 @@ async def email_taken(
             [NO_INSTANCE, email, aud, except_user],
         )
     ).fetchone()
-    return row is not None
+    if row is not None:
+        raise email_exists()
 
 
 async def insert_user(connection: Connection, user: User, identity_data: dict[str, Any]) -> User:
@@ -177,5 +184,5 @@ async def update_user(connection: Connection, user: User, **values: Any) -> None
 
 
 def merged(old: dict[str, Any] | None, changes: dict[str, Any]) -> dict[str, Any]:
-    """Metadata with changes on its top level; null deletes a key."""
+    """Return metadata with changes on its top level; null deletes a key."""
     return {name: value for name, value in {**(old or {}), **changes}.items() if value is not None}

@@ -172,8 +172,9 @@ class ErrorBoundary:
 
         async def begin(message: Message) -> None:
             nonlocal begun
-            begun = True
-            deadline.reschedule(None)
+            if not begun:
+                begun = True
+                deadline.reschedule(None)
             await send(message)
 
         deadline = asyncio.timeout(self.deadline_seconds)

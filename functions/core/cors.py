@@ -34,10 +34,14 @@ class Cors:
             await self.app(scope, receive, send)
             return
         request = Headers(scope=scope)
+        origin = request.get("origin")
         granted = self._granted(request) if scope["method"] == "OPTIONS" else None
+        if granted is None and not origin:
+            await self.app(scope, receive, send)
+            return
 
         async def send_readable(message: Message) -> None:
-            if message["type"] == "http.response.start" and request.get("origin"):
+            if message["type"] == "http.response.start" and origin:
                 response = MutableHeaders(scope=message)
                 response["access-control-allow-origin"] = "*"
                 response["access-control-allow-credentials"] = "true"

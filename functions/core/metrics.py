@@ -30,11 +30,8 @@ waiting = Gauge("queue_depth", "What waits to be done, by queue and state.", ("q
 
 
 def observe(scope: Mapping[str, Any], status: int, seconds: float) -> None:
-    """Count one answered request of an ASGI scope that has been routed.
-
-    The template is that of Starlette's route, or `route_template` where a service has a table of its own.
-    """
-    template = scope.get("route_template") or getattr(scope.get("route"), "path", NO_ROUTE)
+    """Count one request of an ASGI scope that has been routed and responded to."""
+    template = getattr(scope.get("route"), "path", NO_ROUTE)
     method = scope["method"] if scope["method"] in METHODS else "other"
     _requests.labels(method, template, str(status)).observe(seconds)
 

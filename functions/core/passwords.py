@@ -1,7 +1,7 @@
 """A list of passwords that everybody guesses first; length alone does not keep them out.
 
 `common-passwords.txt` holds the 3,000 most frequent ones of at least six characters, in lower case,
-from the frequency lists of the zxcvbn project (MIT licence).
+from the frequency lists of the zxcvbn project (MIT licence), and at its end the product's own name.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ LIST = Path(__file__).with_name("common-passwords.txt")
 
 
 def is_common(password: str) -> bool:
-    """Whether the password, ignoring case, is one of the 3,000 most frequent."""
+    """Return whether the password, ignoring case, is one of the most frequent."""
     return password.lower() in _common()
 
 

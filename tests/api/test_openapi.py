@@ -19,7 +19,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
 from functions.auth.app import ROUTES
-from functions.auth.documents import document
+from functions.auth.openapi import document
 from tests.support.endpoints import edge_app, storage_app
 from tests.support.people import Member, People, until_served
 

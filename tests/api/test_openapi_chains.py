@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from functions.auth.app import ROUTES
-from functions.auth.documents import document
+from functions.auth.openapi import document
 from tests.api.conftest import Owner
 from tests.api.test_openapi import CHECKS, calling_from
 from tests.support.endpoints import edge_app, storage_app

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives import hashes, hmac
 from joserfc import jws
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from functions.auth.errors import AuthError
 from functions.auth.keys import Keys
-from functions.core.tokens import LEEWAY_SECONDS, KeySet, TokenRefused
+from functions.core.errors import ApiError
+from functions.core.tokens import LEEWAY_SECONDS, KeySet, TokenError
 
 Key = RSAKey | ECKey | OctKey
 NOW = int(time.time())
@@ -156,7 +156,7 @@ def test_taken(case: str) -> None:
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case: str) -> None:
     token, reason = REFUSED[case]
-    with pytest.raises(TokenRefused) as refused:
+    with pytest.raises(TokenError) as refused:
         KEY_SET.verify(token)
     assert refused.value.reason == reason
 
@@ -170,5 +170,5 @@ def test_a_remembered_token_still_expires(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(time, "time", lambda seconds=seconds: NOW + seconds)
         assert keys.verify(token)["sub"] == "ada"
     monkeypatch.setattr(time, "time", lambda: NOW + 60 + LEEWAY_SECONDS)
-    with pytest.raises(AuthError, match="expired"):
+    with pytest.raises(ApiError, match="expired"):
         keys.verify(token)

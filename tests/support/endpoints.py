@@ -101,7 +101,7 @@ def found(owner: psycopg.Connection[dict[str, Any]]) -> list[Endpoint]:
     return [
         *(Endpoint(method, f"/functions/v1{path}") for method, path in _routes(edge_app())),
         *(Endpoint(method, f"/storage/v1{path}") for method, path in _routes(storage_app())),
-        *(Endpoint(method, f"/auth/v1{path}") for path, methods in AUTH_ROUTES.items() for method in methods),
+        *(Endpoint(method, f"/auth/v1{route.path}") for route in AUTH_ROUTES for method in route.endpoints),
         *(Endpoint(verb, f"/rest/v1/{row['name']}") for row in tables.fetchall() for verb in TABLE_VERBS),
         *(Endpoint("POST", f"/rest/v1/rpc/{row['name']}") for row in functions.fetchall()),
     ]

@@ -1,6 +1,6 @@
 -- Row-level security without a policy: only the owner (this service) and bypassing roles see rows.
 -- `postgres`, the product's owner, gets what a hosted project gives it: it reads everything, may hang triggers
--- and foreign keys on the tables, and ends sign-ins by deleting sessions. Nobody else gets anything.
+-- and foreign keys on the tables, and ends sign-ins by deleting sessions. No other role gets anything.
 
 do $$
 declare

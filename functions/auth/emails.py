@@ -1,19 +1,18 @@
-"""What is mailed when: a fresh code is stored and sent in the caller's transaction."""
+"""Which e-mail is sent when: a fresh code is stored and sent in the caller's transaction."""
 
-import asyncio
 import logging
 from typing import Any
 
 from functions.auth import codes
-from functions.auth.errors import AuthError
 from functions.auth.service import Service
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
+from functions.core.errors import ApiError
 
-log = logging.getLogger("auth.letters")
+log = logging.getLogger("auth.emails")
 
-# Type of the link: the mail's name, and which secret it carries.
-_LETTERS = {
+# By type of the link: the mail's name, and which secret it carries.
+_EMAILS = {
     "signup": ("confirmation", codes.CONFIRMATION),
     "invite": ("invite", codes.CONFIRMATION),
     "recovery": ("recovery", codes.RECOVERY),
@@ -24,12 +23,12 @@ _LETTERS = {
 async def send_link(
     service: Service, connection: Connection, user: User, kind: str, target: str, pkce: bool = False
 ) -> None:
-    """Mail a link of type signup, invite, recovery or magiclink; the previous one dies.
+    """Mail a link of type signup, invite, recovery or magiclink; the previous one becomes void.
 
     Raises:
-        AuthError: 429 too soon after the last of its kind (not for invitations), 500 when it cannot be sent.
+        ApiError: 429 too soon after the last of its kind (not for invitations), 500 when it cannot be sent.
     """
-    mail, secret = _LETTERS[kind]
+    mail, secret = _EMAILS[kind]
     if kind != "invite":
         codes.check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
     code = codes.new_code()
@@ -44,14 +43,14 @@ async def send_email_change(
     """Start a change of address: a mail with its own code to the new address, and one to the current one."""
     codes.check_frequency(user["email_change_sent_at"], service.mailer.frequency)
     prefix = codes.PKCE if pkce else ""
-    await codes.forget(connection, user["id"], codes.CHANGE_CURRENT)
+    await codes.delete(connection, user["id"], codes.CHANGE_CURRENT)
     await update_user(
         connection, user, email_change=new_email, email_change_confirm_status=0, email_change_token_current=""
     )
-    letters = [(codes.CHANGE_NEW, new_email)]
+    emails = [(codes.CHANGE_NEW, new_email)]
     if service.settings.mailer_secure_email_change_enabled and user["email"]:
-        letters.append((codes.CHANGE_CURRENT, user["email"]))
-    for secret, address in letters:
+        emails.append((codes.CHANGE_CURRENT, user["email"]))
+    for secret, address in emails:
         code = codes.new_code()
         token_hash = prefix + codes.hash_of(address, code)
         await codes.store(connection, user, secret, address, token_hash)
@@ -73,24 +72,21 @@ async def send_reauthentication(service: Service, connection: Connection, user: 
 
 
 async def notify(service: Service, notice: str, to: str, user: User, **values: Any) -> None:
-    """Tell the owner that something changed. A mail that fails undoes nothing: the log has it."""
+    """Notify the owner of a change. A mail that fails undoes nothing: the log has it."""
     try:
         given = {"Email": user["email"], "Data": user["raw_user_meta_data"], **values}
         await service.mailer.send(f"{notice}_notification", to, given)
-    except AuthError:
-        log.warning("a notice was not sent", extra={"fields": {"notice": notice}})
+    except ApiError:
+        log.warning("a notification was not sent", extra={"fields": {"notice": notice}})
 
 
-def tell_paused(service: Service, notice: str, attempt: int, user: User) -> None:
-    """Tell the owner of the guess with this number if it was the last one allowed.
+def notify_paused(service: Service, notice: str, attempt: int, user: User) -> None:
+    """Notify the owner of the failed attempt with this number if it was the last one allowed.
 
-    Nobody waits for this mail: the time of the answer would tell that there is an account.
+    In the background: the time of the response would tell that there is an account.
     """
     if service.attempts.is_last(attempt) and user["email"]:
-        task = asyncio.create_task(notify(service, notice, user["email"], user))
-        # The loop itself would let go of it.
-        service.unattended.add(task)
-        task.add_done_callback(service.unattended.discard)
+        service.run_in_background(notify(service, notice, user["email"], user))
 
 
 def _values(

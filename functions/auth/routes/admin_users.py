@@ -11,94 +11,86 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from functions.auth import audit, sessions
-from functions.auth.addresses import checked_email
-from functions.auth.answers import json_response
-from functions.auth.bearer import require_admin
-from functions.auth.bodies import Fields, read_bytes, read_fields
+from functions.auth.authentication import require_admin
 from functions.auth.confirmations import confirm, update_identity
-from functions.auth.database import transaction
 from functions.auth.durations import parse_duration
-from functions.auth.errors import AuthError, invalid
-from functions.auth.limits import subject_of_address
-from functions.auth.paging import page_headers, page_of
-from functions.auth.passwords import check_length, hash_password, random_password
-from functions.auth.service import Service, audience_of
-from functions.auth.signup import APP_METADATA, check_password, new_user, save_user
-from functions.auth.user import change_password
+from functions.auth.errors import invalid
+from functions.auth.login_attempts import subject_of_email
+from functions.auth.pagination import read_page
+from functions.auth.passwords import check_length, random_password, store_hash
+from functions.auth.registration import APP_METADATA, identity_data, new_user, save_user
+from functions.auth.request_parsing import Body, normalized_email, read_body
+from functions.auth.responses import json_response
+from functions.auth.service import Service, audience_of, service_of
 from functions.auth.users import (
     NO_INSTANCE,
     SELECT_PLAIN,
     User,
-    email_taken,
+    check_email_is_free,
     find_user,
     merged,
     update_user,
     user_json,
 )
-from functions.core.database import Connection
+from functions.core.database import Connection, transaction
+from functions.core.errors import ApiError
 
-TAKEN = "A user with this email address has already been registered"
-_FIELDS: Fields = {
-    "id": "text",
-    "aud": "text",
-    "role": "text",
-    "email": "text",
-    "phone": "text",
-    "password": "text",
-    "password_hash": "text",
-    "email_confirm": "flag",
-    "user_metadata": "object",
-    "app_metadata": "object",
-    "ban_duration": "text",
-}
 _HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 
 
+class AccountBody(Body):
+    """An account as an administrator makes or changes it."""
+
+    id: str | None = None
+    aud: str | None = None
+    role: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    password: str | None = None
+    password_hash: str | None = None
+    email_confirm: bool | None = None
+    user_metadata: dict[str, Any] | None = None
+    app_metadata: dict[str, Any] | None = None
+    ban_duration: str | None = None
+
+
+class DeleteBody(Body):
+    """How an account is deleted."""
+
+    should_soft_delete: bool | None = None
+
+
 async def path_user(connection: Connection, request: Request, lock: bool = False) -> User:
-    """The user that the path names. Raises AuthError 404."""
+    """Return the user that the path names. Raises ApiError 404."""
     try:
         user_id = uuid.UUID(request.path_params["user_id"])
     except ValueError as error:
         raise invalid("user_id must be an UUID", 404) from error
     user = await find_user(connection, user_id, lock)
     if user is None:
-        raise AuthError(404, "user_not_found", "User not found")
+        raise ApiError(404, "user_not_found", "User not found")
     return user
 
 
-async def list_users(service: Service, request: Request) -> Response:
-    """A page of users, newest first unless sorted otherwise; `filter` looks in address and full name."""
+async def list_users(request: Request) -> Response:
+    """Return a page of users, newest first unless sorted; `filter` looks in address and full name."""
+    service = service_of(request)
     await require_admin(service, request)
     direction = _direction(request.query_params.get("sort", ""))
-    page, size = page_of(request)
     aud = audience_of(service, request)
     wanted = (
         request.query_params.get("filter", "").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     )
-    condition = (
-        "u.instance_id = %(instance)s and u.aud = %(aud)s and (%(filter)s = '%%' or u.email like %(filter)s "
+    source = (
+        "from auth.users u where u.instance_id = %(instance)s and u.aud = %(aud)s "
+        "and (%(filter)s = '%%' or u.email like %(filter)s "
         "or u.raw_user_meta_data ->> 'full_name' ilike %(filter)s)"
     )
-    parameters = {
-        "instance": NO_INSTANCE,
-        "aud": aud,
-        "filter": f"%{wanted}%" if wanted else "%",
-        "size": size,
-        "skip": (page - 1) * size,
-    }
-    async with service.pool.connection() as connection:
-        counted = await connection.execute(
-            f"select count(*) as n from auth.users u where {condition}", parameters
-        )
-        total = (await counted.fetchone() or {"n": 0})["n"]
-        rows = await connection.execute(
-            f"{SELECT_PLAIN} from auth.users u where {condition} "
-            f"order by u.created_at {direction}, u.id limit %(size)s offset %(skip)s",
-            parameters,
-        )
-        users = [user_json(user) for user in await rows.fetchall()]
-    headers = page_headers(request, "/admin/users", page, size, total)
-    return json_response({"users": users, "aud": aud}, headers=headers)
+    parameters = {"instance": NO_INSTANCE, "aud": aud, "filter": f"%{wanted}%" if wanted else "%"}
+    users, headers = await read_page(
+        service.pool, request, SELECT_PLAIN, source, f"u.created_at {direction}, u.id", parameters
+    )
+    return json_response({"users": [user_json(user) for user in users], "aud": aud}, headers=headers)
 
 
 def _direction(given: str) -> str:
@@ -112,54 +104,54 @@ def _direction(given: str) -> str:
     return "asc" if direction.lower() == "asc" else "desc"
 
 
-async def get(service: Service, request: Request) -> Response:
-    """One user."""
+async def get(request: Request) -> Response:
+    """Return one user."""
+    service = service_of(request)
     await require_admin(service, request)
     async with service.pool.connection() as connection:
         return json_response(user_json(await path_user(connection, request)))
 
 
-async def create(service: Service, request: Request) -> Response:
+async def create(request: Request) -> Response:
     """Make a user without a mail and without the hook; a random password when none is given."""
+    service = service_of(request)
     await require_admin(service, request)
-    body = await read_fields(request, _FIELDS)
-    if not body["email"] and not body["phone"]:
+    body = await AccountBody.read(request)
+    if not body.email and not body.phone:
         raise invalid("Cannot create a user without either an email or phone")
-    email = checked_email(body["email"])
-    aud = body["aud"] or audience_of(service, request)
+    email = normalized_email(body.email)
+    aud = body.aud or audience_of(service, request)
     async with service.pool.connection() as connection:
-        if await email_taken(connection, email, aud):
-            raise AuthError(422, "email_exists", TAKEN)
-    hashed = await _given_hash(body)
-    banned_until = _banned_until(body["ban_duration"])
-    data: dict[str, Any] = body["user_metadata"] or {}
+        await check_email_is_free(connection, email, aud)
+    hashed = await _given_hash(service, body)
+    banned_until = _banned_until(body.ban_duration)
+    data = body.user_metadata or {}
     user = new_user(service, aud, email, hashed, data)
-    user["id"] = _given_id(body["id"]) or user["id"]
-    user["role"] = body["role"] or user["role"]
-    user["raw_app_meta_data"] = (body["app_metadata"] or {}) | APP_METADATA
+    user["id"] = _given_id(body.id) or user["id"]
+    user["role"] = body.role or user["role"]
+    user["raw_app_meta_data"] = (body.app_metadata or {}) | APP_METADATA
     user["banned_until"] = banned_until
-    if body["email_confirm"]:
+    if body.email_confirm:
         user["email_confirmed_at"] = datetime.now(UTC)
         user["raw_user_meta_data"] = data | {"email_verified": True}
-    claims = {"sub": str(user["id"]), "email": email, "email_verified": False, "phone_verified": False}
     async with transaction(service.pool) as connection:
-        made = await save_user(connection, user, claims)
+        made = await save_user(connection, user, identity_data(user))
         traits = {"user_id": str(made["id"]), "user_email": email, "user_phone": ""}
         await audit.record(connection, "user_signedup", audit.ADMIN, traits | {"provider": "email"})
-    # GoTrue answers from before the row was read back.
+    # GoTrue responds from before the row was read back.
     return json_response(user_json(made | {"confirmed_at": None}))
 
 
-async def _given_hash(body: dict[str, Any]) -> str:
-    if body["password"] and body["password_hash"]:
+async def _given_hash(service: Service, body: AccountBody) -> str:
+    if body.password and body.password_hash:
         raise invalid("Only a password or a password hash should be provided")
-    if body["password_hash"]:
-        if not body["password_hash"].startswith(_HASHES):
+    if body.password_hash:
+        if not body.password_hash.startswith(_HASHES):
             raise invalid("invalid password hash: bcrypt or argon2 is expected")
-        return str(body["password_hash"])
-    if body["password"]:
-        check_length(body["password"])
-    return await hash_password(body["password"] or random_password())
+        return body.password_hash
+    if body.password:
+        check_length(body.password)
+    return await service.passwords.hash(body.password or random_password())
 
 
 def _given_id(given: str | None) -> uuid.UUID | None:
@@ -183,63 +175,65 @@ def _banned_until(duration: str | None) -> datetime | None:
         raise invalid(f"invalid format for ban duration: {error}") from error
 
 
-async def update(service: Service, request: Request) -> Response:
+async def update(request: Request) -> Response:
     """Change an account at once: no mail is sent. A new password ends every session of the user."""
+    service = service_of(request)
     await require_admin(service, request)
     async with service.pool.connection() as connection:
         await path_user(connection, request)
-    body = await read_fields(request, _FIELDS)
-    email = checked_email(body["email"]) if body["email"] else None
-    banned_until = _banned_until(body["ban_duration"])
+    body = await AccountBody.read(request)
+    email = normalized_email(body.email) if body.email else None
+    banned_until = _banned_until(body.ban_duration)
     hashed = None
-    if body["password"] is not None:
-        check_password(service, body["password"])
-        hashed = await hash_password(body["password"])
+    if body.password is not None:
+        service.passwords.check_strength(body.password)
+        hashed = await service.passwords.hash(body.password)
     async with transaction(service.pool) as connection:
         user = await path_user(connection, request, lock=True)
         before = {"identities": user["identities"], "confirmed_at": user["confirmed_at"]}
-        if email and await email_taken(connection, email, user["aud"], user["id"]):
-            raise AuthError(422, "email_exists", TAKEN)
+        if email:
+            await check_email_is_free(connection, email, user["aud"], user["id"])
         await _apply(connection, user, body, email, hashed, banned_until)
         traits = {"user_id": str(user["id"]), "user_email": user["email"], "user_phone": user["phone"] or ""}
         await audit.record(connection, "user_modified", audit.ADMIN, traits)
     if hashed:
-        await service.attempts.clear("password", subject_of_address(user["email"] or ""))
+        await service.attempts.clear("password", subject_of_email(user["email"] or ""))
     return json_response(user_json(user | before))
 
 
 async def _apply(
     connection: Connection,
     user: User,
-    body: dict[str, Any],
+    body: AccountBody,
     email: str | None,
     hashed: str | None,
     banned_until: datetime | None,
 ) -> None:
     values: dict[str, Any] = {}
-    if body["role"]:
-        values["role"] = body["role"]
-    if body["app_metadata"] is not None:
-        values["raw_app_meta_data"] = merged(user["raw_app_meta_data"], body["app_metadata"])
-    if body["ban_duration"]:
+    if body.role:
+        values["role"] = body.role
+    if body.app_metadata is not None:
+        values["raw_app_meta_data"] = merged(user["raw_app_meta_data"], body.app_metadata)
+    if body.ban_duration:
         values["banned_until"] = banned_until
-    if body["email_confirm"]:
+    if body.email_confirm:
         await confirm(connection, user)
-    if body["user_metadata"] is not None:
-        values["raw_user_meta_data"] = merged(user["raw_user_meta_data"], body["user_metadata"])
+    if body.user_metadata is not None:
+        values["raw_user_meta_data"] = merged(user["raw_user_meta_data"], body.user_metadata)
     if email:
         values["email"] = email
-        changes: dict[str, object] = {"email": email, "email_verified": bool(body["email_confirm"])}
+        changes: dict[str, object] = {"email": email, "email_verified": bool(body.email_confirm)}
         await update_identity(connection, user, changes)
     if values:
         await update_user(connection, user, **values)
     if hashed:
-        await change_password(connection, user, hashed)
+        await store_hash(connection, user, hashed)
         await sessions.end_all(connection, user["id"])
 
 
-async def delete(service: Service, request: Request) -> Response:
+async def delete(request: Request) -> Response:
     """Delete an account; `should_soft_delete` keeps an emptied row and frees the address."""
+    service = service_of(request)
     await require_admin(service, request)
     should_soft_delete = await _wants_soft(request)
     async with transaction(service.pool) as connection:
@@ -254,20 +248,13 @@ async def delete(service: Service, request: Request) -> Response:
 
 
 async def _wants_soft(request: Request) -> bool:
-    """The body is optional here."""
-    raw = await read_bytes(request)
-    if not raw.strip():
-        return False
-
-    async def again() -> dict[str, Any]:
-        return {"type": "http.request", "body": raw, "more_body": False}
-
-    body = await read_fields(Request(request.scope, again), {"should_soft_delete": "flag"})
-    return bool(body["should_soft_delete"])
+    """Return whether the body, which is optional here, asks for it."""
+    raw = await read_body(request)
+    return bool(raw.strip() and DeleteBody.parse(raw).should_soft_delete)
 
 
 async def _empty(connection: Connection, user: User) -> None:
-    """What stays of a user who was deleted softly: hashes in place of addresses, no metadata, no way in."""
+    """Leave hashes in place of addresses, no metadata and no way to sign in."""
     if user["deleted_at"] is not None:
         return
     await sessions.end_all(connection, user["id"])

@@ -1,54 +1,44 @@
 """The OpenAPI document of the routes, for tools inside; the gateway does not show it."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from functions.auth.answers import json_response
-from functions.auth.bodies import Kind
-from functions.auth.service import Endpoint, Service
+from functions.auth.request_parsing import Body
+from functions.auth.responses import json_response
+from functions.auth.routes import (
+    admin_factors,
+    admin_links,
+    admin_users,
+    factors,
+    recover,
+    signup,
+    user,
+    verify,
+)
+from functions.auth.routes import token as tokens
+from functions.auth.routing import Resource
 
-_FORMS: dict[Kind, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "flag": {"type": "boolean"},
-    "object": {"type": "object"},
-    "uuid": {"type": "string", "format": "uuid"},
-}
-_MAIL: dict[str, Kind] = {"email": "text", "data": "object"}
-_PKCE: dict[str, Kind] = {"code_challenge": "text", "code_challenge_method": "text"}
-_USER: dict[str, Kind] = {
-    "email": "text",
-    "password": "text",
-    "user_metadata": "object",
-    "app_metadata": "object",
-}
-_BODIES: dict[str, dict[str, Kind]] = {
-    "POST /signup": {**_MAIL, **_PKCE, "password": "text"},
-    "POST /token": {
-        "email": "text",
-        "password": "text",
-        "refresh_token": "text",
-        "auth_code": "text",
-        "code_verifier": "text",
-    },
-    "POST /verify": {"type": "text", "token": "text", "token_hash": "text", "email": "text"},
-    "POST /recover": {"email": "text", **_PKCE},
-    "POST /resend": {"type": "text", "email": "text", **_PKCE},
-    "POST /otp": {**_MAIL, **_PKCE, "create_user": "flag"},
-    "POST /magiclink": {**_MAIL, **_PKCE},
-    "PUT /user": {**_MAIL, **_PKCE, "password": "text", "current_password": "text", "nonce": "text"},
-    "POST /factors": {"factor_type": "text", "friendly_name": "text", "issuer": "text"},
-    "POST /factors/{factor_id}/verify": {"challenge_id": "uuid", "code": "text"},
-    "POST /invite": _MAIL,
-    "POST /admin/generate_link": {**_MAIL, "type": "text", "password": "text", "redirect_to": "text"},
-    "POST /admin/users": _USER,
-    "PUT /admin/users/{user_id}": _USER,
-    "DELETE /admin/users/{user_id}": {"should_soft_delete": "flag"},
-    "PUT /admin/users/{user_id}/factors/{factor_id}": {"friendly_name": "text"},
+_BODIES: dict[str, tuple[type[Body], ...]] = {
+    "POST /signup": (signup.SignupBody,),
+    "POST /token": (tokens.PasswordBody, tokens.RefreshBody, tokens.CodeBody, tokens.IdTokenBody),
+    "POST /verify": (verify.VerifyBody,),
+    "POST /recover": (recover.RecoverBody,),
+    "POST /resend": (recover.ResendBody,),
+    "POST /otp": (recover.OtpBody,),
+    "POST /magiclink": (recover.MagicLinkBody,),
+    "PUT /user": (user.ChangeBody,),
+    "POST /factors": (factors.EnrollBody,),
+    "POST /factors/{factor_id}/verify": (factors.CodeBody,),
+    "POST /invite": (admin_links.InviteBody,),
+    "POST /admin/generate_link": (admin_links.LinkBody,),
+    "POST /admin/users": (admin_users.AccountBody,),
+    "PUT /admin/users/{user_id}": (admin_users.AccountBody,),
+    "DELETE /admin/users/{user_id}": (admin_users.DeleteBody,),
+    "PUT /admin/users/{user_id}/factors/{factor_id}": (admin_factors.FactorBody,),
 }
 _QUERIES: dict[str, tuple[str, ...]] = {
     "GET /authorize": ("provider", "redirect_to"),
@@ -59,7 +49,7 @@ _QUERIES: dict[str, tuple[str, ...]] = {
     "GET /admin/audit": ("query", "page", "per_page"),
     "GET /admin/users": ("filter", "sort", "page", "per_page"),
 }
-# What can be asked next with what an operation answered, or was asked with.
+# Requests that can follow an operation, with values of its response or request.
 _SAME_USER = {"parameters": {"user_id": "$request.path.user_id"}}
 _NEW_USER = {"parameters": {"user_id": "$response.body#/id"}}
 _FACTOR = {"parameters": {"factor_id": "$response.body#/id"}}
@@ -108,43 +98,44 @@ _RESPONSES: dict[str, dict[str, Any]] = {
     "200": {"description": "Done.", "content": _JSON},
     "204": {"description": "Done; there is nothing to tell."},
     "303": {"description": "To the page that was asked for; its fragment tells how it went."},
-    "4XX": {"description": "Refused; `error_code` says why.", "content": _JSON},
+    "4XX": {"description": "Rejected; `error_code` says why.", "content": _JSON},
     "5XX": {"description": "Failed.", "content": _JSON},
 }
 
 
-def document(routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """The document of a table of routes: path templates and their methods."""
+def document(routes: Sequence[Resource]) -> dict[str, Any]:
+    """Return the document of the routes."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "Auth", "version": "1"},
         "paths": {
-            path: {method.lower(): _operation(method, path) for method in methods}
-            for path, methods in routes.items()
+            route.path: {method.lower(): _operation(method, route) for method in sorted(route.endpoints)}
+            for route in routes
         },
     }
 
 
-def serve(routes: Mapping[str, Iterable[str]]) -> Endpoint:
-    """The endpoint that answers with the document."""
-    text = document(routes)
-
-    async def answer(service: Service, request: Request) -> Response:
-        return json_response(text)
-
-    return answer
+async def show(request: Request) -> Response:
+    """Return the document of this application."""
+    return json_response(document(request.app.routes))
 
 
-def _operation(method: str, path: str) -> dict[str, Any]:
-    name = f"{method} {path}"
-    parameters = [_parameter(part, "path") for part in re.findall(r"\{(\w+)\}", path)]
+def _operation(method: str, route: Resource) -> dict[str, Any]:
+    name = f"{method} {route.path}"
+    parameters = [_parameter(part, "path") for part in route.param_convertors]
     parameters += [_parameter(query, "query") for query in _QUERIES.get(name, ())]
     operation: dict[str, Any] = {"parameters": parameters, "responses": _responses(name)}
     if name in _BODIES:
-        properties = {field: _FORMS[kind] for field, kind in _BODIES[name].items()}
+        properties = {field: form for model in _BODIES[name] for field, form in _properties(model).items()}
         schema = {"type": "object", "properties": properties}
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return operation
+
+
+def _properties(model: type[Body]) -> dict[str, Any]:
+    """Return the schema of each field as if it were required: null says the same as leaving it out."""
+    properties = model.model_json_schema()["properties"]
+    return {name: schema["anyOf"][0] for name, schema in properties.items()}
 
 
 def _responses(name: str) -> dict[str, Any]:

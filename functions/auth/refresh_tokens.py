@@ -1,4 +1,4 @@
-"""Refresh tokens: each is swapped once; a reuse outside the rules ends the session."""
+"""Refresh tokens: each is exchanged once; a reuse outside the rules ends the session."""
 
 import re
 from datetime import datetime, timedelta
@@ -6,16 +6,14 @@ from typing import Any
 
 from psycopg.errors import DeadlockDetected
 from starlette.requests import Request
-from starlette.responses import Response
 
 from functions.auth import audit, sessions
-from functions.auth.answers import json_response
-from functions.auth.bodies import read_fields
-from functions.auth.database import transaction
-from functions.auth.errors import AuthError, invalid
-from functions.auth.service import Service, address_of
+from functions.auth.errors import invalid
+from functions.auth.service import Service
 from functions.auth.users import NO_INSTANCE, SELECT, User, is_banned
-from functions.core.database import Connection
+from functions.core.database import Connection, transaction
+from functions.core.errors import ApiError
+from functions.core.request import client_address
 
 _FORM = re.compile(r"[a-z0-9]{12}")
 
@@ -65,15 +63,17 @@ _LOCKED = f"""
 """
 
 
-async def refresh(service: Service, request: Request) -> Response:
-    """Swap a refresh token for a new one and a fresh access token."""
-    body = await read_fields(request, {"refresh_token": "text"})
-    token = body["refresh_token"] or ""
+async def exchange(service: Service, request: Request, token: str) -> dict[str, Any]:
+    """Return the session object of a refresh token, with a new one and a fresh access token.
+
+    Raises:
+        ApiError: 400 when the token is malformed, unknown, used or its session may not go on.
+    """
     if not _FORM.fullmatch(token):
         raise invalid("Refresh token is not valid")
     for is_last_try in (False, True):
         try:
-            return json_response(await _refresh(service, request, token))
+            return await _exchange(service, request, token)
         except DeadlockDetected:
             # Signing out takes the same locks in the other order; the second try meets its outcome.
             if is_last_try:
@@ -81,7 +81,7 @@ async def refresh(service: Service, request: Request) -> Response:
     raise AssertionError("unreachable")
 
 
-async def _refresh(service: Service, request: Request, token: str) -> dict[str, Any]:
+async def _exchange(service: Service, request: Request, token: str) -> dict[str, Any]:
     settings = service.settings
     child = sessions.new_refresh_token()
     if not settings.sessions_timebox and not settings.sessions_inactivity_timeout:
@@ -90,57 +90,53 @@ async def _refresh(service: Service, request: Request, token: str) -> dict[str, 
             "child": child,
             "instance": NO_INSTANCE,
             "agent": request.headers.get("user-agent"),
-            "address": address_of(request),
+            "address": client_address(request),
         }
         async with service.pool.connection() as connection:
             user = await (await connection.execute(_SWAP, parameters)).fetchone()
         if user is not None:
-            return _answer(service, user, child)
+            return _session_json(service, user, child)
     async with transaction(service.pool) as connection:
         await connection.execute("set local lock_timeout = '5s'")
         user = await (await connection.execute(_LOCKED, [token])).fetchone()
-        refusal = _refusal(service, user)
-        if refusal is not None:
-            raise refusal
-        assert user is not None
+        if user is None:
+            raise ApiError(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
+        _check_may_go_on(service, user)
         issued = await _issue(service, connection, request, user, token, child)
     if issued is None:
-        raise AuthError(400, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
-    return _answer(service, user, issued)
+        raise ApiError(400, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
+    return _session_json(service, user, issued)
 
 
-def _answer(service: Service, user: User, refresh_token: str) -> dict[str, Any]:
+def _session_json(service: Service, user: User, refresh_token: str) -> dict[str, Any]:
     session = {"id": user["session_id"], "aal": user["session_aal"]}
-    return sessions.answer(service, user, session, user["session_amr"], refresh_token)
+    return sessions.session_json(service, user, session, user["session_amr"], refresh_token)
 
 
-def _refusal(service: Service, user: User | None) -> AuthError | None:
-    """Why a token's user or session may not go on, whatever the token."""
-    if user is None:
-        return AuthError(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
+def _check_may_go_on(service: Service, user: User) -> None:
+    """Raise ApiError 400 when the user or the session may not go on, whatever the token."""
     if is_banned(user):
-        return AuthError(400, "user_banned", "Invalid Refresh Token: User Banned")
+        raise ApiError(400, "user_banned", "Invalid Refresh Token: User Banned")
     created: datetime = user["session_created_at"]
     now = datetime.now(created.tzinfo)
     not_after, timebox = user["session_not_after"], service.settings.sessions_timebox
     if (not_after and now > not_after) or (timebox and now > created + timebox):
-        return AuthError(400, "session_expired", "Invalid Refresh Token: Session Expired")
+        raise ApiError(400, "session_expired", "Invalid Refresh Token: Session Expired")
     idle = service.settings.sessions_inactivity_timeout
     refreshed: datetime | None = user["session_refreshed_at"]
     last = refreshed.replace(tzinfo=created.tzinfo) if refreshed else created
     if idle and now > last + idle:
-        return AuthError(400, "session_expired", "Invalid Refresh Token: Session Expired (Inactivity)")
-    return None
+        raise ApiError(400, "session_expired", "Invalid Refresh Token: Session Expired (Inactivity)")
 
 
 async def _issue(
     service: Service, connection: Connection, request: Request, user: User, token: str, child: str
 ) -> str | None:
-    """The refresh token to hand out, under the session's lock; None when a reuse ended the session.
+    """Return the refresh token to hand out, under the session's lock; None when a reuse ended the session.
 
-    A used token is forgiven when it is the parent of the newest one (the client never got the answer), or was
-    used less than the reuse interval ago (two tabs at once). GoTrue keeps the session after any other reuse;
-    here it ends.
+    A used token is forgiven when it is the parent of the newest one (the response was lost), or was used
+    less than the reuse interval ago (two tabs at once). GoTrue keeps the session after any other reuse; here
+    it ends.
     """
     if user["revoked"]:
         query = (
@@ -176,7 +172,7 @@ async def _issue(
             "token": token,
             "session": user["session_id"],
             "agent": request.headers.get("user-agent"),
-            "address": address_of(request),
+            "address": client_address(request),
         },
     )
     await audit.record(connection, "token_revoked", user)

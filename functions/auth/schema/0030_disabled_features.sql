@@ -1,4 +1,4 @@
--- Tables of features this service refuses (SSO, OAuth server, passkeys). They stay empty: they are here
+-- Tables of features that this service does not have (SSO, OAuth server, passkeys). They stay empty: they are here
 -- so that a real GoTrue, started on this database, finds its schema complete and migrates nothing.
 
 create table auth.instances (

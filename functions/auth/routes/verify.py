@@ -6,16 +6,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from functions.auth import codes, pkce, sessions
-from functions.auth.addresses import checked_email
-from functions.auth.answers import json_response, see_other
-from functions.auth.bodies import read_fields
 from functions.auth.confirmations import confirm_change, confirm_recovery, confirm_signup
-from functions.auth.database import transaction
-from functions.auth.errors import AuthError, invalid
+from functions.auth.errors import invalid
 from functions.auth.redirects import error_values, with_fragment, with_query
-from functions.auth.service import Service, audience_of
+from functions.auth.request_parsing import Body, normalized_email
+from functions.auth.responses import json_response, see_other
+from functions.auth.service import Service, audience_of, service_of
 from functions.auth.users import NO_INSTANCE, SELECT, User, find_by_email, find_user, is_banned
-from functions.core.database import Connection
+from functions.core.database import Connection, transaction
+from functions.core.errors import ApiError
 
 _SECRETS = {
     "signup": [codes.CONFIRMATION],
@@ -28,17 +27,29 @@ _SECRETS = {
 _FIRST_OF_TWO = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
 
-def _expired_link() -> AuthError:
-    return AuthError(403, "otp_expired", "Email link is invalid or has expired")
+class VerifyBody(Body):
+    """A link's hash, or an address with its code."""
+
+    type: str | None = None
+    token: str | None = None
+    token_hash: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    redirect_to: str | None = None
 
 
-def _wrong_code() -> AuthError:
-    return AuthError(403, "otp_expired", "Token has expired or is invalid")
+def _expired_link() -> ApiError:
+    return ApiError(403, "otp_expired", "Email link is invalid or has expired")
 
 
-async def verify_get(service: Service, request: Request) -> Response:
+def _wrong_code() -> ApiError:
+    return ApiError(403, "otp_expired", "Token has expired or is invalid")
+
+
+async def open_link(request: Request) -> Response:
     """Open a link: 303 to the target with tokens, a PKCE code, a message or an error."""
-    service.limits.check("verify", request)
+    service = service_of(request)
+    service.rate_limits.check("verify", request)
     kind, token = request.query_params.get("type", ""), request.query_params.get("token", "")
     if not kind:
         raise invalid("Verify requires a verification type")
@@ -54,7 +65,7 @@ async def verify_get(service: Service, request: Request) -> Response:
             if is_pkce:
                 return see_other(with_query(target, {"code": await pkce.issue(connection, user["id"], kind)}))
             session = await _sign_in(service, connection, request, user)
-    except AuthError as error:
+    except ApiError as error:
         return see_other(_both_ways(target, error_values(error), is_pkce))
     names = ("access_token", "expires_at", "expires_in", "refresh_token", "token_type")
     return see_other(with_fragment(target, {name: str(session[name]) for name in names} | {"type": kind}))
@@ -64,48 +75,46 @@ def _both_ways(target: str, values: dict[str, str], is_pkce: bool) -> str:
     return with_fragment(with_query(target, values) if is_pkce else target, values)
 
 
-async def verify_post(service: Service, request: Request) -> Response:
+async def exchange(request: Request) -> Response:
     """Exchange a link's hash, or an address with its six digits, for a session."""
-    service.limits.check("verify", request)
-    body = await read_fields(
-        request,
-        {name: "text" for name in ("type", "token", "token_hash", "email", "phone", "redirect_to")},
-    )
-    email = _checked(body)
+    service = service_of(request)
+    service.rate_limits.check("verify", request)
+    body = await VerifyBody.read(request)
+    email, kind, token = _email_of(body), body.type or "", body.token or ""
     if email:
-        user, kind, secret = await _by_code(service, request, body["type"], email, body["token"])
+        user, kind, secret = await _by_code(service, request, kind, email, token)
     async with transaction(service.pool) as connection:
         if email:
-            user = await _locked(service, connection, user, secret, codes.hash_of(email, body["token"]))
+            user = await _locked(service, connection, user, secret, codes.hash_of(email, token))
         else:
-            user, kind, secret = await _by_link(service, connection, body["type"], body["token_hash"])
+            user, kind, secret = await _by_link(service, connection, kind, body.token_hash or "")
         if not await _confirm(service, connection, user, kind, secret):
             return json_response({"code": "200", "msg": _FIRST_OF_TWO})
         return json_response(await _sign_in(service, connection, request, user))
 
 
-def _checked(body: dict[str, Any]) -> str | None:
-    """The address to which the code belongs, or None for a hash. AuthError for any other combination."""
-    if not body["type"]:
+def _email_of(body: VerifyBody) -> str | None:
+    """Return the address to which the code belongs, None for a hash. ApiError for any other combination."""
+    if not body.type:
         raise invalid("Verify requires a verification type")
-    if bool(body["token"]) == bool(body["token_hash"]):
+    if bool(body.token) == bool(body.token_hash):
         raise invalid("Verify requires either a token or a token hash")
-    if body["token_hash"]:
-        if body["email"] or body["phone"] or body["redirect_to"]:
+    if body.token_hash:
+        if body.email or body.phone or body.redirect_to:
             raise invalid("Only the token_hash and type should be provided")
         return None
-    if not body["email"] or body["phone"]:
+    if not body.email or body.phone:
         raise invalid("Only an email address or phone number should be provided on verify")
     try:
-        return checked_email(body["email"])
-    except AuthError as error:
+        return normalized_email(body.email)
+    except ApiError as error:
         raise invalid("Invalid email format", 422) from error
 
 
 async def _by_link(
     service: Service, connection: Connection, kind: str, token_hash: str
 ) -> tuple[User, str, str]:
-    """User (locked), kind and secret of a hash that is still good."""
+    """Return user (locked), kind and secret of a hash that is still good."""
     if kind not in _SECRETS:
         raise invalid("Invalid email verification type")
     query = (
@@ -119,7 +128,7 @@ async def _by_link(
     if user is None or found is None or user["deleted_at"] is not None:
         raise _expired_link()
     if is_banned(user):
-        raise AuthError(403, "user_banned", "User is banned")
+        raise ApiError(403, "user_banned", "User is banned")
     secret = found["token_type"]
     if codes.is_expired(user, secret, service.settings.mailer_otp_exp):
         raise _expired_link()
@@ -135,7 +144,7 @@ def _exact(kind: str, secret: str) -> str:
 async def _by_code(
     service: Service, request: Request, kind: str, email: str, code: str
 ) -> tuple[User, str, str]:
-    """User, kind and secret of a code that fits; wrong ones are counted, and too many kill the code."""
+    """Return user, kind and secret of a code that fits; after too many wrong ones it fits no more."""
     aud = audience_of(service, request)
     token_hash = codes.hash_of(email, code)
     async with service.pool.connection() as connection:
@@ -147,7 +156,7 @@ async def _by_code(
     if user is None:
         raise _wrong_code()
     if is_banned(user):
-        raise AuthError(403, "user_banned", "User is banned")
+        raise ApiError(403, "user_banned", "User is banned")
     limit = service.settings.code_attempts
     tries = await service.attempts.count("code", str(user["id"]), limit)
     if tries <= limit:
@@ -159,7 +168,7 @@ async def _by_code(
 
 
 async def _changing(connection: Connection, email: str, aud: str) -> User | None:
-    """The user who is changing from or to this address."""
+    """Return the user who is changing from or to this address."""
     query = (
         f"{SELECT} from auth.users u where u.instance_id = %s and u.aud = %s and u.email_change <> '' "
         "and (lower(u.email) = %s or lower(u.email_change) = %s) order by u.email_change_sent_at desc limit 1"
@@ -168,7 +177,7 @@ async def _changing(connection: Connection, email: str, aud: str) -> User | None
 
 
 async def _locked(service: Service, connection: Connection, user: User, secret: str, token_hash: str) -> User:
-    """The same user under a lock, if the code is still good: of two uses at once only one passes."""
+    """Return the same user under a lock, if the code is still good: of two uses at once only one passes."""
     locked = await find_user(connection, user["id"], lock=True)
     if locked is None or not codes.code_fits(locked, secret, token_hash, service.settings.mailer_otp_exp):
         raise _wrong_code()
@@ -176,7 +185,7 @@ async def _locked(service: Service, connection: Connection, user: User, secret: 
 
 
 async def _confirm(service: Service, connection: Connection, user: User, kind: str, secret: str) -> bool:
-    """Do what the link says; False for the first of the two confirmations of a changed address."""
+    """Do what the link is for; False for the first of the two confirmations of a changed address."""
     if kind == "email_change":
         return await confirm_change(service, connection, user, secret)
     if kind in {"signup", "invite"}:

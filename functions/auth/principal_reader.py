@@ -1,4 +1,4 @@
-"""Reads the users behind tokens, all that are asked for at once in one statement.
+"""Reads the users behind tokens, all that are asked for at the same time in one statement.
 
 The check of a token is the most frequent query of the service, and its cost is in the asking: requests that
 arrive while one statement runs share the next. Each still sees everything committed before it arrived.
@@ -25,16 +25,17 @@ _MOST = 64
 Row = dict[str, Any]
 
 
-class Callers:
-    """Users with the sessions that their tokens name."""
+class PrincipalReader:
+    """Reads users with the sessions that their tokens name."""
 
     def __init__(self, pool: Pool) -> None:
+        """Read from a pool that is opened later."""
         self._pool = pool
         self._waiting: list[tuple[uuid.UUID, uuid.UUID | None, asyncio.Future[Row | None]]] = []
         self._reading: asyncio.Task[None] | None = None
 
     async def read(self, user_id: uuid.UUID, session_id: uuid.UUID | None) -> Row | None:
-        """The user's row with session_id, session_aal, session_created_at and session_amr; None when gone."""
+        """Return the user's row with its session's id, aal, created_at and amr; None when it is deleted."""
         future: asyncio.Future[Row | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((user_id, session_id, future))
         if self._reading is None:

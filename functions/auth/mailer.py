@@ -13,12 +13,14 @@ from urllib.parse import quote, urljoin, urlsplit
 import aiosmtplib
 import httpx
 
-from functions.auth.errors import AuthError
-from functions.auth.limits import Limits
+from functions.auth.rate_limits import RateLimits
 from functions.auth.settings import AuthSettings
-from functions.core.email import compose
+from functions.core.email import DELIVERY_ERRORS, SmtpServer, compose
+from functions.core.errors import ApiError
 
-log = logging.getLogger("auth.mail")
+log = logging.getLogger("auth.mailer")
+
+_SMTP_TIMEOUT_SECONDS = 8
 
 _PLACEHOLDER = re.compile(r"\{\{\s*\.([A-Za-z_][\w.]*)\s*\}\}")
 _LINK = '<p><a href="{{ .ConfirmationURL }}">%s</a></p><p>Code: {{ .Token }}</p>'
@@ -54,7 +56,10 @@ _BODIES = {
 
 
 def render(template: str, values: dict[str, Any], escape: bool = True) -> str:
-    """Fill the placeholders; a name without a value becomes empty. `{{ .Data.x }}` reads user_metadata."""
+    """Return the template with its placeholders filled; `{{ .Data.x }}` reads user_metadata.
+
+    A name without a value becomes empty.
+    """
 
     def fill(match: re.Match[str]) -> str:
         value: Any = values
@@ -69,9 +74,17 @@ def render(template: str, values: dict[str, Any], escape: bool = True) -> str:
 class Mailer:
     """Sends one mail at a time; without an SMTP host it sends nothing and says so in the log."""
 
-    def __init__(self, settings: AuthSettings, limits: Limits) -> None:
+    def __init__(self, settings: AuthSettings, rate_limits: RateLimits) -> None:
+        """Read where the mail server, the templates and the paths of links are."""
         self._settings = settings
-        self._limits = limits
+        self._rate_limits = rate_limits
+        self._server = SmtpServer(
+            settings.smtp_host,
+            settings.smtp_port,
+            settings.smtp_user,
+            settings.smtp_pass,
+            _SMTP_TIMEOUT_SECONDS,
+        )
         self._fetched: dict[str, str] = {}
         self._paths = {
             "invite": settings.urlpath_invite,
@@ -81,11 +94,11 @@ class Mailer:
 
     @property
     def frequency(self) -> timedelta:
-        """Least time between two mails of one kind to one user."""
+        """Return the least time between two mails of one kind to one user."""
         return self._settings.smtp_max_frequency
 
     def action_link(self, kind: str, token_hash: str, target: str) -> str:
-        """The link of a mail: our public origin, the kind's path, the hash, where to go afterwards."""
+        """Return the link of a mail: our public origin, the kind's path, the hash, where to go afterwards."""
         path = self._paths.get(kind, self._settings.urlpath_confirmation)
         base = urlsplit(urljoin(self._settings.api_external_url, path))
         to = quote(target, safe="") if re.search("[&=#]", target) else target
@@ -95,9 +108,9 @@ class Mailer:
         """Send one mail.
 
         Raises:
-            AuthError: 429 when the server has sent too many, 500 when it cannot be delivered to SMTP.
+            ApiError: 429 when the server has sent too many, 500 when it cannot be delivered to SMTP.
         """
-        self._limits.check_mail()
+        self._rate_limits.check_mail()
         settings = self._settings
         values = {"SiteURL": settings.site_url, **values}
         message = compose(
@@ -115,26 +128,18 @@ class Mailer:
             log.warning("no SMTP host is set: the mail was not sent", extra={"fields": {"mail": mail}})
             return
         try:
-            await aiosmtplib.send(
-                message,
-                hostname=settings.smtp_host,
-                port=settings.smtp_port,
-                username=settings.smtp_user or None,
-                password=settings.smtp_pass or None,
-                use_tls=settings.smtp_port == 465,
-                timeout=8,
-            )
-        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+            await self._server.send(message)
+        except DELIVERY_ERRORS as error:
             # Without the error's text, which quotes the address.
-            said = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
-            fields = {"mail": mail, "error": type(said).__name__, "code": getattr(said, "code", None)}
+            cause = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
+            fields = {"mail": mail, "error": type(cause).__name__, "code": getattr(cause, "code", None)}
             log.error("a mail could not be sent", extra={"fields": fields})
-            raise AuthError(
+            raise ApiError(
                 500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email"
             ) from error
 
     async def _template(self, mail: str) -> str:
-        """The template that the settings name: a file, or an address that is fetched once."""
+        """Return the template that the settings name: a file, or an address that is fetched once."""
         place = self._settings.templates.get(mail)
         if not place:
             return _BODIES[mail]

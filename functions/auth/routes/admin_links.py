@@ -6,38 +6,58 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from functions.auth import audit, codes
-from functions.auth.addresses import checked_email
-from functions.auth.admin_users import TAKEN
-from functions.auth.answers import json_response
-from functions.auth.bearer import require_admin
-from functions.auth.bodies import Fields, read_fields
-from functions.auth.database import transaction
-from functions.auth.errors import AuthError, invalid
+from functions.auth.authentication import require_admin
+from functions.auth.emails import send_link
+from functions.auth.errors import invalid
 from functions.auth.hooks import before_user_created
-from functions.auth.letters import send_link
-from functions.auth.passwords import hash_password, random_password
-from functions.auth.service import Service, address_of, audience_of
-from functions.auth.signup import check_password, new_user, save_user
-from functions.auth.users import User, email_taken, find_by_email, find_user, merged, update_user, user_json
-from functions.core.database import Connection
+from functions.auth.passwords import random_password
+from functions.auth.registration import identity_data, new_user, save_user
+from functions.auth.request_parsing import Body, normalized_email
+from functions.auth.responses import json_response
+from functions.auth.service import Service, audience_of, service_of
+from functions.auth.users import (
+    User,
+    check_email_is_free,
+    email_exists,
+    find_by_email,
+    find_user,
+    merged,
+    update_user,
+    user_json,
+)
+from functions.core.database import Connection, transaction
+from functions.core.errors import ApiError
+from functions.core.request import client_address
 
-_FIELDS: Fields = {
-    "type": "text",
-    "email": "text",
-    "new_email": "text",
-    "password": "text",
-    "data": "object",
-    "redirect_to": "text",
-}
+
+class InviteBody(Body):
+    """Who is invited."""
+
+    email: str | None = None
+    data: dict[str, Any] | None = None
+
+
+class LinkBody(Body):
+    """Which link is made, and the values of an account that it makes or changes."""
+
+    type: str | None = None
+    email: str | None = None
+    new_email: str | None = None
+    password: str | None = None
+    data: dict[str, Any] | None = None
+    redirect_to: str | None = None
+
+
 _TYPES = {"signup", "invite", "magiclink", "recovery", "email_change_current", "email_change_new"}
 
 
-async def invite(service: Service, request: Request) -> Response:
+async def invite(request: Request) -> Response:
     """Mail an invitation; who is invited again gets a new link."""
+    service = service_of(request)
     await require_admin(service, request)
-    body = await read_fields(request, {"email": "text", "data": "object"})
-    email = checked_email(body["email"])
-    user = await _known_or_new(service, request, email, None, body["data"] or {})
+    body = await InviteBody.read(request)
+    email = normalized_email(body.email)
+    user = await _known_or_new(service, request, email, None, body.data or {})
     async with transaction(service.pool) as connection:
         user = await _saved(connection, user)
         await _mark_invited(connection, user)
@@ -46,88 +66,83 @@ async def invite(service: Service, request: Request) -> Response:
     return json_response(user_json(user))
 
 
-async def generate_link(service: Service, request: Request) -> Response:
-    """A link and its code, as a mail of that type would hold them, without the mail."""
+async def generate_link(request: Request) -> Response:
+    """Return a link and its code, as a mail of that type would hold them, without the mail."""
+    service = service_of(request)
     await require_admin(service, request)
-    body = await read_fields(request, _FIELDS)
-    email, kind = checked_email(body["email"]), body["type"] or ""
+    body = await LinkBody.read(request)
+    email, kind = normalized_email(body.email), body.type or ""
     if kind not in _TYPES:
         raise invalid(f"Invalid email action link type requested: {kind}")
-    target = body["redirect_to"] or ""
+    target = body.redirect_to or ""
     if not service.redirects.is_valid(target):
         target = service.redirects.target(request)
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, audience_of(service, request))
     if known is None and kind not in {"signup", "invite", "magiclink"}:
-        raise AuthError(404, "user_not_found", "User with this email not found")
+        raise ApiError(404, "user_not_found", "User with this email not found")
     if known is None and kind == "magiclink":
         kind = "signup"
     user = known
     if kind in {"signup", "invite"}:
         user = await _known_or_new(
-            service, request, email, await _hash(service, kind, body, known), body["data"] or {}
+            service, request, email, await _hash(service, kind, body, known), body.data or {}
         )
     assert user is not None
     code = codes.new_code()
     async with transaction(service.pool) as connection:
         user = await _saved(connection, user)
         link_hash = await _store(service, connection, user, kind, code, body)
-    answer = user_json(user) | {
+    response = user_json(user) | {
         "action_link": service.mailer.action_link(_link_type(kind), link_hash, target),
         "email_otp": code,
         "hashed_token": link_hash,
         "verification_type": kind,
         "redirect_to": target,
     }
-    return json_response(answer)
+    return json_response(response)
 
 
 def _link_type(kind: str) -> str:
     return "email_change" if kind.startswith("email_change") else kind
 
 
-async def _hash(service: Service, kind: str, body: dict[str, Any], known: User | None) -> str | None:
-    """The password of a user whom a sign-up link creates; an invited one sets it later."""
+async def _hash(service: Service, kind: str, body: LinkBody, known: User | None) -> str | None:
+    """Return the hash for a user whom a sign-up link creates; an invited one sets it later."""
     if known is not None or kind == "invite":
         return None
-    if body["type"] == "magiclink":
-        return await hash_password(random_password())
-    if not body["password"]:
+    if body.type == "magiclink":
+        return await service.passwords.hash(random_password())
+    if not body.password:
         raise invalid("Signup requires a valid password")
-    check_password(service, body["password"])
-    return await hash_password(body["password"])
+    service.passwords.check_strength(body.password)
+    return await service.passwords.hash(body.password)
 
 
 async def _known_or_new(
     service: Service, request: Request, email: str, password_hash: str | None, data: dict[str, Any]
 ) -> User:
-    """The unconfirmed user with this address, or a new one whom the hook lets pass."""
+    """Return the unconfirmed user with this address, or a new one whom the hook lets pass."""
     aud = audience_of(service, request)
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, aud)
     if known is not None:
         if known["email_confirmed_at"] is not None:
-            raise AuthError(422, "email_exists", TAKEN)
+            raise email_exists()
         return known
     user = new_user(service, aud, email, password_hash, data)
-    await before_user_created(service.pool, service.settings.hook_function, user, address_of(request))
+    await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
     return user
 
 
 async def _saved(connection: Connection, user: User) -> User:
-    """The user under a lock, stored now if new."""
+    """Return the user under a lock, stored now if new."""
     if "created_at" in user:
         locked = await find_user(connection, user["id"], lock=True)
         if locked is None:
-            raise AuthError(404, "user_not_found", "User with this email not found")
+            raise ApiError(404, "user_not_found", "User with this email not found")
         return locked
-    claims = {
-        "sub": str(user["id"]),
-        "email": user["email"],
-        "email_verified": False,
-        "phone_verified": False,
-    }
-    return await save_user(connection, user, claims)
+    return await save_user(connection, user, identity_data(user))
 
 
 async def _mark_invited(connection: Connection, user: User) -> None:
@@ -136,7 +151,7 @@ async def _mark_invited(connection: Connection, user: User) -> None:
 
 
 async def _store(
-    service: Service, connection: Connection, user: User, kind: str, code: str, body: dict[str, Any]
+    service: Service, connection: Connection, user: User, kind: str, code: str, body: LinkBody
 ) -> str:
     """Store the secret that the link will name, and return its hash."""
     if kind in {"email_change_current", "email_change_new"}:
@@ -146,10 +161,8 @@ async def _store(
         await audit.record(connection, "user_recovery_requested", user)
         await codes.store(connection, user, codes.RECOVERY, user["email"], token_hash)
         return token_hash
-    if kind == "signup" and body["data"]:
-        await update_user(
-            connection, user, raw_user_meta_data=merged(user["raw_user_meta_data"], body["data"])
-        )
+    if kind == "signup" and body.data:
+        await update_user(connection, user, raw_user_meta_data=merged(user["raw_user_meta_data"], body.data))
     await codes.store(connection, user, codes.CONFIRMATION, user["email"], token_hash)
     if kind == "invite":
         await _mark_invited(connection, user)
@@ -158,14 +171,13 @@ async def _store(
 
 
 async def _store_change(
-    service: Service, connection: Connection, user: User, kind: str, code: str, body: dict[str, Any]
+    service: Service, connection: Connection, user: User, kind: str, code: str, body: LinkBody
 ) -> str:
     is_current = kind == "email_change_current"
     if is_current and not service.settings.mailer_secure_email_change_enabled:
         raise invalid("Enable secure email change to generate link for current email")
-    new_email = checked_email(body["new_email"])
-    if await email_taken(connection, new_email, user["aud"], user["id"]):
-        raise AuthError(422, "email_exists", TAKEN)
+    new_email = normalized_email(body.new_email)
+    await check_email_is_free(connection, new_email, user["aud"], user["id"])
     await update_user(connection, user, email_change=new_email, email_change_confirm_status=0)
     secret = codes.CHANGE_CURRENT if is_current else codes.CHANGE_NEW
     address = user["email"] if is_current else new_email

@@ -1,0 +1,119 @@
+"""Limits of failed attempts per account, counted in the database."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+from functions.auth.codes import check_frequency
+from functions.core.database import Pool
+from functions.core.errors import ApiError
+
+
+def subject_of_email(email: str) -> str:
+    """Return the hash that stands for an address in auth.attempts, known or not."""
+    return hashlib.sha256(email.encode()).hexdigest()
+
+
+class LoginAttempts:
+    """Wrong passwords and codes: counted before each is verified, so that parallel ones are counted too.
+
+    Kept in auth.attempts, in its own committed statement: neither an error nor a restart takes it back.
+    """
+
+    def __init__(self, pool: Pool, limit: int, window: timedelta) -> None:
+        """Allow `limit` failures of an account and kind in each window; 0 for any number."""
+        self._pool, self._limit, self._window = pool, limit, window
+
+    async def count(self, kind: str, subject: str, limit: int | None = None) -> int:
+        """Return how many attempts there were since the window began, with this one; 0 without a limit.
+
+        An attempt beyond the limit is rejected without being verified, so it is not counted.
+        """
+        limit = self._limit if limit is None else limit
+        if not limit:
+            return 0
+        async with self._pool.connection() as connection:
+            row = await (
+                await connection.execute(
+                    """
+                    insert into auth.attempts as a (kind, subject, failures, started_at)
+                    values (%(kind)s, %(subject)s, 1, now())
+                    on conflict (kind, subject) do update set
+                        failures = case when a.started_at > now() - %(window)s
+                            then a.failures + 1 else 1 end,
+                        started_at = case when a.started_at > now() - %(window)s
+                            then a.started_at else now() end
+                        where a.failures < %(limit)s or a.started_at <= now() - %(window)s
+                    returning failures
+                    """,
+                    {"kind": kind, "subject": subject, "window": self._window, "limit": limit},
+                )
+            ).fetchone()
+        return int(row["failures"]) if row else limit + 1
+
+    @asynccontextmanager
+    async def begin(self, kind: str, subject: str) -> AsyncIterator[int]:
+        """Count an attempt and lend its number while it is verified; uncounted when the verification fails.
+
+        Raises:
+            ApiError: 429 when it is one too many.
+        """
+        number = await self.count(kind, subject)
+        if number > self._limit:
+            minutes = max(1, round(self._window.total_seconds() / 60))
+            raise ApiError(
+                429, "over_request_rate_limit", f"Too many failed attempts. Try again in {minutes} minutes."
+            )
+        try:
+            yield number
+        except BaseException:
+            # Out of time, or without a database: nothing was learnt, so the same attempt may come again.
+            if number:
+                await self._uncount(kind, subject)
+            raise
+
+    async def _uncount(self, kind: str, subject: str) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(
+                "update auth.attempts set failures = failures - 1 "
+                "where kind = %s and subject = %s and failures > 0",
+                [kind, subject],
+            )
+
+    def is_last(self, number: int) -> bool:
+        """Return whether the attempt with this number was the last one allowed."""
+        return number == self._limit > 0
+
+    async def clear(self, kind: str, subject: str) -> None:
+        """Purge an account's attempts: the right one came, or its password was changed."""
+        async with self._pool.connection() as connection:
+            await connection.execute(
+                "delete from auth.attempts where kind = %s and subject = %s", [kind, subject]
+            )
+
+    async def check_decoy_mail(self, kind: str, email: str, least: timedelta) -> None:
+        """Limit requests for mail that is never sent like those that are: no account is told apart.
+
+        Raises:
+            ApiError: 429 when the same was asked for less than `least` ago.
+        """
+        async with self._pool.connection() as connection:
+            taken = await connection.execute(
+                """
+                insert into auth.attempts as a (kind, subject, failures, started_at)
+                values ('mail', %(subject)s, 0, now())
+                on conflict (kind, subject) do update set started_at = now()
+                    where a.started_at <= now() - %(least)s
+                """,
+                {"subject": subject_of_email(f"{kind} {email}"), "least": least},
+            )
+        if not taken.rowcount:
+            check_frequency(datetime.now(UTC), least)
+
+    async def purge_old(self) -> None:
+        """Delete what lies in no window any more."""
+        async with self._pool.connection() as connection:
+            await connection.execute(
+                "delete from auth.attempts where started_at < now() - %s", [self._window]
+            )

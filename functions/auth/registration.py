@@ -1,0 +1,94 @@
+"""New accounts: unconfirmed until the link of the mail is opened."""
+
+import uuid
+from typing import Any
+
+import psycopg
+from psycopg.errors import UniqueViolation
+from starlette.requests import Request
+
+from functions.auth import audit, pkce
+from functions.auth.emails import send_link
+from functions.auth.hooks import before_user_created
+from functions.auth.service import Service, audience_of
+from functions.auth.users import User, email_exists, find_by_email, insert_user
+from functions.core.database import Connection, transaction
+from functions.core.errors import ApiError
+from functions.core.request import client_address
+
+APP_METADATA = {"provider": "email", "providers": ["email"]}
+
+
+def check_signup_is_open(service: Service) -> None:
+    """Raise ApiError 422 when sign-ups are off."""
+    if service.settings.disable_signup:
+        raise ApiError(422, "signup_disabled", "Signups not allowed for this instance")
+
+
+async def register(
+    service: Service,
+    request: Request,
+    email: str,
+    password_hash: str,
+    data: dict[str, Any],
+    body: pkce.PkceBody,
+) -> User | None:
+    """Make the user, or take the unconfirmed one as it is, and mail the link; None when confirmed."""
+    aud = audience_of(service, request)
+    async with service.pool.connection() as connection:
+        known = await find_by_email(connection, email, aud)
+        if known is not None and known["email_confirmed_at"] is not None:
+            await audit.record(connection, "user_repeated_signup", known, {"provider": "email"})
+            return None
+    if known is None:
+        user = new_user(service, aud, email, password_hash, data)
+        await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
+        user["raw_user_meta_data"] = data | identity_data(user)
+    async with transaction(service.pool) as connection:
+        if known is None:
+            known = await save_user(connection, user, user["raw_user_meta_data"])
+        else:
+            known = await find_by_email(connection, email, aud, lock=True) or known
+        wants_pkce = pkce.wants_pkce(body)
+        if wants_pkce:
+            await pkce.begin(connection, known["id"], "signup", body)
+        await audit.record(connection, "user_confirmation_requested", known, {"provider": "email"})
+        await send_link(service, connection, known, "signup", service.redirects.target(request), wants_pkce)
+    return known
+
+
+def new_user(service: Service, aud: str, email: str, password_hash: str | None, data: dict[str, Any]) -> User:
+    """Return a user who is not stored yet."""
+    return {
+        "id": uuid.uuid4(),
+        "aud": aud,
+        "role": service.settings.jwt_default_group_name,
+        "email": email,
+        "encrypted_password": password_hash,
+        "raw_app_meta_data": APP_METADATA,
+        "raw_user_meta_data": data,
+    }
+
+
+def identity_data(user: User) -> dict[str, Any]:
+    """Return the data of the e-mail identity of a user who is not stored yet."""
+    return {
+        "sub": str(user["id"]),
+        "email": user["email"],
+        "email_verified": False,
+        "phone_verified": False,
+    }
+
+
+async def save_user(connection: Connection, user: User, identity: dict[str, Any]) -> User:
+    """Store a new user.
+
+    Raises:
+        ApiError: 422 when the address was taken meanwhile; 500 when a trigger of the product fails.
+    """
+    try:
+        return await insert_user(connection, user, identity)
+    except UniqueViolation as error:
+        raise email_exists() from error
+    except psycopg.Error as error:
+        raise ApiError(500, "unexpected_failure", "Database error saving new user") from error

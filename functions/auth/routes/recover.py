@@ -1,0 +1,167 @@
+"""POST /recover, /resend, /otp and /magiclink: mails that lead back in."""
+
+import time
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from functions.auth import audit, pkce
+from functions.auth.emails import send_email_change, send_link
+from functions.auth.errors import invalid
+from functions.auth.passwords import random_password
+from functions.auth.registration import check_signup_is_open, register
+from functions.auth.request_parsing import normalized_email
+from functions.auth.responses import json_response
+from functions.auth.service import Service, audience_of, service_of
+from functions.auth.users import User, find_by_email
+from functions.core.database import transaction
+from functions.core.errors import ApiError
+
+
+class RecoverBody(pkce.PkceBody):
+    """Who has lost a password."""
+
+    email: str | None = None
+
+
+class ResendBody(pkce.PkceBody):
+    """Which mail did not arrive."""
+
+    type: str | None = None
+    email: str | None = None
+    phone: str | None = None
+
+
+class OtpBody(pkce.PkceBody):
+    """Who signs in by mail; `data` is for a new account."""
+
+    email: str | None = None
+    phone: str | None = None
+    channel: str | None = None
+    create_user: bool | None = None
+    data: dict[str, Any] | None = None
+
+
+class MagicLinkBody(pkce.PkceBody):
+    """Who signs in by mail, in the older form."""
+
+    email: str | None = None
+    data: dict[str, Any] | None = None
+
+
+async def recover(request: Request) -> Response:
+    """Mail a link to set a new password. The response is the same for every valid address."""
+    service = service_of(request)
+    service.rate_limits.check("recover", request)
+    body = await RecoverBody.read(request)
+    if not body.email:
+        raise invalid("Password recovery requires an email")
+    await _mail_known(service, request, normalized_email(body.email), "recovery", body)
+    return json_response({})
+
+
+async def _mail_known(service: Service, request: Request, email: str, kind: str, body: pkce.PkceBody) -> None:
+    """Mail a recovery or magic link to an address, if it has an account."""
+    started = time.perf_counter()
+    wants_pkce = pkce.wants_pkce(body)
+    async with transaction(service.pool) as connection:
+        user = await find_by_email(connection, email, audience_of(service, request), lock=True)
+        if user is not None:
+            await audit.record(connection, "user_recovery_requested", user)
+            if wants_pkce:
+                await pkce.begin(connection, user["id"], kind, body)
+            await send_link(service, connection, user, kind, service.redirects.target(request), wants_pkce)
+    await _equalise(service, kind, email, started, is_sent=user is not None)
+
+
+async def _equalise(service: Service, kind: str, email: str, started: float, *, is_sent: bool) -> None:
+    """Hold a request that mails nothing to the limit and the time of those that do."""
+    if is_sent:
+        service.constant_time.record(kind, started)
+        return
+    await service.attempts.check_decoy_mail(kind, email, service.mailer.frequency)
+    await service.constant_time.pad(kind, started)
+
+
+async def resend(request: Request) -> Response:
+    """Mail the sign-up link, or both links of a pending change of address, once more."""
+    service = service_of(request)
+    service.rate_limits.check("resend", request)
+    body = await ResendBody.read(request)
+    kind = body.type
+    if kind not in {"signup", "email_change", "sms", "phone_change"}:
+        raise invalid("Missing one of these types: signup, email_change, sms, phone_change")
+    if not body.email and kind == "signup":
+        raise invalid("Type provided requires an email address")
+    if body.phone or kind in {"sms", "phone_change"}:
+        raise ApiError(400, "phone_provider_disabled", "Phone logins are disabled")
+    if not body.email:
+        raise invalid("Missing email address or phone number")
+    email = normalized_email(body.email)
+    started = time.perf_counter()
+    wants_pkce = pkce.wants_pkce(body)
+    async with transaction(service.pool) as connection:
+        user = await find_by_email(connection, email, audience_of(service, request), lock=True)
+        is_pending = user is not None and _is_pending(user, kind)
+        if user is not None and is_pending:
+            if wants_pkce:
+                await pkce.begin(connection, user["id"], kind, body)
+            target = service.redirects.target(request)
+            if kind == "signup":
+                await audit.record(connection, "user_confirmation_requested", user)
+                await send_link(service, connection, user, kind, target, wants_pkce)
+            else:
+                await send_email_change(service, connection, user, user["email_change"], target, wants_pkce)
+    await _equalise(service, kind, email, started, is_sent=is_pending)
+    return json_response({})
+
+
+def _is_pending(user: User, kind: str) -> bool:
+    return user["email_confirmed_at"] is None if kind == "signup" else bool(user["email_change"])
+
+
+async def otp(request: Request) -> Response:
+    """Mail a sign-in link and code; an unknown address is registered first, unless create_user is false."""
+    service = service_of(request)
+    service.rate_limits.check("otp", request)
+    body = await OtpBody.read(request)
+    if body.email and body.phone:
+        raise invalid("Only an email address or phone number should be provided")
+    if body.email and body.channel:
+        raise invalid("Channel should only be specified with Phone OTP")
+    if not body.email and not body.phone:
+        raise invalid("One of email or phone must be set")
+    if body.phone:
+        raise ApiError(400, "phone_provider_disabled", "Phone logins are disabled")
+    if body.create_user is False and body.email:
+        async with service.pool.connection() as connection:
+            known = await find_by_email(connection, body.email.lower(), audience_of(service, request))
+        if known is None:
+            raise ApiError(422, "otp_disabled", "Signups not allowed for otp")
+    return await _magic_link(service, request, normalized_email(body.email), body)
+
+
+async def magiclink(request: Request) -> Response:
+    """Mail a sign-in link; the older form of /otp."""
+    service = service_of(request)
+    service.rate_limits.check("magiclink", request)
+    body = await MagicLinkBody.read(request)
+    if not body.email:
+        raise invalid("Password recovery requires an email", 422)
+    return await _magic_link(service, request, normalized_email(body.email), body)
+
+
+async def _magic_link(
+    service: Service, request: Request, email: str, body: OtpBody | MagicLinkBody
+) -> Response:
+    pkce.wants_pkce(body)
+    async with service.pool.connection() as connection:
+        known = await find_by_email(connection, email, audience_of(service, request))
+    if known is None or known["email_confirmed_at"] is None:
+        check_signup_is_open(service)
+        password = await service.passwords.hash(random_password())
+        await register(service, request, email, password, body.data or {}, body)
+    else:
+        await _mail_known(service, request, email, "magiclink", body)
+    return json_response({})

@@ -31,6 +31,3 @@ class TokenSettings(ServiceSettings):
     """Adds the key set with which access tokens of this project are verified."""
 
     jwks_path: Path
-
-
-KEEP_ALIVE_SECONDS = 75  # in transition

@@ -111,6 +111,3 @@ def _check_times(values: dict[str, Any]) -> None:
         not isinstance(not_before, int | float) or not_before - LEEWAY_SECONDS > now
     ):
         raise TokenError("expired")
-
-
-TokenRefused = TokenError  # in transition

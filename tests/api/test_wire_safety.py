@@ -130,7 +130,7 @@ def test_no_description_of_the_database(visitor: Caller, member: Member) -> None
 @pytest.mark.threat("T115")
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_a_form_of_another_site_changes_nothing(member: Member, superior: Administrator, kind: str) -> None:
-    """Another site can send these content types without preflight, with or without a token: both are rejected."""
+    """Another site can send these content types without preflight; with or without a token they fail."""
     body = b'{"action": "logout"}'
     stack = member.stack
     alone = httpx.post(

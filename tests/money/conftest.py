@@ -1,4 +1,4 @@
-"""A copy of the stack's PostgreSQL for the tests of money: without other clients, so that it may be killed."""
+"""A copy of the stack's PostgreSQL for the tests of money: without other clients, so it may be killed."""
 
 import sys
 from collections.abc import Iterator

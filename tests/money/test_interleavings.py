@@ -1,4 +1,4 @@
-"""Every pair of operations on money on one set of members, interleaved, ends as one of the two orders would.
+"""Every pair of operations on money on one group of members, interleaved, ends as one of the two orders would.
 
 In each run every pair meets once, when the first has done everything but commit; in `make test-long` every
 ordered pair meets at every place.
@@ -58,7 +58,7 @@ def test_any_ordered_pair_ends_as_one_of_its_orders_everywhere(
 def meet(
     stage: Stage, sessions: list[Session], orders: Orders, first: str, meetings: list[tuple[str, str]]
 ) -> None:
-    """Run an operation against others, each on members of its own and at a place of PLACES."""
+    """Run an operation against others, each on a group of its own and at a place of PLACES."""
     for family, (second, place) in zip(stage.families(len(meetings)), meetings, strict=True):
         calls = operations(family)
         ended = interleave(stage, sessions, family, (calls[first], calls[second]), place)

@@ -201,7 +201,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
     def decide_withdrawal(self, number: int, pick: int, approve: bool, crashing: bool) -> None:
-        """Approve a withdrawal: an error while the member is blocked or on hold, or the balance is too low."""
+        """Approve a withdrawal: an error while the member is blocked or on hold or the balance is too low."""
         person = self.person(number)
         withdrawal = self.chosen(person.asked, pick)
         if withdrawal is None:

@@ -1,4 +1,4 @@
-"""Two operations on one set of members, interleaved, and the result of either order."""
+"""Two operations on one group of members, interleaved, and the result of either order."""
 
 from concurrent.futures import Future
 
@@ -43,7 +43,7 @@ def _started(stage: Stage, session: Session, family: Family, call: Call) -> Futu
 
 
 class Orders:
-    """Return the results of two operations in sequence; everything is rolled back."""
+    """The results of two operations in sequence; everything is rolled back."""
 
     def __init__(self, stage: Stage, family: Family, calls: dict[str, Call]) -> None:
         self._stage, self._family, self._calls = stage, family, calls

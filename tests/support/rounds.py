@@ -36,7 +36,7 @@ def decide(stage: Stage, sessions: list[Session], family: Family, noun: str, gat
 
 
 def overspend(stage: Stage, sessions: list[Session], family: Family, gathered: bool) -> str:
-    """Fifty requests of 100 on a balance of 250; what is wrong."""
+    """Send fifty requests of 100 on a balance of 250; return the failure."""
     query = "insert into public.withdrawals (user_id, amount, wallet_address) values (%s, 100, %s)"
     calls = [Call("member", query, (family["member"], WALLET))] * ASKING
     answers = Counter(all_at_once(stage, sessions, family, calls, gathered))

@@ -115,7 +115,7 @@ def code_of(error: psycopg.Error) -> str:
 
 
 class Stage:
-    """Creates sets of fixture members, reads their state, and controls the sessions."""
+    """Creates groups of fixture members, reads their state, and controls the sessions."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -139,7 +139,7 @@ class Stage:
         return row[0] if row else None
 
     def families(self, count: int) -> list[Family]:
-        """Create sets of fixture members, as fixture_members.sql describes them."""
+        """Create groups of fixture members, as fixture_members.sql describes them."""
         return [
             dict(row[0]) for row in self.director.execute("select stage.families(%s)", [count]).fetchall()
         ]
@@ -241,7 +241,7 @@ class Stage:
 
 
 def operations(family: Family) -> dict[str, Call]:
-    """Return every operation on money that can be started on one set of members, by name."""
+    """Return every operation on money that can be started on one group of members, by name."""
     decide_deposit = "select public.decide_deposit(%s, %s)"
     decide_withdrawal = "select public.decide_withdrawal(%s, %s)"
     confirm = "select public.confirm_correction(%s)"

@@ -1,4 +1,4 @@
-"""Every pair of operations on money on one group of members, interleaved, ends as one of the two orders would.
+"""Every pair of operations on money, interleaved on one group of members, ends as one of both orders would.
 
 In each run every pair meets once, when the first has done everything but commit; in `make test-long` every
 ordered pair meets at every place.

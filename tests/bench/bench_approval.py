@@ -86,7 +86,7 @@ def several_at_once(text: str, url: str) -> tuple[float, int]:
 
 
 def upgrade_of_the_hub(url: str) -> tuple[int, int, float, float]:
-    """Return the hub's referrals, the bonuses its upgrade raised, milliseconds, and CPU milliseconds."""
+    """Return the hub's referrals, bonuses raised by its upgrade, milliseconds, CPU milliseconds."""
     with psycopg.connect(url, autocommit=True) as owner, psycopg.connect(url, autocommit=True) as admin:
         as_administrator(admin)
         [deposit] = pend(owner, [ROOTS + 1])

@@ -1,9 +1,10 @@
 """A network to measure on: thousands to a million members, in the product's own schema, the same every time.
 
-New members choose a referrer by preferential attachment. One hub has 2.29% of them as direct referrals
-(22,900 of a million), one chain is 1,050 deep, members join three in the same microsecond, 70% have a
-package, and a quarter of those reached it by upgrades. Deposits, journal, bonuses, withdrawals and counters
-are what the product would have written; `private.reconcile()` must find nothing to repair.
+New members choose a referrer by preferential attachment. One hub has 2.29% of them as direct
+referrals (22,900 of a million), one chain is 1,050 deep, members join three in the same
+microsecond, 70% have a package, and a quarter of those reached it by upgrades. Deposits, journal,
+bonuses, withdrawals and counters are what the product would have written; `private.reconcile()`
+must find nothing to repair.
 
     STACK_ENV=.stack/env python -m tests.bench.network 300k
 

@@ -24,7 +24,7 @@ Export = AsyncIterator[str]
 
 
 def at_the_door(person: Administrator, pool: Any) -> Caller:
-    """Return the administrator's principal, as the functions build it."""
+    """The administrator, as the functions recognise one."""
     part = person.token.split(".")[1]
     values = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return Caller(Claims(values, "test"), Visit("127.0.0.1", "test", "/admin-export"), pool)
@@ -32,7 +32,7 @@ def at_the_door(person: Administrator, pool: Any) -> Caller:
 
 @asynccontextmanager
 async def export(caller: Caller, name: str, **filters: str) -> AsyncIterator[Export]:
-    """Yield the pages of a file when the test asks for them."""
+    """The parts of a file, one page each, which come when the test asks for them."""
     request = admin_export.ExportRequest(list=name, filters=filters)
     async with AsyncExitStack() as held:
         answer = await admin_export.admin_export(caller, request, held)
@@ -41,7 +41,7 @@ async def export(caller: Caller, name: str, **filters: str) -> AsyncIterator[Exp
 
 @pytest.fixture
 async def planted(stack: Stack) -> AsyncIterator[Connection]:
-    """Yield a transaction without triggers, like the one an export opens, rolled back at the end."""
+    """A transaction without triggers, like the one an export opens, taken back at the end."""
     async with taken_back(stack) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
         await connection.execute("set local session_replication_role = replica")

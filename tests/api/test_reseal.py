@@ -1,4 +1,4 @@
-"""Key rotation of the encrypted secrets: nothing is lost, and the old key decrypts nothing."""
+"""The key of the sealed secrets changes: nothing is lost, and the old key opens nothing."""
 
 import base64
 import os
@@ -41,7 +41,7 @@ def sign_in(edge: OwnEdge, email: str, **more: Any) -> str:
 
 
 def opened(owner: Owner, member: Member, sealer: Sealer) -> dict[str, str]:
-    """Return a member's passwords by subscription, as far as a key decrypts them."""
+    """A member's passwords by subscription, as far as a key opens them."""
     rows = owner.execute(
         "select b.subscription_id::text as id, b.key_id, b.secret from private.bot_secrets as b"
         " inner join public.bot_subscriptions as s on s.id = b.subscription_id where s.user_id = %s",
@@ -91,7 +91,7 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
 
 
 def plant(owner: Owner, member: Member, sealer: Sealer, count: int) -> dict[str, str]:
-    """Encrypted passwords of ended subscriptions, of which a member may have any number."""
+    """Sealed passwords by subscription; ended ones, of which a member may have any number."""
     passwords = {str(uuid.uuid4()): f"geheim-{number}" for number in range(count)}
     subscriptions, sealed_rows = [], []
     for subscription, password in passwords.items():
@@ -112,7 +112,7 @@ def plant(owner: Owner, member: Member, sealer: Sealer, count: int) -> dict[str,
 
 
 class Readers:
-    """Administrators who view passwords one after the other, as far as their rate limit allows."""
+    """Administrators who look at passwords, one after the other, as long as they are let."""
 
     def __init__(self, edge: OwnEdge, owner: Owner, tokens: list[str], passwords: dict[str, str]) -> None:
         self.wrong: list[str] = []

@@ -29,7 +29,7 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Processes that share the work (`-n 3 --dist loadfile --no-loadscope-reorder`) take files in order."""
+    """Keep the order of the files for processes that share the work (`-n 3 --dist loadfile`)."""
     rank = {name: number for number, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
     if len({item.nodeid for item in items}) != len(items):
@@ -38,26 +38,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def stack() -> Stack:
-    """The stack that STACK_ENV names."""
+    """Return the stack that STACK_ENV names."""
     return Stack.read()
 
 
 @pytest.fixture(scope="session")
 def owner(stack: Stack) -> Iterator[Owner]:
-    """The database's owner, to read again what a refusal must not have changed."""
+    """Yield a connection as the database's owner, to check what a rejected request must not have changed."""
     with psycopg.connect(stack.database_url, autocommit=True, row_factory=dict_row) as connection:
         yield connection
 
 
 @pytest.fixture(scope="session")
 def people(stack: Stack, owner: Owner) -> People:
-    """Makes members and administrators."""
+    """Return the factory of members and administrators."""
     return People(stack, owner)
 
 
 @pytest.fixture(autouse=True)
 def forgiven(people: People) -> None:
-    """The tests of a process sign in from one address: what others failed there must not count against it."""
+    """Sign in from one address per process, so that failures elsewhere do not count against it."""
     people.owner.execute(
         "delete from private.sign_in_failures where kind = 'admin_address' and %s in (key, '')",
         [people.address],
@@ -66,7 +66,7 @@ def forgiven(people: People) -> None:
 
 @pytest.fixture(scope="session")
 def mailbox(stack: Stack) -> Iterator[Mailbox]:
-    """The mail catcher."""
+    """Yield the mail catcher."""
     box = Mailbox(stack.mail_url)
     yield box
     box.close()
@@ -74,37 +74,37 @@ def mailbox(stack: Stack) -> Iterator[Mailbox]:
 
 @pytest.fixture(scope="session")
 def visitor(people: People) -> Caller:
-    """Nobody, with the public key."""
+    """Return a client with the public key alone."""
     return people.visitor()
 
 
 @pytest.fixture(scope="session")
 def sponsor(stack: Stack, people: People) -> Member:
-    """A member of this test run, above everybody that the tests make."""
+    """Return a member of this test run, the upline of all members that the tests create."""
     return people.member(stack.values["DEMO_REFERRAL_CODE"])
 
 
 @pytest.fixture
 def member(people: People, sponsor: Member) -> Member:
-    """A new member with a wallet and without a package."""
+    """Return a new member with a wallet and without a package."""
     return people.member(sponsor.profile_id)
 
 
 @pytest.fixture(scope="session")
 def finance(people: People) -> Administrator:
-    """An administrator who decides money."""
+    """Return a finance administrator, who decides deposits and withdrawals."""
     return people.administrator("finance_admin")
 
 
 @pytest.fixture(scope="session")
 def support(people: People) -> Administrator:
-    """An administrator who reads lists and decides no money."""
+    """Return a support administrator, who only reads lists."""
     return people.administrator("support_admin")
 
 
 @pytest.fixture(scope="session")
 def superior(people: People) -> Administrator:
-    """An administrator who may do everything."""
+    """Return a super administrator."""
     return people.administrator("super_admin")
 
 

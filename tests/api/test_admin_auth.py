@@ -86,12 +86,12 @@ def test_time_does_not_tell_whether_an_account_exists(people: People, visitor: C
     unknown = [f"nobody-{secrets.token_hex(6)}@example.com" for _ in range(9)]
     times = [(seconds(here), seconds(nowhere)) for here, nowhere in zip(known, unknown, strict=True)]
     ratio = median(here for here, _ in times) / median(nowhere for _, nowhere in times)
-    # Without the hash of nobody an unknown address would answer about ten times faster.
+    # Without a dummy hash an unknown address would get its response about ten times faster.
     assert 1 / 3 < ratio < 3, ratio
 
 
 def failed(people: People, email: str, address: str, times: int) -> None:
-    """Count failures as if they had been made: from the sixth on the answer to one takes a second longer."""
+    """Record failures directly: from the sixth on the response to a real one takes a second longer."""
     people.owner.execute(
         "select edge.record_admin_sign_in(%s, %s, false) from generate_series(1, %s)", [email, address, times]
     )
@@ -282,7 +282,7 @@ def test_a_password_change_ends_the_other_sessions(people: People, visitor: Call
 
 
 def with_two_steps(people: People) -> tuple[Administrator, pyotp.TOTP]:
-    """An administrator who signs in with codes; the present one is used."""
+    """Return an administrator with TOTP enabled; the current code is already used."""
     administrator = people.administrator("finance_admin")
     totp = pyotp.TOTP(administrator.function("admin-auth", {"action": "totp_enroll"}).json()["secret"])
     shown = {"action": "totp_verify", "code": totp.now()}

@@ -1,6 +1,6 @@
-"""Who gets what at every endpoint: authorisation.csv names each, and nothing exists that it does not name.
+"""The response of every endpoint to every principal, as authorisation.csv lists them; none is missing there.
 
-With AUTHORISATION_OUT set, what the stack answers is also written to that file, to compare and read.
+With AUTHORISATION_OUT set, the actual responses are also written to that file, to compare and read.
 """
 
 import csv
@@ -34,14 +34,14 @@ AIMS = (
     "storage.buckets where id = 'receipts'",
     "private.settings where key = 'demo'",
 )
-# Noted by every visit, and by every reader.
+# Every request and every read updates these.
 UNSTEADY = ("updated_at", "last_accessed_at")
 # The service key may do everything with accounts and files.
 NOT_ASKED = "-"
 
 
 class World:
-    """The stack with a member who has everything, and all callers."""
+    """The stack with a member who has a row of every kind, and all principals."""
 
     def __init__(self, people: People, owner: psycopg.Connection[dict[str, Any]], sponsor: Member) -> None:
         self.owner = owner
@@ -68,7 +68,7 @@ class World:
         )
 
     def fingerprint(self) -> str:
-        """What the aims look like now, to the owner of the database."""
+        """Return the current state of the rows that requests aim at, read as the database's owner."""
         digest = hashlib.sha256()
         for aim in AIMS:
             drop = "".join(f" - '{column}'" for column in UNSTEADY)
@@ -81,7 +81,7 @@ class World:
         return digest.hexdigest()
 
     def answers(self, endpoint: Endpoint) -> dict[str, str]:
-        """What each caller is answered, as the matrix writes it."""
+        """Return the response to each principal, in the notation of the matrix."""
         answers = {}
         for caller in CALLERS:
             if caller == "service" and endpoint.service in SERVICES_OF_MEMBERS:
@@ -99,7 +99,7 @@ class World:
 
 
 def cell(answer: httpx.Response, counted: bool) -> str:
-    """Status, and the code of a refusal or the number of rows that are no refusals themselves."""
+    """Return the status, and the code of an error or the number of rows that are not errors themselves."""
     try:
         body = answer.json()
     except ValueError:

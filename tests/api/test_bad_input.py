@@ -15,7 +15,7 @@ Count = Callable[[str], int]
 
 
 def refused(answer: httpx.Response, text: str) -> None:
-    """The answer is a refusal of the caller, in these words, in whichever field its service uses."""
+    """Assert that the response is a client error with this text, in whichever field its service uses."""
     assert 400 <= answer.status_code < 500, answer.text
     body = answer.json()
     assert text in (body.get("error"), body.get("message"), body.get("msg")), body
@@ -197,7 +197,7 @@ def test_receipt_in_the_folder_of_another(member: Member, sponsor: Member, count
 
 @pytest.fixture(scope="module")
 def earner(people: People, sponsor: Member, finance: Administrator) -> Member:
-    """A member with $1,100.00 to withdraw."""
+    """Return a member with $1,100.00 to withdraw."""
     return people.earner(sponsor.profile_id, finance)
 
 

@@ -1,9 +1,9 @@
-"""Histories that nobody thought of: the database against the plan in plain Python, to the cent.
+"""Stateful tests: the database against the reference model in plain Python, to the cent.
 
-Hypothesis invents who joins below whom, who deposits, asks, decides and corrects, in any order. After every
-history the stored bonuses, balances and packages must be the plan's, a full reconcile must find nothing to
-change, and the books must agree. Everything happens in one transaction that is rolled back, in a database of
-its own: it holds the lock of all money for as long as a history takes.
+Hypothesis generates who joins below whom, who deposits, withdraws, decides and corrects, in any order. After
+every run the stored bonuses, balances and packages must be the model's, a full reconcile must find nothing to
+change, and the ledger checks must pass. Everything happens in one transaction that is rolled back, in a
+database of its own: it holds the money lock for the whole run.
 """
 
 import uuid
@@ -39,7 +39,7 @@ step = st.one_of(
 
 
 class History:
-    """Plays the same steps in the plan and in the company, and compares every answer."""
+    """Run the same steps in the reference model and in the database, and compare every result."""
 
     def __init__(self, company: Company) -> None:
         self.plan, self.company = Plan(), company
@@ -131,7 +131,7 @@ class History:
         assert self.company.bonuses() == before
 
     def compare(self) -> None:
-        """Everything the plan knows, against everything that is stored."""
+        """Compare everything in the reference model with everything that is stored."""
         assert self.company.bonuses() == self.plan.bonuses()
         rows = self.company.db.execute(
             "select p.user_id::text, package_value, cash_in_amount, available_balance, requestable_amount"
@@ -152,7 +152,7 @@ class History:
 
 @pytest.fixture(scope="module")
 def superuser(stack: Stack) -> Iterator[Connection]:
-    """A connection that may act as anybody; nothing of it is committed."""
+    """Yield a connection that may take any role; nothing on it is committed."""
     with (
         own_database(stack) as address,
         psycopg.connect(address, row_factory=dict_row) as connection,

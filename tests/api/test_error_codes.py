@@ -1,4 +1,4 @@
-"""One voice of refusal: sql/README.md explains exactly the codes that SQL raises, with their status."""
+"""sql/README.md lists exactly the error codes that SQL raises, with their status."""
 
 import re
 from pathlib import Path

@@ -16,7 +16,7 @@ from tests.support.stack import Stack
 
 @pytest.fixture
 def client(stack: Stack) -> Client:
-    """The stock client with the public key, as a browser has it."""
+    """Return the stock client with the public key, as a browser has it."""
     return create_client(
         stack.url, stack.anon_key, ClientOptions(persist_session=False, flow_type="implicit")
     )
@@ -24,7 +24,7 @@ def client(stack: Stack) -> Client:
 
 @pytest.fixture
 def newcomer(client: Client, mailbox: Mailbox, sponsor: Member) -> dict[str, Any]:
-    """Somebody who signed up, opened the link of the mail, and is signed in."""
+    """Return a new member who signed up, opened the link in the email, and is signed in."""
     name = f"j_{uuid.uuid4().hex[:10]}"
     email = f"{name}@example.com"
     data = {

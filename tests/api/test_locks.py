@@ -1,7 +1,7 @@
-"""Who waits for what: a lock that somebody holds keeps everybody out who must not go on beside its holder.
+"""Locks: what must not run in parallel waits for the other transaction.
 
-One connection holds, another does the work with a short patience. What waits is told to try again, or waits
-in vain; what skips what is locked goes on at once.
+One connection holds a lock, another does the work with a short lock timeout. What waits gets the error
+`try_again`, or times out; what skips locked rows goes on at once.
 """
 
 import json
@@ -131,7 +131,7 @@ def scene(
     superior: Administrator,
     owner: Owner,
 ) -> Scene:
-    """An earner, below it a sponsor, below that a member with a deposit that waits."""
+    """Return an earner, a direct referral, and a referral of that one with a pending deposit."""
     earner = people.earner(sponsor.profile_id, finance)
     above = people.member(earner.profile_id)
     member = people.member(above.profile_id)
@@ -162,7 +162,7 @@ def scene(
 
 @contextmanager
 def held(scene: Scene, lock: str) -> Iterator[None]:
-    """Somebody else's transaction that has this lock."""
+    """Hold this lock in another transaction."""
     with psycopg.connect(scene.url) as holder:
         holder.execute(lock, scene.values)
         yield
@@ -171,7 +171,7 @@ def held(scene: Scene, lock: str) -> Iterator[None]:
 
 @contextmanager
 def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
-    """A transaction of somebody who waits a quarter of a second, taken back at its end."""
+    """Yield a second transaction with a lock timeout of a quarter of a second, rolled back at its end."""
     role, claims = scene.claims[actor]
     with psycopg.connect(scene.url, row_factory=dict_row) as connection:
         connection.execute("set local lock_timeout = '250ms'")
@@ -189,7 +189,7 @@ def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
 
 
 def told(refused: pytest.ExceptionInfo[psycopg.Error]) -> dict[str, Any]:
-    """What a refusal says."""
+    """Return the code and text of an error."""
     assert refused.value.sqlstate == "PGRST"
     return dict(json.loads(refused.value.diag.message_primary or "{}"))
 
@@ -242,7 +242,7 @@ def test_what_waits_in_vain(scene: Scene, actor: str, lock: str, statement: str)
 
 @contextmanager
 def acting(url: str, role: str, claims: dict[str, Any]) -> Iterator[Owner]:
-    """A transaction of somebody, under these claims."""
+    """Yield a transaction under these claims."""
     with psycopg.connect(url, row_factory=dict_row) as connection:
         connection.execute(
             "select set_config('request.jwt.claims', %s, true), set_config('role', %s, true)",
@@ -252,10 +252,10 @@ def acting(url: str, role: str, claims: dict[str, Any]) -> Iterator[Owner]:
 
 
 def meet(url: str, first: Owner, second: Owner, statement: str, values: dict[str, Any]) -> None:
-    """Let the second session do something until it waits for the first, which commits then.
+    """Run the second session until it waits for the first, then commit the first.
 
     Raises:
-        psycopg.Error: what the second is told.
+        psycopg.Error: the second session's error.
     """
     with ThreadPoolExecutor(1) as pool, psycopg.connect(url, autocommit=True) as watch:
         waiting = pool.submit(second.execute, statement, values)
@@ -291,7 +291,7 @@ def test_two_super_admins_who_switch_each_other_off_leave_one(
 
 @pytest.fixture
 def ready_to_leave(stack: Stack) -> Iterator[str]:
-    """A database without the demo, with the people of the pgTAP files, in which nothing keeps demo mode."""
+    """Yield a database with the people of the pgTAP files and no demo, so that demo mode can be left."""
     with own_database(stack) as database:
         with psycopg.connect(database) as connection:
             connection.execute((SUPPORT / "actors.sql").read_text())

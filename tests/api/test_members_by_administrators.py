@@ -49,7 +49,7 @@ def test_notes_are_for_administrators_only(member: Member, support: Administrato
 
 
 def add_factor(member: Member) -> None:
-    """Let a member have a verified second device."""
+    """Insert a verified second factor for a member."""
     factor = member.http.post(
         "/auth/v1/factors", json={"factor_type": "totp", "friendly_name": "phone"}
     ).json()
@@ -83,7 +83,7 @@ def test_a_lost_second_device(
 def test_factors_are_removed_without_the_public_address(
     stack: Stack, people: People, member: Member, counted: Callable[[str], int], tmp_path: Path
 ) -> None:
-    """In a container nobody answers there."""
+    """In a container nothing listens there."""
     add_factor(member)
     edge = OwnEdge(stack, tmp_path)
     with edge.running():

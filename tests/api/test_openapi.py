@@ -1,7 +1,7 @@
-"""Requests made up from each service's own OpenAPI document: no fault, nothing that it does not announce.
+"""Generated requests from each service's OpenAPI document: no server error, no undocumented response.
 
-The same requests in every run, through the gateway, by nobody, a member and an administrator of each role.
-OPENAPI_EXAMPLES asks for more of them from each operation: 4 are a minute, 200 an hour.
+The same requests in every run, through the gateway, by an anonymous client, a member and an administrator of
+each role. OPENAPI_EXAMPLES sets the number per operation: 4 take a minute, 200 an hour.
 """
 
 import os
@@ -39,7 +39,7 @@ bounded: Callable[[Any], Any] = settings(
 
 
 def signed_in(people: People, sponsor: Member) -> Tokens:
-    """A token of everybody who can sign in."""
+    """Return a token for each kind of principal that can sign in."""
     roles = ("support", "finance", "super")
     return {
         "member": people.member(sponsor.profile_id).token,
@@ -54,19 +54,19 @@ def tokens(people: People, sponsor: Member) -> Tokens:
 
 @pytest.fixture
 def passing(people: People, sponsor: Member) -> Tokens:
-    """Tokens that nobody misses afterwards."""
+    """Tokens that a test may invalidate."""
     return signed_in(people, sponsor)
 
 
 functions = schemathesis.openapi.from_dict(edge_app().openapi())
 storage = schemathesis.openapi.from_dict(storage_app().openapi())
 auth = schemathesis.openapi.from_dict(document(ROUTES)).exclude(path="/openapi.json")
-# They end sessions or change accounts, so they are asked with tokens of their own.
+# They end sessions or change accounts, so they get tokens of their own.
 changing = {"functions": "^/admin-auth$", "auth": "^/(logout|user|factors)"}
 
 
 def each_operation(schema: Any) -> Any:
-    """A test for each, under its own name: processes that share the work tell tests apart by their names."""
+    """Return a test per operation, named after it: xdist tells tests apart by their names."""
     found = [result.ok() for result in schema.get_all_operations()]
     return pytest.mark.parametrize("operation", found, ids=[operation.label for operation in found])
 
@@ -83,7 +83,7 @@ class FromAddress(HTTPAdapter):
 
 
 def calling_from(address: str) -> requests.Session:
-    """What schemathesis sends its requests with."""
+    """Return the client that schemathesis sends its requests with."""
     session = requests.Session()
     if address:
         session.mount("http://", FromAddress(address))
@@ -91,7 +91,7 @@ def calling_from(address: str) -> requests.Session:
 
 
 def ask(operation: Any, people: People, prefix: str, tokens: Tokens) -> None:
-    """Made-up requests, right and wrong ones, from each caller."""
+    """Send valid and invalid generated requests as each principal."""
     session, address = calling_from(people.address), f"{people.stack.url}{prefix}"
 
     @bounded

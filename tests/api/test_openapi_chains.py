@@ -1,8 +1,8 @@
-"""Chains of requests along the links of each service's OpenAPI document: what one answers, the next uses.
+"""Chains of requests along the links of each service's OpenAPI document: each uses the response before it.
 
-No fault and nothing undocumented wherever a chain leads: an object is read after it was moved, a user after
-the account is gone, a deposit decided twice. What random values would hardly ever hit, such as the body that
-starts a chain, is given. OPENAPI_CHAINS asks for more chains than run in seconds.
+No server error and nothing undocumented wherever a chain leads: an object is read after it was moved, a user
+after the account was deleted, a deposit decided twice. What random values would hardly ever hit, such as the
+body that starts a chain, is given. OPENAPI_CHAINS asks for more chains than run in seconds.
 """
 
 import os
@@ -46,11 +46,11 @@ bounded = settings(
 
 @dataclass
 class Walk:
-    """Who walks the links of one document, and what was done on the way.
+    """Walk the links of one document and record the requests made.
 
     Attributes:
-        given: by operation, what a made-up request gets to be one that can succeed.
-        token: the caller's; `token_of` looks at each answer for another one.
+        given: by operation, the values with which a generated request can succeed.
+        token: the current one; `token_of` looks for a newer one in each response.
     """
 
     people: People
@@ -98,7 +98,7 @@ class Walk:
 
 @pytest.fixture
 def started(people: People, sponsor: Member) -> Member:
-    """A member with a package, two deposits that wait, and something to withdraw."""
+    """Return a member with a package, two pending deposits, and a balance to withdraw."""
     finance = people.administrator("finance_admin")
     earner = people.earner(sponsor.profile_id, finance)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What the operator does through the functions: settings, accounts, the audit trail, files, outgoing mail."""
+"""What the operator does through the functions: settings, accounts, the audit log, files, outgoing email."""
 
 import csv
 import io
@@ -58,7 +58,7 @@ DEPOSIT_ADDRESS = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 
 @pytest.fixture
 def few(superior: Administrator, finance: Administrator, owner: Owner) -> Iterator[None]:
-    """Only these two hear of it: the administrators of all other tests would have a letter each."""
+    """Notify only these two: every administrator of another test would get an email."""
     others = owner.execute(
         "update private.admin_users set is_active = false"
         " where is_active and email like '%%@example.com' and id <> all(%s::uuid[]) returning id",

@@ -1,6 +1,6 @@
-"""Many at once: what must hold when requests and decisions meet at the same moment.
+"""Race conditions: what must hold when requests and decisions arrive at the same moment.
 
-Every round releases its threads from a barrier. Each test reads again as the owner what the answers claim.
+Every round releases its threads from a barrier. Each test verifies the responses by reading as the owner.
 """
 
 import secrets
@@ -24,7 +24,7 @@ BALANCE = 1100
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Run all calls at the same moment and return their answers in order."""
+    """Run all calls at the same moment and return their responses in order."""
     barrier = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:
@@ -36,7 +36,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def statuses(answers: Sequence[httpx.Response]) -> dict[int, int]:
-    """How often each status was answered."""
+    """Count the responses by status."""
     found: dict[int, int] = {}
     for answer in answers:
         found[answer.status_code] = found.get(answer.status_code, 0) + 1
@@ -44,7 +44,7 @@ def statuses(answers: Sequence[httpx.Response]) -> dict[int, int]:
 
 
 def one(owner: Owner, query: str, *arguments: object) -> Any:
-    """The single value of a query, read as the owner."""
+    """Return the single value of a query, read as the owner."""
     row = owner.execute(query, arguments).fetchone()
     assert row is not None
     return next(iter(row.values()))
@@ -52,13 +52,13 @@ def one(owner: Owner, query: str, *arguments: object) -> Any:
 
 @pytest.fixture
 def earner(people: People, sponsor: Member, finance: Administrator) -> Member:
-    """A member with 1,100.00 to withdraw."""
+    """Return a member with 1,100.00 to withdraw."""
     return people.earner(sponsor.profile_id, finance)
 
 
 @pytest.fixture(autouse=True)
 def books(owner: Owner) -> Any:
-    """Whatever was raced for, the books agree afterwards."""
+    """Assert that the ledger checks pass after the race."""
     yield
     assert owner.execute("select * from private.check_ledger()").fetchall() == []
 

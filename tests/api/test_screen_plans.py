@@ -106,7 +106,7 @@ class Watched:
                 try:
                     self.screens.ask(call, facts)
                 except psycopg.Error as error:
-                    # A refusal is an answer too; its statements ran.
+                    # An error is a response too; its statements ran.
                     if error.sqlstate != "PGRST":
                         raise
             found |= {
@@ -136,7 +136,7 @@ def sequential(plans: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def rows_read(plans: list[dict[str, Any]]) -> Counter[str]:
-    """How many rows of each growing table the statements looked at, those that no filter let pass too."""
+    """Return how many rows of each growing table the statements scanned, filtered rows included."""
     found: Counter[str] = Counter()
     for plan in plans:
         nodes = [plan["Plan"]]
@@ -152,7 +152,7 @@ def rows_read(plans: list[dict[str, Any]]) -> Counter[str]:
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[Watched]:
-    """A network of its own on the stack's cluster."""
+    """Yield a network of its own on the stack's cluster."""
     network.drop(f"bench_{SIZE}")
     with psycopg.connect(network.make(SIZE), autocommit=True) as connection:
         connection.execute("select jobs.publish_disclosure(), jobs.snapshot_coverage()")

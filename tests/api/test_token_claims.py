@@ -1,7 +1,7 @@
-"""Tokens with a signature that is right and claims that are not.
+"""Tokens with a valid signature and invalid claims.
 
-What PostgREST refuses by itself is asked of it alone: the other services share the verifier of
-test_token_verifier.py. Whose session, role and key it is, each of the four looks up on its own.
+What PostgREST rejects by itself is tested on PostgREST alone: the other services share the verifier of
+test_token_verifier.py. Each of the four looks up session, role and key on its own.
 """
 
 import json
@@ -32,7 +32,7 @@ SERVICES: dict[str, Ask] = {
 
 
 def signed(name: str, claims: dict[str, Any]) -> str:
-    """A token signed with a key of the running stack: auth (members') or admin."""
+    """Return a token signed with a key of the running stack: `auth` (members') or `admin`."""
     folder = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "keys"
     document = json.loads((folder / f"{name}.json").read_text())
     header = {"alg": document["alg"], "kid": document["kid"]}

@@ -1,6 +1,6 @@
-"""The one verifier of auth, storage and functions: what it takes, and why it refuses the rest.
+"""The token verifier of auth, storage and functions: what it accepts, and why it rejects the rest.
 
-PostgREST has its own, which test_auth_tokens.py asks; authorisation.csv shows that every endpoint has one.
+PostgREST has its own, tested in test_auth_tokens.py; authorisation.csv shows that every endpoint uses one.
 """
 
 import base64
@@ -45,7 +45,7 @@ def encoded(value: bytes) -> str:
 
 
 def signed(key: Key = MEMBERS, payload: Any = CLAIMS, **header: Any) -> str:
-    """A token of a key; a header of None is left out."""
+    """Return a token of a key; a header of None is left out."""
     names = {"alg": key.get("alg"), "kid": key.get("kid"), "typ": "JWT", **header}
     protected = {name: value for name, value in names.items() if value is not None}
     content = payload if isinstance(payload, bytes) else orjson.dumps(payload)
@@ -53,13 +53,13 @@ def signed(key: Key = MEMBERS, payload: Any = CLAIMS, **header: Any) -> str:
 
 
 def claiming(key: Key = MEMBERS, **changes: Any) -> str:
-    """A token with other claims; None leaves one out."""
+    """Return a token with other claims; None leaves one out."""
     claims = {name: value for name, value in {**CLAIMS, **changes}.items() if value is not None}
     return signed(key, claims)
 
 
 def unsigned(header: Any, signature: str = "") -> str:
-    """A good token's claims under any header."""
+    """Return a good token's claims under any header."""
     return f"{encoded(orjson.dumps(header))}.{signed().split('.')[1]}.{signature}"
 
 
@@ -143,7 +143,7 @@ REFUSED = {
 
 @pytest.fixture(autouse=True)
 def _now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The moment at which the tokens were made, however long the tests before have taken."""
+    """Freeze the moment at which the tokens were made, however long the tests before have taken."""
     monkeypatch.setattr(time, "time", lambda: NOW)
 
 

@@ -1,4 +1,4 @@
-"""What the wire must not tell or take: internals in errors, PostgREST's switches, SQL, other sites' forms."""
+"""What responses must not reveal and requests must not do: internals, PostgREST's switches, SQL, CSRF."""
 
 import re
 import time
@@ -31,7 +31,7 @@ PAYLOADS = (
 
 
 def told(answer: httpx.Response) -> str:
-    """What an answer says of the inside, if anything."""
+    """Return the internals that a response reveals, if any."""
     found = INTERNALS.search(answer.text)
     return found[0] if found else ""
 
@@ -95,7 +95,7 @@ def test_unknown_paths_of_every_service_show_nothing(member: Member) -> None:
 
 @pytest.mark.threat("T123")
 def test_no_request_undoes_itself(member: Member) -> None:
-    """`tx=rollback` would answer as if a row had been stored; it is not obeyed."""
+    """`tx=rollback` would report a row as stored; it must be ignored."""
     row = member.deposit_row(50)
     headers = {"prefer": "tx=rollback, return=representation"}
     answer = member.http.post("/rest/v1/deposits", json=row, headers=headers)
@@ -130,7 +130,7 @@ def test_no_description_of_the_database(visitor: Caller, member: Member) -> None
 @pytest.mark.threat("T115")
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_a_form_of_another_site_changes_nothing(member: Member, superior: Administrator, kind: str) -> None:
-    """Such a page can send these types unasked, but no bearer token; and with one they are still refused."""
+    """Another site can send these content types without preflight; with or without a token they fail."""
     body = b'{"action": "logout"}'
     stack = member.stack
     alone = httpx.post(

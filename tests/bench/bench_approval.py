@@ -1,6 +1,7 @@
 """P5: an approval by an administrator with bonuses, journal, notice, audit and outbox rows, durable.
 
-Random members on every size; then eight administrators at once, and the upgrade of the largest hub.
+Random members on every size; then eight administrators at once, and an upgrade of the member with most direct
+referrals.
 """
 
 import statistics
@@ -85,7 +86,7 @@ def several_at_once(text: str, url: str) -> tuple[float, int]:
 
 
 def upgrade_of_the_hub(url: str) -> tuple[int, int, float, float]:
-    """Children of the hub, how many bonuses its upgrade raised, milliseconds, and those on the processor."""
+    """Return the hub's referrals, bonuses raised by its upgrade, milliseconds, CPU milliseconds."""
     with psycopg.connect(url, autocommit=True) as owner, psycopg.connect(url, autocommit=True) as admin:
         as_administrator(admin)
         [deposit] = pend(owner, [ROOTS + 1])

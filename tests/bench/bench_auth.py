@@ -1,6 +1,6 @@
-"""P11: the auth service under load, and beside a real GoTrue in the same run where AUTH_BIN names one.
+"""P11: the auth service under load, compared with a real GoTrue in the same run where AUTH_BIN names one.
 
-Both are started here with the same settings on the stack's database and asked in short turns.
+Both are started here with the same settings on the stack's database and measured in short turns.
 Run by `make bench`; STACK_ENV names the stack.
 """
 
@@ -38,14 +38,14 @@ SETTINGS = {
 
 @dataclass
 class Figure:
-    """What one kind of request came to: answers a second, and the 95th percentile in milliseconds."""
+    """Result of one kind of request: responses a second, and the 95th percentile in milliseconds."""
 
     rate: float
     p95: float
 
 
 class Connection:
-    """One kept HTTP connection of one signed-in user."""
+    """A keep-alive HTTP connection of one signed-in user."""
 
     def __init__(self, service: OwnAuth, email: str, session: dict[str, Any]) -> None:
         self._service, self._email, self._session = service, email, session
@@ -107,7 +107,7 @@ async def _repeat(connection: Connection, act: Act, until: float) -> list[float]
 async def _measure(
     connections: list[Connection], act: Act, beside: list[Connection]
 ) -> tuple[list[float], float]:
-    """The same again and again on each connection, while those beside sign in; times, and the whole time."""
+    """Repeat one request on each connection while others sign in; return times and total time."""
     everybody = [*connections, *beside]
     await asyncio.gather(*[connection.open() for connection in everybody])
     started = time.perf_counter()

@@ -1,7 +1,7 @@
-"""P1 to P4: the plan for everybody at once, against a client in JavaScript, Python, numpy and DuckDB.
+"""P1 to P4: the bonuses of all members at once, against JavaScript, Python, numpy and DuckDB.
 
 P1 computes every bonus. P2 is a reconcile that finds nothing wrong, P3 one in which 1% of the members have
-another package, P4 the call that screens make when nothing was posted. Everybody must agree to the cent.
+another package, P4 the call that screens make when nothing was posted. All must agree to the cent.
 """
 
 import json
@@ -61,7 +61,7 @@ def client(url: str, *arguments: str) -> dict[str, Any]:
 
 
 def prepare_rival(connection: psycopg.Connection) -> None:
-    """The client's own table, filled, with the two indexes it needs."""
+    """Fill the client's own table, with the two indexes it needs."""
     connection.execute("drop schema if exists rival cascade")
     connection.execute("create schema rival")
     connection.execute("""
@@ -89,7 +89,7 @@ def explained(connection: psycopg.Connection, query: str) -> tuple[float, int]:
 
 
 def recomputation(connection: psycopg.Connection, text: str, javascript: dict[str, Any]) -> None:
-    """P1: everybody computes every bonus."""
+    """P1: each implementation computes every bonus."""
     for setting, value in MERGING.items():
         connection.execute(f"set {setting} = {value}")
     sums = {row[0]: (row[1], row[2]) for row in connection.execute(SQL)}
@@ -139,7 +139,7 @@ def nothing_changed(connection: psycopg.Connection, text: str, whole_client: flo
 
 
 def _written(connection: psycopg.Connection) -> int:
-    """Rows inserted, updated and deleted so far in this database, as far as this session has told."""
+    """Return the rows inserted, updated and deleted so far, as reported by this session."""
     connection.execute("select pg_stat_force_next_flush()")
     found = connection.execute(
         "select sum(t.n_tup_ins + t.n_tup_upd + t.n_tup_del)::bigint from pg_stat_user_tables as t"

@@ -1,7 +1,7 @@
 """Every edge function and storage operation through the gateway, one after the other: p50 and p95.
 
-The people are made here; what is decided is prepared before the clock starts. Run by `make bench`; STACK_ENV
-names the stack, SAMPLES how often each is asked.
+Members and requests are created before the clock starts. Run by `make bench`; STACK_ENV names the stack,
+SAMPLES the number of requests to each.
 """
 
 import os
@@ -32,7 +32,7 @@ Ask = Callable[[], httpx.Response]
 
 
 def measure(what: str, ask: Ask, samples: int = SAMPLES) -> None:
-    """Ask once to warm up, then `samples` times; a refusal ends the benchmark."""
+    """Send one request to warm up, then `samples`; an error ends the benchmark."""
     ask().raise_for_status()
     times = [milliseconds(lambda: ask().raise_for_status()) for _ in range(samples)]
     record(GOAL, f"{what}, p50", statistics.median(times), "ms")
@@ -40,7 +40,7 @@ def measure(what: str, ask: Ask, samples: int = SAMPLES) -> None:
 
 
 class Functions:
-    """The doors, each with what it needs."""
+    """List the endpoints with the request for each."""
 
     def __init__(self, people: People, sponsor: str) -> None:
         self._people, self._sponsor = people, sponsor
@@ -142,7 +142,7 @@ class Functions:
         measure("admin-remove-factors", remove, samples=4)
 
     def _with_a_factor(self) -> Member:
-        """A member whose second factor is verified."""
+        """Return a member whose second factor is verified."""
         member = self._people.member(self._sponsor)
         body = {"factor_type": "totp", "friendly_name": "phone"}
         factor = member.http.post("/auth/v1/factors", json=body).raise_for_status().json()

@@ -1,4 +1,4 @@
-"""P9: reading one's own row through the gateway, against PostgREST asked directly; all share the cores.
+"""P9: reading one's own row through the gateway, against PostgREST directly; all share the cores.
 
 Run by `make bench`; STACK_ENV names the stack. Exits with 1 when the goal is missed.
 """
@@ -23,7 +23,7 @@ GOAL = 0.5
 
 
 async def reader(address: tuple[str, int], request: bytes, until: float) -> int:
-    """Ask again and again on one connection; the number of answers with 200."""
+    """Send requests on one connection; return the number of responses with 200."""
     receive, send = await asyncio.open_connection(*address)
     answered = 0
     while time.monotonic() < until:
@@ -42,7 +42,7 @@ async def reader(address: tuple[str, int], request: bytes, until: float) -> int:
 
 
 async def rate(address: tuple[str, int], request: bytes) -> float:
-    """Answers a second over all connections."""
+    """Return the responses a second over all connections."""
     until = time.monotonic() + SECONDS
     return sum(await asyncio.gather(*[reader(address, request, until) for _ in range(CONNECTIONS)])) / SECONDS
 

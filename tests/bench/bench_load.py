@@ -1,10 +1,10 @@
 """B4: an ordinary day's requests through the gateway, then too many of them, large files, and a while of it.
 
 The stack's own database is filled with a network of 5,000 members first, so only a throw-away stack will do.
-Requests are sent on a fixed schedule, whether or not those before were answered, and their time counts from
-when they were due. The stack is the reference profile's: all these people come from one address, which the
-product's limits per address would refuse. The goals speak of 2 minutes of overload and 5 of soak: that is
-OVERLOAD=120 SOAK=300; by default 30 s and 75 s.
+Requests are sent on a fixed schedule, without waiting for responses, and their time counts from when they
+were due. The stack has the reference profile: all clients share one address, which the product's limits per
+address would reject. The goals speak of 2 minutes of overload and 5 of soak: that is OVERLOAD=120 SOAK=300;
+by default 30 s and 75 s.
 Run by `make bench`; STACK_ENV names the stack. Exits with 1 when a goal is missed.
 """
 
@@ -64,7 +64,7 @@ def _by_kind(mix: Mix, answers: list[Answer]) -> None:
 
 
 async def ordinary(mix: Mix) -> float:
-    """The mix at 30 a second; returns its 95th percentile."""
+    """Send the mix at 30 requests a second; return its 95th percentile."""
     spent = resource.getrusage(resource.RUSAGE_SELF)
     answers = await open_loop(mix.draw(SEED), RATE, SECONDS)
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -82,7 +82,7 @@ async def ordinary(mix: Mix) -> float:
 
 
 async def overload(mix: Mix, capacity: float, ordinary_ms: float) -> None:
-    """Three times what can be done; the mix goes on afterwards, until answers are as quick as before."""
+    """Send three times the capacity, then the normal mix until responses are as fast as before."""
     asked = await sent(mix.draw(SEED + 2), 3 * capacity, OVERLOAD)
     after = await open_loop(mix.draw(SEED + 3), RATE, 2 * RECOVERY_SECONDS)
     answers = await asyncio.gather(*asked)
@@ -121,7 +121,7 @@ async def large_uploads(mix: Mix, company: Company, storage: int) -> None:
 
 
 async def soak(mix: Mix, capacity: float, processes: dict[str, int], stack: Stack) -> None:
-    """A while at 30% of what can be done: nothing grows."""
+    """Run for a while at 30% of capacity: memory and connections must not grow."""
     url, state = stack.values["DATABASE_ADMIN_URL"], stack_state()
     what = f"{SOAK:g} s at 30% of capacity"
     with psycopg.connect(url, autocommit=True) as connection:
@@ -150,7 +150,7 @@ async def soak(mix: Mix, capacity: float, processes: dict[str, int], stack: Stac
 
 
 def books(stack: Stack) -> None:
-    """The books after all of it."""
+    """Run the ledger checks after all of it."""
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
         wrong = connection.execute("select c.rule, c.object from private.check_ledger() as c").fetchall()
     for rule, thing in wrong[:5]:

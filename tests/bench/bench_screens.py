@@ -1,8 +1,9 @@
 """P6, P7, P8 and the rest of what screens ask for, timed in the database, and what row-level security costs.
 
-Each call is made by a random member, and by the hub where a hub has more to read; administrators' lists at
-their first, middle and last page. The growth exponent is that of the medians from the smallest size to the
-largest. The figures of a busy machine are too high: compare them with those of the same run.
+Each call is made by a random member, and by a hub (a member with many direct referrals) where that reads
+more; administrators' lists at their first, middle and last page. The growth exponent is that of the medians
+from the smallest size to the largest. The figures of a busy machine are too high: compare them with those of
+the same run.
 """
 
 import math
@@ -51,7 +52,7 @@ RLS: dict[str, LiteralString] = {
 
 
 def fastest(screens: Screens, call: Call, facts: Facts) -> float:
-    """Milliseconds of the quickest of some rounds: what the machine does beside it is not the call's."""
+    """Return the milliseconds of the fastest of several rounds: the least disturbed by other load."""
     times = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -63,7 +64,7 @@ def fastest(screens: Screens, call: Call, facts: Facts) -> float:
 
 
 def measured(screens: Screens) -> dict[str, tuple[float, float]]:
-    """Median of random members and the hub, by the call's name."""
+    """Return the medians of random members and of the hub, by the call's name."""
     chance = random.Random(SEED)
     some = [screens.facts(chance.randrange(1, screens.members)) for _ in range(MEMBERS)]
     hub = screens.facts(screens.hub)
@@ -100,7 +101,7 @@ def rls_ratio(connection: psycopg.Connection, query: LiteralString, facts: Facts
 
 
 def _judge(number: str, what: str, value: float, unit: str, most: float | None) -> None:
-    """Report a figure, with its verdict where there is a limit."""
+    """Report a figure, with pass or fail where there is a limit."""
     if most is None:
         record(number, what, value, unit)
     else:

@@ -25,7 +25,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def best_of(rounds: int, work: Callable[[], object]) -> float:
-    """The fastest of several calls, in milliseconds: what the machine can do when nobody else is at it."""
+    """Return the fastest of several calls in milliseconds: the least disturbed by other load."""
     return min(milliseconds(work) for _ in range(rounds))
 
 
@@ -65,9 +65,9 @@ def as_administrator(connection: psycopg.Connection) -> None:
 
 
 def pend(connection: psycopg.Connection, nos: list[int]) -> list[str]:
-    """Let these members ask for their next packages; returns the ids of the deposits.
+    """Request the next package of each member; return the ids of the deposits.
 
-    Who has the largest package already is left out.
+    Members with the largest package are skipped.
     """
     with connection.transaction():
         connection.execute("set local session_replication_role = replica")

@@ -1,9 +1,10 @@
 """A network to measure on: thousands to a million members, in the product's own schema, the same every time.
 
-New members choose a sponsor by preferential attachment. One hub has 2.29% of them as children (22,900 of a
-million), one chain is 1,050 deep, members join three in the same microsecond, 70% have a package, and a
-quarter of those reached it by upgrades. Deposits, journal, bonuses, withdrawals and kept figures are what the
-product would have written; `private.reconcile()` must find nothing to repair.
+New members choose a referrer by preferential attachment. One hub has 2.29% of them as direct
+referrals (22,900 of a million), one chain is 1,050 deep, members join three in the same
+microsecond, 70% have a package, and a quarter of those reached it by upgrades. Deposits, journal,
+bonuses, withdrawals and counters are what the product would have written; `private.reconcile()`
+must find nothing to repair.
 
     STACK_ENV=.stack/env python -m tests.bench.network 300k
 
@@ -84,7 +85,7 @@ class Tree:
     joined: list[int] = field(default_factory=lambda: [0])
 
     def add(self, referrer: int, tick: int) -> None:
-        """Place one member as the sign-up would: numbered under the sponsor, after all siblings."""
+        """Place one member as the sign-up would: numbered under the referrer, after all siblings."""
         no = len(self.referrer)
         self.referrer.append(referrer)
         self.children.append(0)
@@ -104,7 +105,7 @@ class Tree:
 
 
 def grow(members: int, rng: random.Random) -> Tree:
-    """The tree; ticks are microseconds since the first member joined."""
+    """Return the tree; ticks are microseconds since the first member joined."""
     tree = Tree()
     youngest = [0] * (members + 1)
     hub, ends = ROOTS + 1, list(range(1, ROOTS + 1))
@@ -135,7 +136,7 @@ def grow(members: int, rng: random.Random) -> Tree:
 
 
 def packages(rng: random.Random) -> list[int]:
-    """The packages that a member bought one after the other, none for three in ten."""
+    """Return the packages a member bought in order; three in ten members have none."""
     if rng.random() >= FUNDED_SHARE:
         return []
     bought = [rng.choices(PACKAGES, WEIGHTS)[0]]
@@ -160,7 +161,7 @@ def rows(tree: Tree, rng: random.Random) -> Iterator[tuple[object, ...]]:
             f"{given}_{family}_{no}",
             f"{given} {family}",
             bought,
-            # Cash-in that is no package, a pending deposit, a refused one.
+            # Cash-in below a package, a pending deposit, a rejected one.
             rng.random() < 0.05 and bool(bought),
             rng.random() < 0.04,
             rng.random() < 0.02,
@@ -168,7 +169,7 @@ def rows(tree: Tree, rng: random.Random) -> Iterator[tuple[object, ...]]:
 
 
 def sums_below(connection: psycopg.Connection, tree: Tree) -> list[list[int]]:
-    """Members, packages and bonuses of each member and everybody below; children have the higher numbers."""
+    """Add up members, packages and bonuses over each member's downline; children have the higher numbers."""
     query = """
         select o.no, 1, o.package_cents, (t.referral_amount * 100)::bigint, (t.pairing_amount * 100)::bigint,
             (t.override_amount * 100)::bigint
@@ -227,7 +228,7 @@ def _without_indexes(connection: psycopg.Connection) -> list[str]:
 
 
 def size(text: str) -> int:
-    """The number of members that "10k" or "1m" says."""
+    """Return the number of members that "10k" or "1m" means."""
     match = re.fullmatch(r"(\d+)([km]?)", text.lower())
     if not match:
         raise argparse.ArgumentTypeError(f"{text} is no size: write 10k, 300k or 1m")
@@ -235,7 +236,7 @@ def size(text: str) -> int:
 
 
 def database_url(name: str) -> str:
-    """The superuser's address of another database on the stack's cluster."""
+    """Return the superuser's address of another database on the stack's cluster."""
     return urlunsplit(urlsplit(Stack.read().values["DATABASE_ADMIN_URL"])._replace(path=f"/{name}"))
 
 

@@ -23,7 +23,7 @@ _missed: list[str] = []
 def record(
     goal: str, what: str, value: float | str, unit: str, limit: str = "", kept: bool | None = None
 ) -> None:
-    """Print one figure and keep it.
+    """Print one figure and record it.
 
     Args:
         goal: its number, such as "P2"; "C4" is that a decision happens once.
@@ -45,7 +45,7 @@ def record(
 
 
 def exit_code() -> int:
-    """1 when this process missed a goal, else 0."""
+    """Return 1 when this process missed a goal, else 0."""
     return 1 if _missed else 0
 
 
@@ -85,7 +85,7 @@ def write(records: Path) -> None:
 
 
 def _surroundings() -> list[str]:
-    """What the figures depend on."""
+    """Return the facts that the figures depend on."""
     with psycopg.connect(Stack.read().values["DATABASE_ADMIN_URL"]) as connection:
         row = connection.execute(
             "select current_setting('server_version'), current_setting('shared_buffers')"

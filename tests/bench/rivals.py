@@ -1,4 +1,4 @@
-"""The plan computed outside the database, over members in memory; answers rows and cents by type.
+"""The bonuses computed outside the database, over members in memory; returns rows and cents by type.
 
 The rivals get what the database stores: integers, the position under the referrer, whole cents.
 """
@@ -96,7 +96,7 @@ class Columns:
 
 
 def duck(columns: Columns) -> Callable[[], Sums]:
-    """The query on tables in DuckDB's memory, with as many threads as there are cores."""
+    """Return the timing of the query on tables in DuckDB's memory, with one thread per core."""
     connection = duckdb.connect()
     arrays: dict[str, Any] = {
         "no": columns.no,

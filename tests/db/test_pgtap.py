@@ -16,7 +16,7 @@ FILES = sorted(path.stem for path in Path(__file__).parent.glob("*.sql"))
 
 @pytest.fixture(scope="session")
 def database() -> Iterator[str]:
-    """The copy."""
+    """Yield a copy of the prepared database."""
     with pgtap.copies(Stack.read().values["DATABASE_ADMIN_URL"], 1) as (copy,):
         yield copy
 

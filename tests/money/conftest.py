@@ -1,4 +1,4 @@
-"""A copy of the stack's PostgreSQL for the tests of money: nobody else is connected, so it may be killed."""
+"""A copy of the stack's PostgreSQL for the tests of money: without other clients, so it may be killed."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.support.stage import Stage  # noqa: E402
 
 @pytest.fixture(scope="session")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
-    """The copy, running."""
+    """Yield the copied cluster, running."""
     cluster = OwnCluster(settings_of_own(tmp_path_factory.mktemp("own") / "stack"))
     cluster.copy(configuration.read(stack_state()))
     with cluster.running():
@@ -28,6 +28,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
 
 @pytest.fixture(scope="session")
 def stage(own: OwnCluster) -> Iterator[Stage]:
-    """Families to race on, in that copy."""
+    """Yield the race harness on that copy."""
     with Stage(own.url()) as prepared:
         yield prepared

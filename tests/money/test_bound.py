@@ -26,7 +26,7 @@ VIP = 1000
 
 @dataclass(frozen=True)
 class Member:
-    """Where somebody joins, which packages are asked for, and whether the tier is a gift."""
+    """Where a member joins, which packages are bought, and whether the tier is a gift."""
 
     sponsor: int | None
     sizes: tuple[int, ...] = (VIP,)
@@ -34,7 +34,7 @@ class Member:
 
 
 def hub(count: int) -> list[Member]:
-    """Everybody below one."""
+    """Return the whole downline of a member."""
     return [Member(None)] + [Member(0)] * count
 
 
@@ -49,21 +49,21 @@ def complete(count: int) -> list[Member]:
 
 
 def gifts(count: int) -> list[Member]:
-    """Nobody above the last row paid anything, and all of them have the best tier."""
+    """No member above the last row paid anything, and all of them have the best tier."""
     tree = complete(count)
     return [Member(m.sponsor, (), True) if n < count // 2 else m for n, m in enumerate(tree)]
 
 
 @pytest.fixture
 def database(own: OwnCluster) -> Iterator[psycopg.Connection[dict[str, object]]]:
-    """A connection of the owner; nothing of it is committed."""
+    """Yield a connection as the owner; nothing on it is committed."""
     with psycopg.connect(make_conninfo(own.url(), dbname=PLAIN), row_factory=dict_row) as connection:
         yield connection
         connection.rollback()
 
 
 def earned_of_funded(company: Company, tree: list[Member], order: random.Random) -> Decimal:
-    """Let a tree join and pay in some order; the share of bonuses in what is funded."""
+    """Join and fund a tree in some order; return the share of bonuses in what is funded."""
     plan = Plan()
     for member in tree:
         company.join(plan.join(None if member.sponsor is None else plan.people[member.sponsor]))
@@ -86,7 +86,7 @@ def earned_of_funded(company: Company, tree: list[Member], order: random.Random)
 
 
 def correct(company: Company, plan: Plan, number: int) -> None:
-    """Give somebody the best tier for nothing."""
+    """Give a member the best tier without payment."""
     person = plan.people[number]
     propose = "select public.propose_correction('set_package', %s, 1000, 'a gift')"
     assert company.as_admin(0, propose, company.profiles[person.name]) is None

@@ -1,7 +1,7 @@
-"""Histories that go on and on, with crashes in between: after every step the database is what the plan says.
+"""Stateful tests with crashes in between: after every step the database equals the reference model.
 
-The same few are played each time, so that a red run can be repeated; `make test-long` plays more and longer
-ones, others each time. `SHRINK=1` looks for the shortest red one.
+The same few runs each time, so that a failure can be repeated; `make test-long` adds more and longer random
+ones. `SHRINK=1` looks for the shortest failing run.
 """
 
 import os
@@ -18,7 +18,7 @@ from tests.support.histories import Histories
 from tests.support.office import Office
 from tests.support.own_cluster import PLAIN, OwnCluster
 
-# Guards taken out, each with those behind it that would refuse the row: function, texts, triggers.
+# Guards taken out, each with those behind it that would reject the row: function, texts, triggers.
 PLANTED = {
     "no compare-and-set": (
         "public.decide_deposit",
@@ -58,7 +58,7 @@ USUALLY_PLANTED = ("no compare-and-set", "no bonuses at approval")
 
 @pytest.fixture
 def source(own: OwnCluster) -> Iterator[str]:
-    """The name of a database without families, of the test's own, from which every history gets a copy."""
+    """Yield the name of a database without fixture members, the template of every run's copy."""
     name = f"source_{secrets.token_hex(4)}"
     with psycopg.connect(own.url(), autocommit=True) as connection:
         connection.execute(f"create database {name} template {PLAIN}")
@@ -67,7 +67,7 @@ def source(own: OwnCluster) -> Iterator[str]:
 
 
 def machine(own: OwnCluster, source: str) -> type[Histories]:
-    """Histories that start with a copy of one database each."""
+    """Stateful runs, each on its own copy of one database."""
     return type("OwnHistories", (Histories,), {"office": staticmethod(lambda: Office(own.url(), source))})
 
 

@@ -1,4 +1,4 @@
-"""Every pair of operations on money on one family, interleaved by hand, ends as one of the two orders would.
+"""Every pair of operations on money, interleaved on one group of members, ends as one of both orders would.
 
 In each run every pair meets once, when the first has done everything but commit; in `make test-long` every
 ordered pair meets at every place.
@@ -13,7 +13,7 @@ from tests.support.interleaving import PLACES, Orders, interleave
 from tests.support.stage import AUDIT_LOCK, MONEY_LOCK, Family, Session, Stage, operations
 
 NAMES = list(operations(defaultdict(str)))
-# Everybody else takes the member's row alone, or the sponsor's.
+# All others lock the member's row alone, or the referrer's.
 UNDER_THE_MONEY_LOCK = {
     name for name in NAMES if name.split()[0] in ("approve", "reject", "record", "void", "set", "reconcile")
 }
@@ -26,7 +26,7 @@ IN_ORDER = "select user_id::text from private.profiles where user_id::text = any
 
 @pytest.fixture(scope="module")
 def orders(stage: Stage) -> Orders:
-    """The two orders of every pair."""
+    """Return the results of both orders of every pair."""
     family = stage.families(1)[0]
     return Orders(stage, family, operations(family))
 
@@ -58,7 +58,7 @@ def test_any_ordered_pair_ends_as_one_of_its_orders_everywhere(
 def meet(
     stage: Stage, sessions: list[Session], orders: Orders, first: str, meetings: list[tuple[str, str]]
 ) -> None:
-    """Let an operation meet others, each on a family of its own and at a place of PLACES."""
+    """Run an operation against others, each on a group of its own and at a place of PLACES."""
     for family, (second, place) in zip(stage.families(len(meetings)), meetings, strict=True):
         calls = operations(family)
         ended = interleave(stage, sessions, family, (calls[first], calls[second]), place)
@@ -68,7 +68,7 @@ def meet(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_locks_are_taken_in_the_one_order(stage: Stage, sessions: list[Session], name: str) -> None:
-    """Whoever waits for a lock holds none that comes after it."""
+    """No session that waits for a lock holds one that comes after it."""
     family = stage.families(1)[0]
     members = [value for key, value in family.items() if f"{key}_profile" in family]
     in_order = [row[0] for row in stage.director.execute(IN_ORDER, [members]).fetchall()]
@@ -90,7 +90,7 @@ def test_locks_are_taken_in_the_one_order(stage: Stage, sessions: list[Session],
 def _stopped(
     stage: Stage, session: Session, family: Family, name: str, lock: str, members: list[str]
 ) -> tuple[bool, list[str], bool] | None:
-    """What an operation holds while it waits for a lock: money, members, audit; None if it does not wait."""
+    """Return the locks an operation holds while it waits for one (money, members, audit), or None."""
     held = None
     with stage.holding(lock, family=family):
         work = session.start(family, operations(family)[name])

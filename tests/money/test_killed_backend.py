@@ -1,7 +1,7 @@
 """kill -9 of the backend that carries out an operation on money, before the commit and once it is recorded.
 
-A commit waits for a standby that does not exist, so that it is durable while nobody has been told. Afterwards
-the family has what it had, or what the operation is worth, once; asking again with the same id says which.
+A commit waits for a standby that does not exist, so that it is durable before the client knows. Afterwards
+the members have their state before, or the operation applied once; a retry with the same id says which.
 """
 
 import os
@@ -29,7 +29,7 @@ STANDBY = {"synchronous_standby_names": "nobody", "synchronous_commit": "local"}
 
 @pytest.fixture(scope="module")
 def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
-    """A cluster that no other test is connected to."""
+    """Yield a cluster that no other test is connected to."""
     cluster = OwnCluster(settings_of_own(Path(tmp_path_factory.mktemp("fragile")) / "stack"))
     cluster.copy(configuration.read(stack_state()))
     with cluster.running(**STANDBY):
@@ -49,7 +49,7 @@ def kill(stage: Stage, session: Session) -> None:
 
 
 def recovered(cluster: OwnCluster) -> Stage:
-    """A stage on the cluster once it accepts connections again."""
+    """Return a harness on the cluster once it accepts connections again."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

@@ -23,7 +23,7 @@ def test_one_decision_wins_and_no_balance_is_spent_twice(stage: Stage, count: in
 
 
 def test_the_books_agree_at_every_moment_of_a_race(stage: Stage) -> None:
-    """Also while the worker folds the kept figures: a check never sees half of anything."""
+    """Also while the worker rolls up the counters: a check never sees a partial state."""
     looks, seen = 0, []
     with (
         stage.sessions(rounds.ASKING) as sessions,

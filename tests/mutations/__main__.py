@@ -1,8 +1,8 @@
-"""Takes every guard of the database away, one at a time, and says which of them no test misses.
+"""Mutation tests: remove every guard of the database, one at a time, and report which mutants survive.
 
-`python -m tests.mutations` runs guards.csv, or the rows whose guard holds one of the words given. With --find
-it looks among the pgTAP files for a test for each guard that has none yet and writes it down; what is no
-guard any more leaves the list. STACK_ENV names the stack.
+`python -m tests.mutations` runs guards.csv, or the rows whose guard contains one of the words given. With
+--find it looks among the pgTAP files for a test that kills each guard without one and writes its row; rows of
+guards that no longer exist are deleted. STACK_ENV names the stack.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from tests.mutations.run import Row
 from tests.support import pgtap
 from tests.support.stack import Stack
 
-# The files that are about one kind of guard.
+# The file that tests each kind of guard.
 USUAL = {
     "ledger rule": "ledger_checks",
     "constraint": "constraints",
@@ -28,7 +28,7 @@ USUAL = {
 
 
 def main() -> int:
-    """Run or complete the list; the exit status says whether every guard is missed by its test."""
+    """Run or complete the list; the exit status says whether every mutant is killed by its test."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--find", action="store_true", help="look for the tests of guards that have none")
     parser.add_argument("words", nargs="*", help="only guards whose name holds one of these")
@@ -54,7 +54,7 @@ def report(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
     print("".join(f"  {line}\n" for line in wrong), end="")
     second = len(chosen) - len(proven)
     seconds = time.monotonic() - started
-    print(f"  {len(proven)} guards taken away in {seconds:.0f} s; {second} have a reason instead")
+    print(f"  {len(proven)} guards removed in {seconds:.0f} s; {second} have a reason instead")
     print(f"\n{len(proven) - survived} passed, {survived + len(wrong)} failed", flush=True)
     return 1 if survived or wrong else 0
 
@@ -81,7 +81,7 @@ def find(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
     with pgtap.copies(url, run.PARALLEL) as databases:
         files -= run.red_already(files, databases)
         for row in run.spread(new, databases, search):
-            print(f"  {row.guard}: {row.test or 'NOTHING MISSES IT'}", flush=True)
+            print(f"  {row.guard}: {row.test or 'NOT KILLED'}", flush=True)
             if row.test:
                 found += 1
                 known[row.guard] = row

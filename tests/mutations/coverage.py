@@ -13,7 +13,7 @@ FILES = pgtap.ROOT / "tests" / "db"
 
 
 def measured() -> list[Statement]:
-    """What the pgTAP files ran on this stack.
+    """Return the statements that the pgTAP files ran on this stack.
 
     Raises:
         FileNotFoundError: one of them has not run yet; `pytest tests/db` runs them.
@@ -22,7 +22,7 @@ def measured() -> list[Statement]:
 
 
 def report(statements: Sequence[Statement]) -> str:
-    """A line for each schema, then every statement that no pgTAP file ran."""
+    """Return a line for each schema, then every statement that no pgTAP file ran."""
     lines = [f"  {'schema':10}{'functions':>10}{'statements':>12}{'not run':>9}{'covered':>9}"]
     for schema in SCHEMAS:
         inside = [s for s in statements if s.function.startswith(f"{schema}.")]

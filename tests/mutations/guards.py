@@ -1,6 +1,6 @@
-"""Every guard of the database, read from the live catalogue, each with the SQL that takes it away.
+"""Every guard of the database, read from the live catalogue, each with the SQL that removes it.
 
-A guard keeps its name while its text changes; guards.csv says which test misses it.
+A guard keeps its name while its text changes; guards.csv says which test kills its mutant.
 """
 
 import re
@@ -41,7 +41,7 @@ EVERY_ROLE = "array['super_admin', 'finance_admin', 'support_admin']::public.adm
 
 @dataclass(frozen=True)
 class Guard:
-    """One guard: its name, what takes it away and, where a test asks the stack, what puts it back."""
+    """One guard: its name, the SQL that removes it and, for tests of the stack, the SQL that restores it."""
 
     name: str
     removal: str
@@ -49,7 +49,7 @@ class Guard:
 
 
 def read(connection: psycopg.Connection[Any]) -> list[Guard]:
-    """Every guard that the database has, in the order of their names."""
+    """Return every guard of the database, ordered by name."""
     found = [
         *_objects(connection),
         *_in_functions(connection),
@@ -79,7 +79,7 @@ def _in_functions(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
 
 
 def sentences(connection: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
-    """Each function that refuses, with each sentence that people read; what a value makes stands as %s."""
+    """Yield each function that raises errors with each text that people read; inserted values are %s."""
     for name, (_, source) in _definitions(connection).items():
         for found in STATEMENT.finditer(source):
             if found["function"] == "private.raise_error":
@@ -90,13 +90,13 @@ def sentences(connection: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _number(seen: dict[str, int], name: str) -> str:
-    """What tells the second of one name from the first."""
+    """Return the suffix that distinguishes guards of one name."""
     seen[name] = seen.get(name, 0) + 1
     return f" #{seen[name]}" if seen[name] > 1 else ""
 
 
 def _mutations(source: str) -> Iterator[tuple[str, str]]:
-    """What can be taken out of one function: its kind and the source without it."""
+    """Yield each mutation of one function: its kind and the changed source."""
     for found in STATEMENT.finditer(source):
         arguments, end = _arguments(source, found.end())
         if found["function"] == "private.raise_error":
@@ -117,7 +117,7 @@ def _mutations(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments of a call whose bracket ends before `start`, and where the call ends."""
+    """Return the arguments of a call whose bracket opens before `start`, and where the call ends."""
     depth, quoted, since, parts = 0, False, start, []
     for at in range(start, len(text)):
         letter = text[at]
@@ -151,7 +151,7 @@ def _ledger_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
 
 
 def _split(text: str, word: str) -> list[str]:
-    """The text at each `word` that stands outside brackets."""
+    """Split the text at each `word` that stands outside brackets."""
     parts, depth, since, at = [], 0, 0, 0
     while at < len(text):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -164,7 +164,7 @@ def _split(text: str, word: str) -> list[str]:
 
 
 def _edits(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
-    """The conditions that a machine would not know to be guards, from edits.toml."""
+    """Yield the conditions of edits.toml, which cannot be recognised as guards automatically."""
     definitions = _definitions(connection)
     for edit in tomllib.loads(EDITS.read_text())["edit"]:
         definition, source = definitions[edit["where"]]

@@ -1,4 +1,4 @@
-"""Takes one guard away and runs the test that must miss it."""
+"""Remove one guard and run the test that must kill the mutant."""
 
 import csv
 import os
@@ -25,12 +25,12 @@ LIST = Path(__file__).parent / "guards.csv"
 COLUMNS = ("guard", "test", "reason")
 DATABASE_TESTS = "tests/db/"
 PARALLEL = 2
-REMOVED = "## the guard is gone"
+REMOVED = "## the guard is removed"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the list: a guard, the test that misses it, or why no test can."""
+    """One row of the list: a guard, the test that kills its mutant, or why no test can."""
 
     guard: str
     test: str
@@ -39,28 +39,28 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a test missed the guard, and what it said."""
+    """Whether a test killed the mutant, and its output."""
 
     missed: bool
     output: str
 
 
 def listed() -> list[Row]:
-    """The rows of guards.csv."""
+    """Return the rows of guards.csv."""
     with LIST.open(newline="") as file:
         return [Row(**row) for row in csv.DictReader(file)]
 
 
 @contextmanager
 def catalogue_of(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """The migrated database without the demo, every name written with its schema."""
+    """Yield a connection to the migrated database without the demo, with every name schema-qualified."""
     with psycopg.connect(pgtap.database_of(url, pgtap.TEMPLATE)) as connection:
         connection.execute("set search_path = ''")
         yield connection
 
 
 def guards_of(url: str) -> list[Guard]:
-    """Every guard there."""
+    """Return every guard of the migrated database."""
     with catalogue_of(url) as connection:
         return catalogue.read(connection)
 
@@ -69,7 +69,7 @@ def in_database(guard: Guard, test: str, database: str) -> Verdict:
     """Run a pgTAP file without the guard, in one transaction that is rolled back at its end.
 
     Raises:
-        RuntimeError: the guard could not be taken away.
+        RuntimeError: the guard could not be removed.
     """
     script = f"begin;\n{guard.removal};\n\\echo {REMOVED}\n\\i {test}\n"
     with subprocess.Popen(
@@ -93,7 +93,7 @@ def in_database(guard: Guard, test: str, database: str) -> Verdict:
                 process.terminate()
     output = "".join(said)
     if REMOVED not in output:
-        raise RuntimeError(f"{guard.name} could not be taken away:\n{output}")
+        raise RuntimeError(f"{guard.name} could not be removed:\n{output}")
     return Verdict(missed or process.returncode != 0, output)
 
 
@@ -119,7 +119,7 @@ def in_stack(guard: Guard, test: str, url: str) -> Verdict:
 
 
 def judged(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterator[tuple[Row, str]]:
-    """Each row with a complaint, empty when its test missed the guard; pgTAP files two at a time."""
+    """Yield each row with a failure, empty when its test killed the mutant; pgTAP files two at a time."""
     inside = [row for row in rows if row.test.startswith(DATABASE_TESTS)]
     if inside:
         with pgtap.copies(url, PARALLEL) as databases:
@@ -138,14 +138,14 @@ def judged(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterator[
 
 
 def red_already(tests: Iterable[str], databases: Sequence[str]) -> set[str]:
-    """The pgTAP files that prove nothing, because they are red with every guard in its place."""
+    """Return the pgTAP files that fail with every guard in place and so prove nothing."""
     nothing, files = Guard("nothing", "select 1"), sorted(tests)
     verdicts = spread(files, databases, lambda test, database: in_database(nothing, test, database))
     return {test for test, verdict in zip(files, verdicts, strict=True) if verdict.missed}
 
 
 def _complaint(trial: Callable[[], Verdict]) -> str:
-    """Why a trial is no proof; empty when it is."""
+    """Return why a mutant survived; empty when it was killed."""
     try:
         return "" if trial().missed else "still green"
     except RuntimeError as error:
@@ -170,7 +170,7 @@ def spread(items: Sequence[S], databases: Sequence[str], work: Callable[[S, str]
 
 
 def difference(guards: Sequence[Guard], rows: Sequence[Row]) -> list[str]:
-    """What the list says of the catalogue that is not so, a line each."""
+    """Return each difference between the list and the catalogue, a line each."""
     known, named = {guard.name for guard in guards}, [row.guard for row in rows]
     return [
         *(f"not in {LIST.name}: {name}" for name in sorted(known - set(named))),

@@ -1,4 +1,4 @@
-"""Every guard is in the list, every refusal is run and its sentence tested, and a sample of guards is missed.
+"""Every guard is in the list, every error is raised and its text tested, and a sample of mutants is killed.
 
 The whole list takes minutes: `make mutations`.
 """
@@ -33,13 +33,13 @@ TOLD_WHEN_LOCKED = {
 
 @pytest.fixture(scope="module")
 def url() -> str:
-    """The superuser's address of the stack's database."""
+    """Return the superuser URL of the stack's database."""
     return Stack.read().values["DATABASE_ADMIN_URL"]
 
 
 def test_the_list_names_every_guard_and_nothing_else(url: str) -> None:
     wrong = run.difference(run.guards_of(url), run.listed())
-    assert not wrong, "\n".join([*wrong, "A new guard needs a test that misses it: make mutations FIND=1"])
+    assert not wrong, "\n".join([*wrong, "Each new guard needs a test: make mutations FIND=1"])
 
 
 def test_a_sample_of_guards_is_missed(url: str) -> None:
@@ -50,7 +50,7 @@ def test_a_sample_of_guards_is_missed(url: str) -> None:
 
 
 def test_a_guard_that_nothing_tests_survives(url: str) -> None:
-    """The trial itself: a file that has nothing to do with a guard stays green without it."""
+    """The run itself: an unrelated file stays green without the guard."""
     name = "trigger: public.withdrawals _100_immutable"
     known = {guard.name: guard for guard in run.guards_of(url)}
     row = Row(name, "tests/db/lessons.sql", "")

@@ -1,4 +1,4 @@
--- Included at the start of a test's transaction, in a database that pgtap.sql has prepared: everything here is gone
+-- Included at the start of a test's transaction, in a database that pgtap.sql has prepared: everything here ends
 -- with its rollback.
 set local client_min_messages = warning;
 set local search_path = actors, public, extensions;

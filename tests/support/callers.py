@@ -1,4 +1,4 @@
-"""Everybody who could call an endpoint: people, and holders of tokens that nobody may accept."""
+"""Every kind of principal that could call an endpoint, also with tokens that no service may accept."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ SERVICES_OF_MEMBERS = ("auth", "storage")
 
 
 class Callers:
-    """One HTTP client for each caller; false tokens imitate whom the service would let in."""
+    """One HTTP client for each principal; forged tokens imitate one that the service would accept."""
 
     def __init__(self, people: People, member: Member, other: Member, suspended: str) -> None:
         self.stack = people.stack
@@ -60,7 +60,7 @@ class Callers:
         self._address = new_address(self.stack)
 
     def client(self, caller: str, service: str) -> httpx.Client:
-        """The client of a caller at a service."""
+        """Return the HTTP client of a principal for a service."""
         if caller == "none":
             return self._open("none", {})
         if caller in UNTRUSTED:
@@ -88,7 +88,7 @@ class Callers:
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """What a token says, unverified."""
+    """Return the claims of a token, unverified."""
     return _part(token.split(".")[1])
 
 

@@ -1,4 +1,4 @@
-"""The database as the business knows it: members and administrators act on it, under their own roles."""
+"""A database client that acts as members and administrators, under their own roles."""
 
 import secrets
 import uuid
@@ -15,7 +15,7 @@ Connection = psycopg.Connection[dict[str, Any]]
 
 
 class Company:
-    """The database under test, spoken to as members and administrators."""
+    """The database under test, used as members and administrators."""
 
     def __init__(self, connection: Connection) -> None:
         self.db = connection
@@ -31,19 +31,19 @@ class Company:
         )
 
     def value(self, query: str, *arguments: object) -> Any:
-        """The single value of a query."""
+        """Return the single value of a query."""
         row = self.db.execute(query, arguments).fetchone()
         assert row is not None
         return next(iter(row.values()))
 
     def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
-        """Run a statement as a role; the code of its refusal, or None when it was done."""
+        """Run a statement as a role; return its error code, or None on success."""
         return self.attempt_on(self.db, claims, query, *arguments)
 
     def attempt_on(
         self, connection: Connection, claims: dict[str, str], query: str, *arguments: object
     ) -> str | None:
-        """The same on another connection."""
+        """Run a statement as a role on another connection."""
         try:
             with connection.transaction():
                 self.act(connection, claims, query, *arguments)
@@ -64,19 +64,19 @@ class Company:
         connection.execute(query, arguments)
 
     def as_admin(self, number: int, query: str, *arguments: object) -> str | None:
-        """A statement of an administrator: 0 proposes corrections, 1 decides."""
+        """Run a statement as an administrator: 0 proposes corrections, 1 decides."""
         return self.attempt(self.admin(number), query, *arguments)
 
     def admin(self, number: int) -> dict[str, str]:
-        """The claims of an administrator."""
+        """Return the claims of an administrator."""
         return {"sub": self.admins[number], "role": "platform_admin"}
 
     def as_member(self, person: Person, query: str, *arguments: object) -> str | None:
-        """A statement of a member."""
+        """Run a statement as a member."""
         return self.attempt({"sub": self.users[person.name], "role": "authenticated"}, query, *arguments)
 
     def join(self, person: Person) -> None:
-        """A confirmed member with a wallet."""
+        """Create a confirmed member with a wallet."""
         user, username = str(uuid.uuid4()), f"o_{secrets.token_hex(8)}"
         sponsor = self.profiles[person.sponsor.name] if person.sponsor else None
         profile = self.value(
@@ -93,10 +93,10 @@ class Company:
         self.names[user] = person.name
 
     def deposit(self, person: Person, amount: Decimal) -> tuple[str, str | None]:
-        """Claim a deposit with a receipt of its own; the id, and the refusal if there was one."""
+        """Request a deposit with a receipt of its own; return the id, and the error code if there was one."""
         user, deposit = self.users[person.name], str(uuid.uuid4())
         name = f"{user}/{10**12 + secrets.randbelow(10**12)}.png"
-        # Receipts are limited in number; these people had all the time they wanted.
+        # Written directly, past the rate limit on receipts.
         with self.db.transaction():
             self.db.execute("set local session_replication_role = replica")
             self.db.execute(
@@ -117,7 +117,7 @@ class Company:
         )
 
     def bonuses(self) -> dict[tuple[str, str, str, int | None], Decimal]:
-        """The stored bonuses of these members, in the plan's words."""
+        """Return the stored bonuses of these members, keyed as in the reference model."""
         rows = self.db.execute(
             "select b.user_id::text, p.user_id::text as subject, b.bonus_type::text, b.pair_number, b.amount"
             " from public.bonuses as b join private.positions as p on p.no = b.subject_no"

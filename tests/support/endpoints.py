@@ -89,7 +89,7 @@ class Call:
 
 
 def found(owner: psycopg.Connection[dict[str, Any]]) -> list[Endpoint]:
-    """The services' routes, and the tables and functions of the schema that PostgREST shows."""
+    """Return the services' routes, and the tables and functions of the schema that PostgREST shows."""
     tables = owner.execute(
         "select c.relname as name from pg_class as c where c.relnamespace = 'public'::regnamespace"
         " and c.relkind in ('r', 'p', 'v', 'm', 'f') order by 1"
@@ -140,14 +140,14 @@ def storage_app() -> Any:
 
 @dataclass
 class Requests:
-    """Makes the request of each endpoint; what it aims at belongs to one member."""
+    """Builds a request for each endpoint; the rows it refers to belong to one member."""
 
     owner: psycopg.Connection[dict[str, Any]]
     member: Member
     receipt: str
 
     def of(self, endpoint: Endpoint, caller: str) -> Call:
-        """What `caller` sends; the same for everybody, but nobody overwrites a value with an equal one."""
+        """Return the request of `caller`: equal for all, except that no two write the same value."""
         makers = {
             "rest": self._rest,
             "auth": self._auth,
@@ -169,7 +169,7 @@ class Requests:
             .replace("{rest}", "x")
             .replace("{more}", "x")
         )
-        # Ends no session of the caller's own.
+        # Does not end the principal's own session.
         query = "?scope=others" if endpoint.last == "logout" else ""
         return Call(path + query, {} if endpoint.method in ("POST", "PUT", "PATCH") else None)
 
@@ -225,7 +225,7 @@ class Requests:
         return Call(mine, changes.get(endpoint.last, {"amount": 999}), headers=headers)
 
     def _new_row(self, table: str) -> dict[str, Any]:
-        """A row in the member's name; its amount is refused, so that nobody makes one."""
+        """Return a row in the member's name; its amount is invalid, so that no row is created."""
         owned = {"user_id": self.member.user_id, "amount": 0}
         rows: dict[str, dict[str, Any]] = {
             "deposits": {

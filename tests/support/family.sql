@@ -70,7 +70,7 @@ language plpgsql as $$
 declare
     v_name text := p_user || '/' || lpad(floor(random() * 1e15)::text, 15, '1') || '.png';
 begin
-    -- Uploads are limited in number; these people had all the time they wanted.
+    -- Inserted without triggers, because uploads are limited in number.
     perform set_config('session_replication_role', 'replica', true);
     insert into storage.objects (bucket_id, name, owner_id, metadata) values ('receipts', v_name, p_user, '{}');
     perform set_config('session_replication_role', 'origin', true);
@@ -127,7 +127,7 @@ begin
         v_id := stage.claim((f ->> v_label)::uuid, case when v_label = 'member' then 500 else 1000 end);
         perform stage.decide(v_id, null);
     end loop;
-    -- 5% of three children is 150, 40% of a pair of 2,000 is 800: 950 earned, of which 300 are taken and 400 asked.
+    -- 5% of three children is 150, 40% of a pair of 2,000 is 800: 950 earned, of which 300 are withdrawn and 400 requested.
     f := f || jsonb_build_object('package_of_one', v_id);
     f := f || jsonb_build_object('first', stage.claim((f ->> 'third')::uuid, 1000));
     f := f || jsonb_build_object('upgrade', stage.claim((f ->> 'member')::uuid, 1000));

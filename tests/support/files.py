@@ -14,7 +14,7 @@ PDF = (
 
 
 def png(width: int = 24, height: int = 24) -> bytes:
-    """A small PNG that no other call makes."""
+    """Return a small PNG that no other call makes."""
     image = Image.frombytes("RGB", (width, height), secrets.token_bytes(width * height * 3))
     file = io.BytesIO()
     image.save(file, "PNG")
@@ -22,6 +22,6 @@ def png(width: int = 24, height: int = 24) -> bytes:
 
 
 def large_png(size: int) -> bytes:
-    """A valid PNG of at least `size` bytes."""
+    """Return a valid PNG of at least `size` bytes."""
     side = int((size / 3) ** 0.5) + 8
     return png(side, side)

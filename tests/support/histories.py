@@ -1,7 +1,7 @@
-"""Histories that hypothesis invents: the same steps in the plan and in the database, crashes in between.
+"""The state machine of the stateful tests: the same steps in the reference model and in the database.
 
-A step that crashes is first done on a connection that is ended before its commit, then again with the same
-ids.
+A step that crashes is first done on a connection that is terminated before its commit, then again with the
+same ids.
 """
 
 import random
@@ -40,12 +40,12 @@ amounts = st.one_of(
     st.sampled_from([Decimal(size) for size in SIZES]),
     st.decimals(min_value=0, max_value=1500, places=2),
 )
-# A fraction of what can be asked for, sometimes a little more than all of it.
+# A fraction of the available balance, sometimes a little more than all of it.
 shares = st.sampled_from([Decimal(n) for n in ("0.2", "0.5", "0.9", "1", "1", "1.01")])
 
 
 class Histories(RuleBasedStateMachine):
-    """The same steps in the plan and in the database."""
+    """The same steps in the reference model and in the database."""
 
     office: Callable[[], Office]
 
@@ -69,26 +69,26 @@ class Histories(RuleBasedStateMachine):
 
     @initialize()
     def founders(self) -> None:
-        """A root and a member with two children, all VIP: 1,100 can be asked for."""
+        """Create a root and a member with two children, all VIP: 1,100 can be withdrawn."""
         for number in (None, 0, 1, 1):
             self.join(None if number is None else self.plan.people[number])
             self.deposit(len(self.plan.people) - 1, Decimal(1000), False)
             self.decide_deposit(len(self.plan.people) - 1, 0, True, False)
 
     def join(self, sponsor: Person | None) -> None:
-        """A member with a wallet."""
+        """Create a member with a wallet."""
         person = self.plan.join(sponsor)
         self.company.join(person)
         self.wallets[person.name] = WALLET
 
     @rule(number=who)
     def sign_up(self, number: int) -> None:
-        """Below somebody, also below somebody blocked."""
+        """Join below any member, also below a blocked one."""
         self.join(self.person(number))
 
     @rule(number=who, amount=amounts, crashing=crash)
     def deposit(self, number: int, amount: Decimal, crashing: bool) -> None:
-        """A request with a receipt."""
+        """Request a deposit with a receipt."""
         person = self.person(number)
         expected = self.plan.deposit_refusal(person, amount)
         self.company.crashing = crashing
@@ -112,7 +112,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, size=st.sampled_from(SIZES))
     def buy(self, number: int, size: int) -> None:
-        """A package, asked for and approved: upgrades and pairs come about."""
+        """Request and approve a package: upgrades and pairs follow."""
         person = self.person(number)
         self.deposit(number, Decimal(size), False)
         self.decide_deposit(number, len(person.pending) - 1, True, False)
@@ -124,7 +124,7 @@ class Histories(RuleBasedStateMachine):
         order=st.randoms(use_true_random=False),
     )
     def rush(self, number: int, sizes: list[int], count: int, order: random.Random) -> None:
-        """A newcomer asks for several packages at once; they are approved in any order."""
+        """Request several packages for a new member at once; approve them in any order."""
         self.sign_up(number)
         newcomer = len(self.plan.people) - 1
         for size in sizes[:count]:
@@ -134,7 +134,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who)
     def squeeze(self, number: int, pick: int) -> None:
-        """All there is has been asked for when a child's package is voided; then it is to be approved."""
+        """Request the whole balance, void a child's package, then approve the withdrawal."""
         person = self.person(number)
         self.withdraw(number, None, Decimal(1), False)
         if person.children:
@@ -142,7 +142,7 @@ class Histories(RuleBasedStateMachine):
         self.decide_withdrawal(number, len(person.asked) - 1, True, False)
 
     def decide(self, noun: str, request: str, approve: bool) -> str | None:
-        """The decision of the second administrator."""
+        """Decide as the second administrator."""
         action = "approve" if approve else "reject"
         refusal = self.company.as_admin(1, f"select public.decide_{noun}(%s, %s)", request, action)
         if refusal is None:
@@ -152,7 +152,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.decided)
     @rule(pick=who, same=st.booleans(), other=st.booleans())
     def decide_again(self, pick: int, same: bool, other: bool) -> None:
-        """The same decision by the same administrator is answered, any other refused; neither counts."""
+        """Repeat a decision: the same administrator gets the same result, any other an error."""
         request = list(self.decided)[pick % len(self.decided)]
         noun, action = self.decided[request].split()
         asked = action if same else {"approve": "reject", "reject": "approve"}[action]
@@ -162,7 +162,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, amount=st.one_of(amounts, st.none()), share=shares, crashing=crash)
     def withdraw(self, number: int, amount: Decimal | None, share: Decimal, crashing: bool) -> None:
-        """A request for any amount, or for a share of what there is."""
+        """Request any amount, or a share of the balance."""
         person = self.person(number)
         if amount is None:
             amount = (self.plan.requestable(person) * share).quantize(Decimal("0.01"))
@@ -174,7 +174,7 @@ class Histories(RuleBasedStateMachine):
             person.asked[withdrawal] = amount
 
     def ask(self, person: Person, withdrawal: str, amount: Decimal) -> str | None:
-        """The request as the member's client sends it."""
+        """Build the request as the member's client sends it."""
         query = (
             "insert into public.withdrawals (id, user_id, amount, wallet_address) values (%s, %s, %s, %s)"
             " on conflict (id) do nothing"
@@ -186,7 +186,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who, more=st.booleans())
     def ask_again(self, number: int, pick: int, more: bool) -> None:
-        """With the same id: nothing happens, and other values are refused."""
+        """Repeat a request with the same id: nothing happens, and other values are rejected."""
         person = self.person(number)
         withdrawal = self.chosen(person.asked, pick)
         if withdrawal is None or self.wallet_of(withdrawal) != self.wallets[person.name]:
@@ -201,7 +201,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
     def decide_withdrawal(self, number: int, pick: int, approve: bool, crashing: bool) -> None:
-        """Refused while the member is blocked or on hold, or when the balance has gone."""
+        """Approve a withdrawal: an error while the member is blocked or on hold or the balance is too low."""
         person = self.person(number)
         withdrawal = self.chosen(person.asked, pick)
         if withdrawal is None:
@@ -241,7 +241,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who, crashing=crash)
     def cancel(self, number: int, pick: int, crashing: bool) -> None:
-        """The member takes a request back."""
+        """Cancel a request as its member."""
         person = self.person(number)
         request = self.chosen({**person.pending, **person.asked}, pick)
         if request is None:
@@ -278,7 +278,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who)
     def a_day_passes(self, number: int) -> None:
-        """The hold of one member is over."""
+        """End the withdrawal hold of one member."""
         person = self.person(number)
         query = "update private.profiles set hold_until = null, hold_reason = null where user_id = %s"
         self.company.system(query, self.company.users[person.name])
@@ -286,7 +286,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who, crashing=crash)
     def void_deposit(self, number: int, pick: int, crashing: bool) -> None:
-        """It no longer counts."""
+        """Void an approved deposit."""
         person = self.person(number)
         deposit = self.chosen(person.deposits, pick)
         if deposit is not None:
@@ -295,7 +295,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, pick=who, crashing=crash)
     def void_withdrawal(self, number: int, pick: int, crashing: bool) -> None:
-        """It counts as available again."""
+        """Void an approved withdrawal: it counts as available again."""
         person = self.person(number)
         withdrawal = self.chosen(person.withdrawn, pick)
         if withdrawal is not None:
@@ -304,14 +304,14 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who, value=st.sampled_from([0, *SIZES]), crashing=crash)
     def set_package(self, number: int, value: int, crashing: bool) -> None:
-        """Up or down, without cash-in."""
+        """Set a package up or down, without cash-in."""
         person = self.person(number)
         if person.name in self.wallets:
             self.correct("set_package", self.company.profiles[person.name], value, crashing)
             person.set_package(value)
 
     def correct(self, kind: str, target: str, value: int | None, crashing: bool) -> None:
-        """Proposed by one, confirmed by the other."""
+        """Propose a correction as one administrator and confirm it as the other."""
         propose = "select public.propose_correction(%s, %s, %s, 'a reason')"
         assert self.company.as_admin(0, propose, kind, target, value) is None
         query = "select id::text from private.corrections where target_id = %s and confirmed_by is null"
@@ -321,14 +321,14 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=who)
     def sync(self, number: int) -> None:
-        """A member asks for it; a full run finds nothing to repair."""
+        """Synchronise as a member; a full run finds nothing to repair."""
         person = self.person(number)
         assert self.company.as_member(person, "select public.sync_bonuses()") is None
         assert self.company.value("select private.reconcile()") == 0
 
     @rule(number=st.integers(0, 100))
     def close(self, number: int) -> None:
-        """Somebody leaves, not often."""
+        """Close an account, rarely."""
         person = self.person(number)
         if number % 10 or person.name not in self.wallets:
             return
@@ -338,7 +338,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def the_database_is_what_the_plan_says(self) -> None:
-        """Bonuses, balances, packages, statuses and requests; and the books agree."""
+        """Compare bonuses, balances, packages, statuses and requests; the ledger checks pass."""
         assert self.company.bonuses() == self.plan.bonuses()
         rows = self.company.db.execute(STORED, [list(self.company.users.values())]).fetchall()
         stored = {self.company.names[row.pop("user_id")]: tuple(row.values()) for row in rows}

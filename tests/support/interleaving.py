@@ -1,4 +1,4 @@
-"""Two operations on one family, interleaved by hand, and what either order of them would come to."""
+"""Two operations on one group of members, interleaved, and the result of either order."""
 
 from concurrent.futures import Future
 
@@ -16,7 +16,7 @@ PLACES = ("early", "writing", "late")
 def interleave(
     stage: Stage, sessions: list[Session], family: Family, calls: tuple[Call, Call], place: str
 ) -> Outcome:
-    """Let the second call meet the first at a place; both are committed."""
+    """Run the second call when the first is at a place; commit both."""
     first, second = sessions
     if place == "early":
         with stage.holding(*ALL_LOCKS, family=family):
@@ -36,21 +36,21 @@ def interleave(
 
 
 def _started(stage: Stage, session: Session, family: Family, call: Call) -> Future[str]:
-    """A call that is done and committed, or is known to wait."""
+    """Wait until a call is committed, or is known to wait for a lock."""
     work = session.start(family, call, commit=True)
     stage.settle(session, work)
     return work
 
 
 class Orders:
-    """What two operations come to one after the other, on a family that stays untouched."""
+    """The results of two operations in sequence; everything is rolled back."""
 
     def __init__(self, stage: Stage, family: Family, calls: dict[str, Call]) -> None:
         self._stage, self._family, self._calls = stage, family, calls
         self._known: dict[tuple[str, str], Outcome] = {}
 
     def of(self, first: str, second: str) -> list[Outcome]:
-        """Both orders, the answers in the order of the arguments."""
+        """Return the results of both orders, in the order of the arguments."""
         there, back = self._outcome(first, second), self._outcome(second, first)
         return [there, Outcome(back.answers[::-1], back.state)]
 

@@ -10,20 +10,20 @@ LINK = re.compile(r'href="([^"]+)"')
 
 
 class Mailbox:
-    """Letters as maildev lists them at {MAIL_URL}/email."""
+    """The emails that maildev lists at {MAIL_URL}/email."""
 
     def __init__(self, mail_url: str) -> None:
         self._http = httpx.Client(base_url=mail_url, timeout=10)
 
     def to(self, address: str) -> list[dict[str, Any]]:
-        """All letters to an address, oldest first."""
+        """Return all emails to an address, oldest first."""
         found = self._http.get("/email", params={"to.address": address.lower()})
         return list(found.raise_for_status().json())
 
     def wait_for(
         self, address: str, subject: str = "", seconds: float = 20, count: int = 1
     ) -> dict[str, Any]:
-        """The newest letter to an address whose subject holds the text, once there are so many."""
+        """Return the newest email to an address whose subject contains the text, once there are `count`."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             found = [letter for letter in self.to(address) if subject.lower() in letter["subject"].lower()]
@@ -33,7 +33,7 @@ class Mailbox:
         raise AssertionError(f"no mail to {address} with {subject!r} in its subject after {seconds} s")
 
     def link_in(self, letter: dict[str, Any], part: str = "/verify") -> str:
-        """The first link of a letter that holds `part`."""
+        """Return the first link of an email that contains `part`."""
         links = [link.replace("&amp;", "&") for link in LINK.findall(letter["html"])]
         return next(link for link in links if part in link)
 

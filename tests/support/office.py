@@ -1,4 +1,4 @@
-"""The company of one history: a database of its own, statements that crash, and statements at one moment."""
+"""A database client on a copy of its own, with statements that crash and statements at the same moment."""
 
 import secrets
 import time
@@ -19,7 +19,7 @@ where locktype = 'advisory' and objid = private.lock_key('money')::oid and not g
 
 
 class Office(Company):
-    """The company; when `crashing`, a statement is done first on a connection that ends before the commit."""
+    """When `crashing`, a statement is first run on a connection that is terminated before the commit."""
 
     crashing = False
 
@@ -31,13 +31,13 @@ class Office(Company):
         super().__init__(psycopg.connect(self.url, autocommit=True, row_factory=dict_row))
 
     def close(self) -> None:
-        """Throw the database away."""
+        """Drop the database."""
         self.db.close()
         self.home.execute(f"drop database {self.name} with (force)")
         self.home.close()
 
     def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
-        """Run a statement as a role, after a crash of it if there is to be one."""
+        """Run a statement as a role, after a crashed attempt when `crashing` is set."""
         if self.crashing:
             self.crashing = False
             doomed = psycopg.connect(self.url, row_factory=dict_row)
@@ -48,7 +48,7 @@ class Office(Company):
         return super().attempt(claims, query, *arguments)
 
     def at_once(self, *calls: tuple[dict[str, str], str, str]) -> list[str | None]:
-        """Statements on connections of their own: all wait for the money lock before one of them goes on."""
+        """Run statements on connections of their own: all wait for the money lock before one goes on."""
         with psycopg.connect(self.url) as gate, ThreadPoolExecutor(len(calls)) as pool:
             gate.execute("select pg_advisory_xact_lock(private.lock_key('money'))")
             works = [pool.submit(self._alone, *call) for call in calls]
@@ -63,5 +63,5 @@ class Office(Company):
             return self.attempt_on(connection, claims, query, request)
 
     def system(self, query: str, *arguments: object) -> None:
-        """A statement of the owner."""
+        """Run a statement as the owner."""
         self.db.execute(query, arguments)

@@ -1,4 +1,4 @@
-"""A database of a test's own on the stack's cluster, for what nobody else must notice."""
+"""A private database on the stack's cluster, for tests that would disturb others."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,7 +13,7 @@ ATTEMPTS = 20
 
 @contextmanager
 def own_database(stack: Stack) -> Iterator[str]:
-    """The superuser's address of a copy of the migrated database without the demo."""
+    """Yield the superuser URL of a copy of the migrated database without the demo."""
     with ExitStack() as held:
         for left in reversed(range(ATTEMPTS)):
             try:

@@ -1,4 +1,4 @@
-"""Members and administrators as tests need them: real accounts, real tokens, through the real wires."""
+"""Members and administrators for tests: real accounts, real tokens, through the gateway."""
 
 import secrets
 import time
@@ -27,7 +27,7 @@ _members_hash = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4, b"2a")).decod
 
 
 def new_address(stack: Stack) -> str:
-    """An address of this machine that nobody else calls from, because some limits count by address.
+    """Return a loopback address that no other process uses, because some limits count by address.
 
     Empty when the stack runs elsewhere.
     """
@@ -37,7 +37,7 @@ def new_address(stack: Stack) -> str:
 
 
 def until_served(ask: Callable[[], Answer]) -> Answer:
-    """Ask again while the server is busy with others: two files leave at once, and so many requests."""
+    """Repeat while the server is at its concurrency limit: two exports at once, and a number of requests."""
     for _ in range(100):
         answer = ask()
         if answer.status_code != 503:
@@ -48,7 +48,7 @@ def until_served(ask: Callable[[], Answer]) -> Answer:
 
 @dataclass
 class Caller:
-    """Somebody who sends requests with a token of their own, or with the public key alone."""
+    """A client that sends requests with a token, or with the public key alone."""
 
     stack: Stack
     token: str
@@ -110,7 +110,7 @@ class Member(Caller):
         return f"{self.stack.url}/storage/v1/object/public/{key}"
 
     def deposit_row(self, amount: Any, **changes: Any) -> dict[str, Any]:
-        """A deposit as the specification's client sends it, with a receipt of its own."""
+        """Return a deposit as the specification's client sends it, with a receipt of its own."""
         row = {
             "id": str(uuid.uuid4()),
             "user_id": self.user_id,
@@ -129,7 +129,7 @@ class Member(Caller):
         return dict(row)
 
     def withdrawal_row(self, amount: Any, **changes: Any) -> dict[str, Any]:
-        """A withdrawal as the specification's client sends it."""
+        """Return a withdrawal as the specification's client sends it."""
         row = {
             "id": str(uuid.uuid4()),
             "user_id": self.user_id,
@@ -175,15 +175,15 @@ class People:
         self._visitor = self.visitor()
 
     def visitor(self) -> Caller:
-        """Nobody: the public key alone."""
+        """Return an anonymous client: the public key alone."""
         return Caller(self.stack, self.stack.anon_key, self.address)
 
     def stranger(self) -> Caller:
-        """Nobody, from an address that nothing has failed from yet."""
+        """Return an anonymous client from an address without recorded failures."""
         return Caller(self.stack, self.stack.anon_key, new_address(self.stack))
 
     def member(self, sponsor: str, wallet: bool = True) -> Member:
-        """A confirmed member below a sponsor's profile id, signed in; with a wallet unless told otherwise."""
+        """Create a confirmed member below a referrer's profile id, signed in; with a wallet by default."""
         name = f"t_{secrets.token_hex(5)}"
         email = f"{name}@example.com"
         metadata = {
@@ -208,7 +208,7 @@ class People:
         return member
 
     def sign_in_blocked(self, member: Member) -> Caller:
-        """Sign a member in who may not read anything."""
+        """Sign in a member who may not read anything."""
         return Caller(self.stack, self._session(member.email, member.password)["access_token"], self.address)
 
     def _session(self, email: str, password: str) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class People:
         return member
 
     def account(self, role: str) -> str:
-        """An administrator's account, by its e-mail; the password is PASSWORD."""
+        """Create an administrator's account and return its email; the password is PASSWORD."""
         email = f"{role}-{secrets.token_hex(4)}@example.com"
         self.owner.execute(
             "insert into private.admin_users (email, full_name, role, password_hash) values (%s, %s, %s, %s)",
@@ -240,7 +240,7 @@ class People:
         return email
 
     def administrator(self, role: str) -> Administrator:
-        """A signed-in administrator of a role, with an account of its own."""
+        """Create an administrator with a role and sign in."""
         return self.sign_in_administrator(self.account(role))
 
     def sign_in_administrator(self, email: str, password: str = PASSWORD) -> Administrator:
@@ -262,7 +262,7 @@ class People:
         administrator.approve_deposit(deposit["id"]).raise_for_status()
 
     def earner(self, sponsor: str, administrator: Administrator) -> Member:
-        """A member with a VIP package and a full pair of VIP children: 1,100.00 to withdraw."""
+        """Create a member with a VIP package and a full pair of VIP children: 1,100.00 to withdraw."""
         member = self.member(sponsor)
         self.fund(member, 1000, administrator)
         for _ in range(2):

@@ -58,13 +58,13 @@ class Run:
 
 
 def database_of(url: str, name: str) -> str:
-    """The same server's database of that name."""
+    """Return the URL of another database on the same server."""
     return f"{url.rsplit('/', 1)[0]}/{name}"
 
 
 @contextmanager
 def copies(url: str, count: int) -> Iterator[list[str]]:
-    """Copies of the prepared database, gone afterwards."""
+    """Yield copies of the prepared database, dropped afterwards."""
     names = [f"pgtap_{os.getpid()}_{number}" for number in range(count)]
     with psycopg.connect(url, autocommit=True) as connection:
         try:
@@ -104,7 +104,7 @@ def run(file: str, database: str) -> Run:
 
 
 def _failures(output: str, code: int) -> list[str]:
-    """What was red, each with the lines that say why; a file must end with its plan."""
+    """Return each failed assertion with its diagnostics; a file must end with its plan."""
     found = re.findall(r"^not ok .*(?:\n#.*)*", output, re.M)
     found += re.findall(r"^# Looks like .*", output, re.M)
     if code:
@@ -123,7 +123,7 @@ def keep_profile(name: str, statements: list[Statement]) -> None:
 
 
 def profile(names: Iterable[str]) -> list[Statement]:
-    """What the files ran, added up.
+    """Return the statements that the files ran, with their counts added up.
 
     Raises:
         FileNotFoundError: one of them has not run on this stack; `pytest tests/db` runs them.

@@ -1,4 +1,4 @@
--- What a database has for its pgTAP files: pgTAP, and the functions with which a test speaks as a person. Run once
+-- What a database has for its pgTAP files: pgTAP, and the functions with which a test acts as a person. Run once
 -- in a copy of the migrated database (`bare`); each file then starts with actors.sql inside its transaction.
 -- Members are made as the auth service makes them: a confirmed row in auth.users with the sign-up's metadata.
 
@@ -112,7 +112,7 @@ exception when others then
 end
 $$;
 
--- What a deed leaves behind in its own transaction: a row of the trail, a notice to the member.
+-- What a call leaves behind in its own transaction: a row of the audit log, a notification of the member.
 create function actors.audited(p_action text, p_description text) returns text language sql security definer as $$
     select extensions.ok(
         exists (select 1 from private.audit_log as a where a.action = p_action and a.at >= now()), p_description || ' is on the record: ' || p_action
@@ -134,7 +134,7 @@ create function actors.upload(p_name text, p_extension text default 'png') retur
 declare
     v_name text := actors.user_id(p_name) || '/' || nextval('actors.receipts') || '.' || p_extension;
 begin
-    -- Uploads of one hour are limited; the people of these tests had all the time they wanted.
+    -- Two hours ago, because uploads of one hour are limited.
     insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
     values (
         'receipts', v_name, actors.user_id(p_name)::text,

@@ -1,7 +1,7 @@
-"""The compensation plan a second time, in plain Python: what the database must arrive at, by other means.
+"""The reference model: the compensation plan in plain Python, to compare the database with.
 
-Written from the plan's wording alone. It keeps no sums and no positions; it works everything out anew from
-who referred whom and which deposits count.
+Written from the plan's wording alone. It stores no sums and no positions; it computes everything from the
+referrals and the deposits that count.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Bonus = tuple[str, str, str, int | None]
 
 @dataclass
 class Person:
-    """A member: the sponsor, the direct referrals in their order, and the money that counts."""
+    """A member: the referrer, the direct referrals in their order, and the money that counts."""
 
     name: str
     sponsor: "Person | None"
@@ -48,11 +48,11 @@ class Person:
         return self.package if self.cash_in >= self.package else 0
 
     def set_package(self, value: int) -> None:
-        """A correction replaces what was there; what is approved later raises it."""
+        """Apply a correction: it replaces the value; later approvals raise it."""
         self.set_to, self.replaced = value, set(self.deposits)
 
     def close(self) -> None:
-        """The account is left: place, money and bonuses stay, what is pending does not."""
+        """Close the account: place, money and bonuses stay, pending requests do not."""
         self.status, self.on_hold = "disabled", False
         self.pending.clear()
         self.asked.clear()
@@ -65,7 +65,7 @@ class Plan:
         self.people: list[Person] = []
 
     def join(self, sponsor: Person | None) -> Person:
-        """A new member, the youngest below the sponsor."""
+        """Add a new member, the youngest below the referrer."""
         person = Person(f"p{len(self.people)}", sponsor)
         self.people.append(person)
         if sponsor:
@@ -91,7 +91,7 @@ class Plan:
         return {key: amount for key, amount in owed.items() if amount > 0}
 
     def earned(self, person: Person) -> Decimal:
-        """The sum of a member's bonuses."""
+        """Return the sum of a member's bonuses."""
         return sum((a for key, a in self.bonuses().items() if key[0] == person.name), Decimal(0))
 
     def available(self, person: Person) -> Decimal:
@@ -99,12 +99,12 @@ class Plan:
         return max(Decimal(0), self.earned(person) - sum(person.withdrawn.values(), Decimal(0)))
 
     def requestable(self, person: Person) -> Decimal:
-        """What can be asked for now: pending requests are set aside."""
+        """Return the available balance: pending requests are reserved."""
         taken = sum(person.withdrawn.values(), Decimal(0)) + sum(person.asked.values(), Decimal(0))
         return max(Decimal(0), self.earned(person) - taken)
 
     def deposit_refusal(self, person: Person, amount: Decimal) -> str | None:
-        """The code with which a new deposit is refused."""
+        """Return the error code of a new deposit, if any."""
         if person.status != "active":
             return f"account_{person.status}"
         if not Decimal(1) <= amount <= Decimal(10_000_000):
@@ -116,7 +116,7 @@ class Plan:
         return "too_many_pending" if len(person.pending) >= PENDING_LIMIT else None
 
     def withdrawal_refusal(self, person: Person, amount: Decimal) -> str | None:
-        """The code with which a new withdrawal is refused: status, amount, balance, minimum, verification."""
+        """Return the error code of a new withdrawal: status, amount, balance, minimum, verification."""
         if person.status != "active":
             return f"account_{person.status}"
         if not Decimal(0) < amount <= Decimal(10_000_000):
@@ -128,7 +128,7 @@ class Plan:
         return None if person.funded_package else "not_verified"
 
     def approval_refusal(self, person: Person, amount: Decimal) -> str | None:
-        """The code with which the approval of a withdrawal is refused."""
+        """Return the error code of approving a withdrawal, if any."""
         if person.status in ("suspended", "disabled"):
             return "account_blocked"
         if person.on_hold:

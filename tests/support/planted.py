@@ -1,4 +1,4 @@
-"""A pool whose one connection a test holds: what is written through it nobody else sees and nobody keeps."""
+"""A pool with one connection whose transaction is rolled back: no other client sees what it writes."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ Connection = psycopg.AsyncConnection[dict[str, Any]]
 
 
 class Planted:
-    """Lends the connection as a pool does; a transaction on it is a part of the one that is taken back."""
+    """Lends the connection as a pool does; a transaction on it is a savepoint of the one rolled back."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -26,7 +26,7 @@ class Planted:
 
 @asynccontextmanager
 async def taken_back(stack: Stack) -> AsyncIterator[Connection]:
-    """A transaction of the superuser that is rolled back at the end."""
+    """Yield a transaction of the superuser that is rolled back at the end."""
     address = stack.values["DATABASE_ADMIN_URL"]
     async with await psycopg.AsyncConnection.connect(address, row_factory=dict_row) as connection:
         yield connection

@@ -1,4 +1,4 @@
-"""One family, many sessions at once: all decide the same request, all ask for the same balance."""
+"""Race rounds: many sessions decide the same request, or withdraw the same balance, at once."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ ASKING = 50
 def all_at_once(
     stage: Stage, sessions: list[Session], family: Family, calls: list[Call], gathered: bool
 ) -> list[str]:
-    """The answers of calls made at the same moment; gathered, all have read before the first may write."""
+    """Return the results of simultaneous calls; with `gathered`, all have read before the first may write."""
     if not gathered:
         works = [s.start(family, c, commit=True) for s, c in zip(sessions, calls, strict=False)]
         return [work.result(PATIENCE_SECONDS) for work in works]
@@ -24,19 +24,19 @@ def all_at_once(
 
 
 def decide(stage: Stage, sessions: list[Session], family: Family, noun: str, gathered: bool) -> str:
-    """Two administrators approve and reject a request twice each while its member cancels; what is wrong."""
+    """Race two administrators, approving and rejecting, against the member's cancel; return the failure."""
     wanted = family["upgrade" if noun == "deposit" else "asked"]
     query = f"select public.decide_{noun}(%s, %s)"
     calls = [Call(name, query, (wanted, action)) for name, action in DECIDERS]
     calls.append(Call("member", "select public.cancel_request(%s)", (wanted,)))
     answers = Counter(all_at_once(stage, sessions, family, calls, gathered))
-    # The winner's twin hears that it is done; nobody is the member's twin.
+    # The winner's duplicate gets `already`; the member has no duplicate.
     right = ({"done": 1, "already": 1, "already_decided": 7}, {"done": 1, "already_decided": 8})
     return "" if answers in right else f"{noun}: {dict(answers)}"
 
 
 def overspend(stage: Stage, sessions: list[Session], family: Family, gathered: bool) -> str:
-    """Fifty requests of 100 on a balance of 250; what is wrong."""
+    """Send fifty requests of 100 on a balance of 250; return the failure."""
     query = "insert into public.withdrawals (user_id, amount, wallet_address) values (%s, 100, %s)"
     calls = [Call("member", query, (family["member"], WALLET))] * ASKING
     answers = Counter(all_at_once(stage, sessions, family, calls, gathered))
@@ -45,7 +45,7 @@ def overspend(stage: Stage, sessions: list[Session], family: Family, gathered: b
 
 
 def play(stage: Stage, sessions: list[Session], rounds: int) -> list[str]:
-    """Rounds of all three, every second one gathered; what went wrong."""
+    """Run rounds of all three kinds, every second one gathered; return the violations."""
     wrong = []
     for number, family in enumerate(stage.families(rounds)):
         gathered = number % 2 == 1

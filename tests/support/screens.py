@@ -1,6 +1,6 @@
-"""What the screens ask the database for, call by call, as one list for the plan test and the benchmark.
+"""The database calls of the screens, as one list for the query plan test and the benchmark.
 
-A call is named as the web app names it: `rpc/NAME`, `table/NAME` or `function/NAME` (a door of edge).
+A call is named as the web app names it: `rpc/NAME`, `table/NAME` or `function/NAME` (an edge function).
 `web_calls()` reads the web app's sources, so that a call missing here is found.
 """
 
@@ -57,7 +57,7 @@ class Call:
 
 
 def _lists(wire: str, sql: LiteralString, *more: Filters) -> list[Call]:
-    """A numbered list: first, middle and last page, searches, and what only this list can do."""
+    """Return the calls of a paged list: first, middle and last page, searches, and its own filters."""
     return [
         Call(
             wire,
@@ -325,7 +325,7 @@ def web_calls() -> set[str]:
 
 
 class Screens:
-    """Somebody who asks, on one connection of the superuser that takes the caller's role for each request."""
+    """A principal on one superuser connection that takes the principal's role for each request."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
@@ -353,7 +353,7 @@ class Screens:
         )
 
     def facts(self, no: int) -> Facts:
-        """What a call about this member needs to know."""
+        """Return the arguments that calls about this member need."""
         row = self.connection.execute(
             """
             select
@@ -405,14 +405,14 @@ class Screens:
         self.connection.execute(f"set role {role}")  # type: ignore[arg-type]  # one of three
 
     def leave(self) -> None:
-        """The superuser again."""
+        """Become the superuser again."""
         self.connection.execute("reset role")
 
     def _page(self, wire: str, name: str) -> int:
         return max(1, math.ceil(PAGES[name] * self._listed[wire] / PAGE_ROWS))
 
     def ask(self, call: Call, facts: Facts) -> list[Any]:
-        """Make one call and answer its rows."""
+        """Make one call and return its rows."""
         filters = {k: self._page(call.wire, v) if k == "page" else v for k, v in (call.filters or {}).items()}
         answer = self.connection.execute(call.sql, facts | {"filters": json.dumps(filters)})
         return answer.fetchall() if answer.description else []

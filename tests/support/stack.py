@@ -33,7 +33,7 @@ class Stack:
 
 
 def stack_state() -> Path:
-    """The state folder of the stack that the tests talk to."""
+    """Return the state folder of the stack under test."""
     return _env().resolve().parent
 
 

@@ -1,7 +1,7 @@
-"""Two or more connections that do one operation on money each, and stop where a test wants them.
+"""The race harness: connections that run one operation on money each, and stop where a test wants them.
 
-A turnstile is an advisory lock: the director holds it, a session that comes to it waits. Where a session
-stands is read from PostgreSQL, so a test knows that one waits before it lets the other go on.
+A barrier is an advisory lock: the director holds it, a session that reaches it waits. PostgreSQL reports
+which sessions wait, so a test knows that one waits before it lets the other continue.
 """
 
 import itertools
@@ -36,7 +36,7 @@ ACT = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What some calls answered, and what the family has afterwards."""
+    """The results of some calls, and the state of the members afterwards."""
 
     answers: tuple[str, ...]
     state: Any
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Call:
-    """One statement of one actor: a label of the family, an administrator, or the system."""
+    """One statement of one actor: a member's label, an administrator, or the system."""
 
     actor: str
     query: str
@@ -52,7 +52,7 @@ class Call:
 
 
 class Session:
-    """One connection that works in the background: begins, carries out a call, and waits to be committed."""
+    """A connection in the background: begins, runs a call, and waits to be committed."""
 
     def __init__(self, url: str, stage: "Stage") -> None:
         self.connection = psycopg.connect(url, autocommit=True, row_factory=tuple_row)
@@ -63,7 +63,7 @@ class Session:
     def start(
         self, family: Family, call: Call, turnstile: int | None = None, commit: bool = False
     ) -> Future[str]:
-        """Begin and carry out a call; stop before its first row when there is a turnstile."""
+        """Begin and run a call; stop before its first row when there is a barrier."""
         return self._thread.submit(self._perform, family, call, turnstile, commit)
 
     def _perform(self, family: Family, call: Call, turnstile: int | None, commit: bool) -> str:
@@ -82,11 +82,11 @@ class Session:
         return answer
 
     def commit(self) -> Future[None]:
-        """Let what was done last count."""
+        """Commit the last call."""
         return self._thread.submit(self._end, "commit")
 
     def rollback(self) -> None:
-        """Take what was done last back."""
+        """Roll the last call back."""
         self._thread.submit(self._end, "rollback").result(PATIENCE_SECONDS)
 
     def _end(self, how: str) -> None:
@@ -94,13 +94,13 @@ class Session:
             self.connection.execute(how)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._thread.shutdown()
         self.connection.close()
 
 
 def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> str:
-    """What a call came to: done, done before, or no row written."""
+    """Return the result of a call: done, done before, or no row written."""
     if cursor.description is None:
         return "done" if cursor.rowcount else "nothing"
     row = cursor.fetchone()
@@ -108,14 +108,14 @@ def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> str:
 
 
 def code_of(error: psycopg.Error) -> str:
-    """The product's code of a refusal, else PostgreSQL's."""
+    """Return the product's error code, else PostgreSQL's."""
     if error.sqlstate == "PGRST":
         return str(orjson.loads(error.diag.message_primary or "{}")["code"])
     return str(error.sqlstate)
 
 
 class Stage:
-    """Makes families, looks at them, and directs sessions."""
+    """Creates groups of fixture members, reads their state, and controls the sessions."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -139,22 +139,22 @@ class Stage:
         return row[0] if row else None
 
     def families(self, count: int) -> list[Family]:
-        """New families, as family.sql describes them."""
+        """Create groups of fixture members, as fixture_members.sql describes them."""
         return [
             dict(row[0]) for row in self.director.execute("select stage.families(%s)", [count]).fetchall()
         ]
 
     def state(self, family: Family, on: Connection | None = None) -> Any:
-        """Everything the family has, without ids and times."""
+        """Return the whole state of the members, without ids and times."""
         row = (on or self.director).execute("select stage.state(%s)", [Jsonb(family)]).fetchone()
         return row[0] if row else None
 
     def violations(self) -> list[tuple[str, str]]:
-        """What is wrong with the books."""
+        """Return the violations that the ledger checks find."""
         return list(self.director.execute("select rule, object from private.check_ledger()").fetchall())
 
     def claims(self, family: Family, actor: str) -> tuple[str, str]:
-        """Claims and role with which an actor speaks; the system has none."""
+        """Return claims and role of an actor; the system has none."""
         if actor == "system":
             return "", "none"
         administrator = self.administrators.get(actor)
@@ -163,7 +163,7 @@ class Stage:
         return orjson.dumps(claims).decode(), role
 
     def one_after_the_other(self, family: Family, calls: list[Call]) -> "Outcome":
-        """What calls come to in this order, with nobody else; nothing of it is kept."""
+        """Return the results of calls run in this order, alone; everything is rolled back."""
         answers = []
         with self.director.transaction(force_rollback=True):
             for call in calls:
@@ -179,7 +179,7 @@ class Stage:
 
     @contextmanager
     def sessions(self, count: int) -> Iterator[list[Session]]:
-        """Some connections."""
+        """Yield new sessions."""
         opened = [Session(self.url, self) for _ in range(count)]
         try:
             yield opened
@@ -189,7 +189,7 @@ class Stage:
 
     @contextmanager
     def closed(self) -> Iterator[int]:
-        """A turnstile that nobody passes inside the block."""
+        """Yield a barrier that no session passes inside the block."""
         number = next(self._turnstiles)
         self.director.execute("select pg_advisory_lock(%s)", [number])
         try:
@@ -199,7 +199,7 @@ class Stage:
 
     @contextmanager
     def holding(self, *queries: str, family: Family) -> Iterator[None]:
-        """Locks that a transaction of the director's holds inside the block; %s is the family's ids."""
+        """Hold locks in a transaction of the director inside the block; %s is the members' ids."""
         ids = [value for key, value in family.items() if f"{key}_profile" in family]
         self.director.execute("begin")
         try:
@@ -214,7 +214,7 @@ class Stage:
         return bool(self._value("select cardinality(pg_blocking_pids(%s)) > 0", session.pid))
 
     def settle(self, session: Session, work: Future[Any]) -> bool:
-        """Wait until a session is done or waits for a lock; whether it waits."""
+        """Wait until a session is done or waits for a lock; return whether it waits."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not work.done():
             if self.waits(session):
@@ -241,7 +241,7 @@ class Stage:
 
 
 def operations(family: Family) -> dict[str, Call]:
-    """Every operation on money that somebody can start on one family, by name."""
+    """Return every operation on money that can be started on one group of members, by name."""
     decide_deposit = "select public.decide_deposit(%s, %s)"
     decide_withdrawal = "select public.decide_withdrawal(%s, %s)"
     confirm = "select public.confirm_correction(%s)"

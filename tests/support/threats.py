@@ -1,6 +1,6 @@
 """Which test is about which threat. `python -m tests.support.threats` writes tests/api/THREATS.md anew.
 
-A test in Python carries `@pytest.mark.threat("T35")`; a file in SQL or TypeScript a comment line
+A test in Python has the mark `@pytest.mark.threat("T35")`; a file in SQL or TypeScript a comment line
 `threats: T44 T47`, which speaks for the whole file.
 """
 
@@ -42,7 +42,7 @@ def catalogue() -> list[Threat]:
 
 
 def marked() -> dict[str, list[str]]:
-    """Tests by the threat that they are about, as `folder/file::test` or `folder/file`."""
+    """Return the tests by their threat, as `folder/file::test` or `folder/file`."""
     found: dict[str, list[str]] = defaultdict(list)
     for folder in FOLDERS:
         for path in sorted((TESTS / folder).glob("*")):
@@ -58,7 +58,7 @@ def marked() -> dict[str, list[str]]:
 
 
 def _marks(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Name and threat of each test that carries the mark, on itself or on one of its parameters."""
+    """Yield name and threat of each test that has the mark, on itself or on one of its parameters."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             for call in (call for mark in node.decorator_list for call in ast.walk(mark)):
@@ -73,7 +73,7 @@ def uncovered() -> list[Threat]:
 
 
 def table() -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     tests = marked()
     rows = (
         f"| {threat.id} | {threat.where} | {threat.text} | {'<br>'.join(tests.get(threat.id, ['none']))} |\n"

@@ -51,7 +51,7 @@ class Vault:
 
 
 def _patiently(owner: psycopg.Connection[dict[str, Any]], statements: list[sql.Composed]) -> None:
-    """Change the table between two of its users: who waits for it keeps everybody out who comes later."""
+    """Retry with a short lock timeout: a waiting DDL statement would block all later users of the table."""
     for left in reversed(range(300)):
         try:
             with owner.transaction():
@@ -67,7 +67,7 @@ def _patiently(owner: psycopg.Connection[dict[str, Any]], statements: list[sql.C
 
 @contextmanager
 def open_vault(stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits: Any) -> Iterator[Vault]:
-    """Make the bucket and its policies; both are gone afterwards."""
+    """Create the bucket and its policies; drop both afterwards."""
     vault = Vault(stack, f"test-{secrets.token_hex(5)}")
     asked = {"name": vault.bucket, "public": False, **limits}
     vault.call(vault.service, "POST", "/bucket", asked).raise_for_status()

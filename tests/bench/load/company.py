@@ -44,7 +44,7 @@ class Actor:
 
 @dataclass
 class Company:
-    """Everybody who asks, and what waits to be decided."""
+    """The simulated members, and the pending requests."""
 
     stack: Stack
     actors: deque[Actor]
@@ -64,7 +64,7 @@ class Company:
 
     @contextmanager
     def next_in_order(self) -> Iterator[Actor]:
-        """The next who does not wait for such an answer: nobody sends a second one before the first came."""
+        """Yield the next member who has no request in flight."""
         actor = self.next_actor()
         while actor.waits:
             actor = self.next_actor()
@@ -75,13 +75,13 @@ class Company:
             actor.waits = False
 
     def next_depositor(self) -> Actor:
-        """In a turn of their own, so that nobody meets the limits on receipts or pending deposits."""
+        """Rotate depositors separately, to stay below the limits on receipts and pending deposits."""
         self.depositors.rotate(-1)
         return self.depositors[0]
 
 
 def found(stack: Stack) -> Company:
-    """Replace whoever is in the stack's database by the network, and sign a fifth of it in."""
+    """Replace the members in the stack's database by the network, and sign a fifth of it in."""
     url = stack.values["DATABASE_ADMIN_URL"]
     with psycopg.connect(url) as connection:
         network.load(connection, MEMBERS)
@@ -123,7 +123,7 @@ async def _sign_in(stack: Stack, rows: list[dict[str, Any]]) -> list[Actor]:
 
 
 def newcomer(sponsor: str) -> dict[str, Any]:
-    """The body of a sign-up."""
+    """Return the body of a sign-up."""
     name = f"load_{secrets.token_hex(6)}"
     data = {"display_name": "Load Person", "username": name, "package_value": 0, "referrer_id": sponsor}
     return {"email": f"{name}@example.com", "password": PASSWORD, "data": data}

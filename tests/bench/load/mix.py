@@ -43,7 +43,7 @@ class Mix:
         }
 
     def draw(self, seed: int) -> "Draw":
-        """The same order of kinds every time."""
+        """Return the kinds in an order that is the same in every run."""
         return Draw(self.shares, random.Random(seed))
 
     async def prepare(self, deposits: int) -> None:
@@ -73,7 +73,7 @@ class Mix:
         return await self._post(f"/functions/v1/{name}", body, self._company.administrator)
 
     async def upload(self, actor: Actor, content: bytes) -> Reply:
-        """A receipt as the web app sends it."""
+        """Return a receipt as the web app sends it."""
         path = f"/storage/v1/object/receipts/{actor.user_id}/{next(self._numbers)}.png"
         return await self._wire.file(path, self._headers(actor.token), content)
 
@@ -100,7 +100,7 @@ class Mix:
         return reply
 
     async def _decide(self) -> Reply:
-        """Nothing waits only where the deposits before were refused; then the list is asked for instead."""
+        """If no deposit is pending because earlier ones were rejected, request the list instead."""
         if not self._company.waiting:
             return await self._list()
         body = {"depositId": self._company.waiting.popleft(), "action": "approve"}
@@ -155,6 +155,6 @@ class Draw:
         self._chance = chance
 
     def next(self) -> tuple[str, Ask]:
-        """The next kind, and how to ask for it."""
+        """Return the next kind and how to send it."""
         kind = self._chance.choices(self._kinds, self._weights)[0]
         return kind, self._asks[kind]

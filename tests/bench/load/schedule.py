@@ -1,4 +1,4 @@
-"""When requests are sent: on a fixed schedule (open loop), or each after the last answer (closed loop)."""
+"""When requests are sent: on a fixed schedule (open loop), or each after the last response (closed loop)."""
 
 import asyncio
 import statistics
@@ -12,13 +12,13 @@ NO_ANSWER = 0
 
 @dataclass(frozen=True)
 class Answer:
-    """What one request came to.
+    """The result of one request.
 
     Attributes:
         due: when it was to be sent, in seconds of the run.
-        seconds: from then to the end of the answer. Whoever is late in sending counts what the person would
-            have waited: coordinated omission is avoided.
-        late: how much of that the client took to send it.
+        seconds: from then to the end of the response. A late send counts as waiting time, which avoids
+            coordinated omission.
+        late: how long of that the client took to send it.
     """
 
     kind: str
@@ -30,22 +30,22 @@ class Answer:
 
     @property
     def accepted(self) -> bool:
-        """Done."""
+        """Whether the request succeeded."""
         return 200 <= self.status < 300
 
     @property
     def shed(self) -> bool:
-        """Refused because there was too much to do."""
+        """Whether the request was shed because of overload."""
         return self.status in (429, 503)
 
 
 async def open_loop(draw: Draw, rate: float, seconds: float) -> list[Answer]:
-    """So many requests a second, whether or not the ones before were answered."""
+    """Send requests at a fixed rate, without waiting for earlier responses; return all responses."""
     return await asyncio.gather(*await sent(draw, rate, seconds))
 
 
 async def sent(draw: Draw, rate: float, seconds: float) -> list["asyncio.Task[Answer]"]:
-    """The same, without waiting for the answers that are still to come."""
+    """Send requests at a fixed rate without waiting for the responses."""
     started = time.perf_counter()
     asked = []
     for number in range(int(rate * seconds)):
@@ -56,7 +56,7 @@ async def sent(draw: Draw, rate: float, seconds: float) -> list["asyncio.Task[An
 
 
 async def closed_loop(draw: Draw, at_once: int, seconds: float) -> list[Answer]:
-    """So many people who ask again as soon as they were answered: what can be done at most."""
+    """Run parallel clients that send again as soon as they have a response: the maximum throughput."""
     started = time.perf_counter()
 
     async def person() -> list[Answer]:
@@ -80,7 +80,7 @@ async def _ask(kind: str, ask: Ask, started: float, due: float) -> Answer:
 
 
 def percentile(answers: list[Answer], number: int) -> float:
-    """Milliseconds within which so many of a hundred were answered; infinite when there were none."""
+    """Return a percentile of the response times in milliseconds; infinite when there were none."""
     times = [answer.seconds * 1000 for answer in answers]
     if len(times) < 2:
         return times[0] if times else float("inf")

@@ -14,7 +14,7 @@ EMPTIED = ["counter_deltas", "flow_deltas", "network_deltas"]
 
 
 def services(state: Path) -> dict[str, int]:
-    """The process of each service below the supervisor."""
+    """Return the process of each service that the supervisor started."""
     supervisor = (state / "run" / "supervisord.pid").read_text().strip()
     found = {}
     for child in Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split():
@@ -33,7 +33,7 @@ def memory(process: int, what: str = "VmRSS") -> float:
 
 
 def forget_peak(process: int) -> None:
-    """Let VmHWM begin anew."""
+    """Reset VmHWM."""
     Path(f"/proc/{process}/clear_refs").write_text("5")
 
 
@@ -69,7 +69,7 @@ class Watch:
 
 
 def growth(samples: list[float] | list[int]) -> float:
-    """The most of the last quarter over the most of the first half, in percent: pools breathe, leaks grow."""
+    """Return the growth in percent: the maximum of the last quarter over that of the first half."""
     half, quarter = max(1, len(samples) // 2), max(1, len(samples) // 4)
     return (max(samples[-quarter:]) / max(samples[:half]) - 1) * 100
 
@@ -89,7 +89,7 @@ def temporary_files(connection: psycopg.Connection) -> int:
 
 
 def dead_share(connection: psycopg.Connection) -> tuple[str, float]:
-    """The table with the largest share of dead rows among those that have a thousand, in percent.
+    """Return the table with the largest share of dead rows among those that have a thousand, in percent.
 
     A queue that is emptied every minute is nearly all dead before each vacuum, and small: it does not count.
     """

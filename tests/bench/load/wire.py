@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 
 PATIENCE_SECONDS = 60
-# Less than the gateway keeps a connection that nobody uses: it may be closing what has waited longer.
+# Less than the gateway's idle timeout: it may be closing a connection that waited longer.
 IDLE_SECONDS = 60
 
 
@@ -19,7 +19,7 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer."""
+    """A response."""
 
     status: int
     content: bytes
@@ -30,24 +30,24 @@ class Reply:
         return 200 <= self.status < 300
 
     def json(self) -> Any:
-        """The content, read."""
+        """Return the decoded content."""
         return orjson.loads(self.content)
 
 
 class Wire:
-    """Kept connections to one server; a new one whenever none is free."""
+    """A pool of keep-alive connections to one server; it opens a new one when none is free."""
 
     def __init__(self, url: str) -> None:
         self._host, self._port = urlsplit(url).hostname, urlsplit(url).port
         self._free: list[tuple[Connection, float]] = []
 
     async def json(self, method: str, path: str, headers: dict[str, str], body: Any = None) -> Reply:
-        """A request with a JSON body, or none."""
+        """Send a request with a JSON body, or with none."""
         content = b"" if body is None else orjson.dumps(body)
         return await self.ask(method, path, {"content-type": "application/json", **headers}, content)
 
     async def file(self, path: str, headers: dict[str, str], content: bytes) -> Reply:
-        """A form with one PNG, as supabase-js sends it."""
+        """Send a form with one PNG, as supabase-js does."""
         mark = secrets.token_hex(16)
         field = 'content-disposition: form-data; name="cacheControl"\r\n\r\n3600'
         file = 'content-disposition: form-data; name=""; filename="receipt.png"\r\ncontent-type: image/png'
@@ -60,10 +60,10 @@ class Wire:
         return await self.ask("POST", path, headers | kind, body)
 
     async def ask(self, method: str, path: str, headers: dict[str, str], content: bytes) -> Reply:
-        """Any request.
+        """Send any request.
 
         Raises:
-            OSError, EOFError: no answer came.
+            OSError, EOFError: no response came.
         """
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         head = (
@@ -84,7 +84,7 @@ class Wire:
         return reply
 
     def _kept(self) -> Connection | None:
-        """The connection that was used last; when even that has waited too long, all have."""
+        """Return the connection used last; when even that one is too old, all are."""
         if self._free and time.monotonic() - self._free[-1][1] > IDLE_SECONDS:
             self.close()
         return self._free.pop()[0] if self._free else None
@@ -100,7 +100,7 @@ class Wire:
 
 
 async def _read(receive: asyncio.StreamReader) -> tuple[Reply, bool]:
-    """The answer, and whether the connection is good for another request."""
+    """Return the response, and whether the connection can be used again."""
     head = (await receive.readuntil(b"\r\n\r\n")).lower()
     status = int(head[9:12])
     if b"\r\ntransfer-encoding: chunked" in head:

@@ -1,0 +1,163 @@
+"""The stack's keys and passwords: made once, changed by `keys new` and `keys retire`."""
+
+import base64
+import json
+import math
+import secrets
+import time
+from functools import cached_property
+from typing import Any
+
+from joserfc import jwt
+from joserfc.jwk import ECKey, KeyParameters, OctKey, RSAKey
+
+from launcher.settings import ADMIN_SESSION_SECONDS, DATABASE_ROLES, TOKEN_SECONDS, Settings, write_private
+from launcher.terminal import Stop
+
+MEMBERS = "members"
+ADMINISTRATORS = "administrators"
+# Of whom a key signs the tokens: its file, and how long such a token is good.
+SIGNING = {MEMBERS: ("auth.json", TOKEN_SECONDS), ADMINISTRATORS: ("admin.json", ADMIN_SESSION_SECONDS)}
+TEN_YEARS = 10 * 365 * 24 * 3600
+
+Jwk = dict[str, Any]
+
+
+class Keys:
+    """The keys folder of a stack (0700; every file 0600)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.folder = settings.state / "keys"
+        self.jwks = self.folder / "jwks.json"
+        self.secrets = self.folder / "secrets.json"
+        self._settings = settings
+        self._algorithm = "ES256" if settings.reference else "RS256"
+
+    @cached_property
+    def values(self) -> dict[str, str]:
+        """Shared secrets, the two API keys and the passwords of the database's roles."""
+        return dict(self._read("credentials.json"))
+
+    @property
+    def gotrue(self) -> str:
+        """The auth service's private keys, as GOTRUE_JWT_KEYS wants them."""
+        return json.dumps(self._read("gotrue.json"), separators=(",", ":"))
+
+    def database_url(self, role: str, name: str = "postgres") -> str:
+        """Return the libpq URL of a database role."""
+        return f"postgresql://{role}:{self.values[f'PASSWORD_{role}']}@{self._settings.address('postgres')}/{name}"
+
+    def make(self) -> None:
+        """Make what is missing; what exists stays, so that sign-ins survive."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = {path.name for path in self.folder.iterdir()}
+        if "auth.json" not in made:
+            self._write("auth.json", new_key(self._algorithm))
+        if "admin.json" not in made:
+            self._write("admin.json", new_key("RS256"))
+        if "credentials.json" not in made:
+            self._write("credentials.json", new_credentials())
+        if "secrets.json" not in made:
+            active, key = secrets.token_hex(4), base64.b64encode(secrets.token_bytes(32)).decode()
+            self._write("secrets.json", {"active": active, "keys": {active: key}})
+        auth, admin, shared = (self._read(f"{name}.json") for name in ("auth", "admin", "credentials"))
+        secret = base64.urlsafe_b64encode(shared["JWT_SECRET"].encode()).decode().rstrip("=")
+        legacy = {"kty": "oct", "k": secret, "kid": shared["LEGACY_KEY_ID"], "alg": "HS256", "use": "sig"}
+        if "jwks.json" not in made:
+            # PostgREST tries the keys in turn: the one that signs most tokens comes first.
+            self._write("jwks.json", {"keys": [public_part(auth), public_part(admin), legacy]})
+        if "gotrue.json" not in made:
+            own = [with_operations(auth, "sign", "verify"), with_operations(legacy, "verify")]
+            self._write("gotrue.json", own)
+
+    def renew(self, whose: str) -> None:
+        """Let a new key sign tokens; those of the former ones are good until they expire."""
+        self._renew_members() if whose == MEMBERS else self._renew_administrators()
+
+    def _renew_members(self) -> None:
+        """Publish the new key to those who verify first; of the former one the public part stays."""
+        new, known = new_key(self._algorithm), self._read("gotrue.json")
+        self._write("jwks.json", {"keys": [public_part(new), *self._read("jwks.json")["keys"]]})
+        former = [with_operations(public_part(key), "verify") for key in known if "sign" in key["key_ops"]]
+        verifying = [key for key in known if "sign" not in key["key_ops"]]
+        self._write("gotrue.json", [with_operations(new, "sign", "verify"), *former, *verifying])
+        self._write("auth.json", new)
+
+    def _renew_administrators(self) -> None:
+        """Name the former keys in the new one: they sign no other tokens."""
+        signing, keys = self._read("admin.json"), self._read("jwks.json")["keys"]
+        former = [signing["kid"], *signing.get("former", [])]
+        new = {**new_key("RS256"), "former": former}
+        place = next(number for number, key in enumerate(keys) if key["kid"] in former)
+        self._write("jwks.json", {"keys": [*keys[:place], public_part(new), *keys[place:]]})
+        self._write("admin.json", new)
+
+    def retire(self, whose: str, *, now: bool) -> None:
+        """Trust no former key any more.
+
+        Raises:
+            Stop: tokens of a former key may still be in use, and `now` does not say that they shall end.
+        """
+        file, seconds = SIGNING[whose]
+        left = (self.folder / file).stat().st_mtime + seconds - time.time()
+        if left > 0 and not now:
+            option = " --administrators" if whose == ADMINISTRATORS else ""
+            raise Stop(
+                f"Tokens of the former key are good for another {math.ceil(left / 60)} minutes. Run it again "
+                f"then,\n  or now if that key has leaked: python3 supabase/stack keys retire{option} --now"
+            )
+        signing, own = self._read(file), self._read("gotrue.json")
+        if whose == MEMBERS:
+            former = {key["kid"] for key in own} - {signing["kid"], self.values["LEGACY_KEY_ID"]}
+        else:
+            former = set(signing.pop("former", []))
+        published = self._read("jwks.json")["keys"]
+        self._write("jwks.json", {"keys": [key for key in published if key["kid"] not in former]})
+        self._write("gotrue.json", [key for key in own if key["kid"] not in former])
+        if whose == ADMINISTRATORS:
+            self._write(file, signing)
+
+    def _read(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_text())
+
+    def _write(self, name: str, document: Any) -> None:
+        write_private(self.folder / name, json.dumps(document, indent=2))
+
+
+def new_key(algorithm: str) -> Jwk:
+    """Return a fresh signing key as a private JWK."""
+    options: KeyParameters = {"use": "sig", "alg": algorithm, "kid": secrets.token_hex(8)}
+    key = RSAKey.generate_key(2048, options) if algorithm == "RS256" else ECKey.generate_key("P-256", options)
+    return dict(key.as_dict(private=True))
+
+
+def public_part(key: Jwk) -> Jwk:
+    """Return the same key without what signs."""
+    kind = RSAKey if key["kty"] == "RSA" else ECKey
+    plain = {name: value for name, value in key.items() if name not in ("key_ops", "former")}
+    return {**kind.import_key(plain).as_dict(private=False), "use": "sig"}
+
+
+def with_operations(key: Jwk, *operations: str) -> Jwk:
+    """Return a key as GOTRUE_JWT_KEYS names it: with its operations instead of `use`."""
+    return {name: value for name, value in key.items() if name != "use"} | {"key_ops": list(operations)}
+
+
+def api_key(role: str, secret: str) -> str:
+    """Return a legacy Supabase API key: a token with a role and no person."""
+    now = int(time.time())
+    claims = {"iss": "supabase", "role": role, "iat": now, "exp": now + TEN_YEARS}
+    return jwt.encode({"alg": "HS256", "typ": "JWT"}, claims, OctKey.import_key(secret))
+
+
+def new_credentials() -> dict[str, str]:
+    """Return fresh shared secrets, passwords of the database's roles, and the two API keys."""
+    secret = secrets.token_hex(32)
+    return {
+        "JWT_SECRET": secret,
+        "SIGNING_SECRET": secrets.token_hex(32),
+        "SUPABASE_ANON_KEY": api_key("anon", secret),
+        "SUPABASE_SERVICE_ROLE_KEY": api_key("service_role", secret),
+        "LEGACY_KEY_ID": secrets.token_hex(8),
+        **{f"PASSWORD_{role}": secrets.token_hex(24) for role in DATABASE_ROLES},
+    }

@@ -1,81 +1,88 @@
-"""`make bench`: what the product promises about time and memory, measured on a throw-away stack."""
+"""`make bench`: what the product promises about time and memory, measured on the stack of STACK_ENV."""
 
-import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
-import lifecycle
-from settings import ROOT, Settings
-from tools import PYTHON, benchmark_packages
+from launcher import lifecycle, tools
+from launcher import settings as configuration
+from launcher.settings import ROOT, SETUP_LOG, Settings
+from launcher.supervisor import Supervisor
+from launcher.terminal import run, step
+from launcher.tools import PYTHON, UV
+from tests.bench import report
+from tests.support.stack import stack_state
 
 WARM_SECONDS = 10
 IDLE_MEGABYTES = 700
 SETTLING_SECONDS = 20
 
 
-def run(settings: Settings, postgres: Path, rival: str, log: Path) -> tuple[int, int]:
-    """Measure everything, beside a real GoTrue if `rival` names one; returns goals kept and missed."""
+def main() -> int:
+    """Run every script and write RESULTS.md; return 1 when one missed a goal."""
+    settings = configuration.read(stack_state())
     records = settings.state / "records"
     records.touch()
-    env = {
-        **os.environ,
-        "STACK_ENV": str(settings.state / "env"),
-        "PYTHONPATH": f"{ROOT}:{benchmark_packages(log)}",
-        "PATH": f"{postgres}:{os.environ['PATH']}",
-        "BENCH_RECORDS": str(records),
-        "AUTH_BIN": rival,
-    }
-    verdicts = [
-        _record(records, "warm start until healthy", _start(settings, postgres, log), "s", WARM_SECONDS),
-        _record(records, "idle memory, proportional set size", _memory(settings), "MB", IDLE_MEGABYTES),
-    ]
+    os.environ["BENCH_RECORDS"] = str(records)
+    path = f"{os.environ['PYTHONPATH']}:{install_packages()}"
+    env = {**os.environ, "PYTHONPATH": path}
+    start, memory = warm_start(settings), idle_memory(settings)
+    report.record("P12", "warm start until healthy", start, "s", f"at most {WARM_SECONDS}", start <= WARM_SECONDS)
+    kept = memory <= IDLE_MEGABYTES
+    report.record("P12", "idle memory, proportional set size", memory, "MB", f"at most {IDLE_MEGABYTES}", kept)
+    codes = [report.exit_code()]
     for script in sorted((ROOT / "tests" / "bench").glob("bench_*.py")):
         print(f"\n== {script.stem.removeprefix('bench_')}", flush=True)
-        verdicts.append(subprocess.run([PYTHON, script], cwd=ROOT, env=env, check=False).returncode == 0)
-    subprocess.run([PYTHON, "-m", "tests.bench.report", records], cwd=ROOT, env=env, check=True)
-    return verdicts.count(True), verdicts.count(False)
+        codes.append(subprocess.run([PYTHON, script], cwd=ROOT, env=env, check=False).returncode)
+    report.write(records)
+    return 1 if any(codes) else 0
 
 
-def _record(records: Path, what: str, value: float, unit: str, limit: int) -> bool:
-    """Keep a figure for RESULTS.md as tests/bench/report.py does; returns whether it is within its limit."""
-    kept = value <= limit
-    line = json.dumps(["P12", what, f"{value:.1f}", unit, f"at most {limit}", "kept" if kept else "MISSED"])
-    with records.open("a") as file:
-        file.write(f"{line}\n")
-    return kept
+def install_packages() -> Path:
+    """Install what only the benchmarks need, in a folder of its own for PYTHONPATH."""
+    lock, folder = ROOT / "tests" / "bench" / "requirements.lock", UV.parents[1] / "bench-packages"
+    stamp, digest = folder / ".lock-digest", sha256(lock.read_bytes()).hexdigest()
+    if not stamp.exists() or stamp.read_text() != digest:
+        with step("Benchmark packages"):
+            shutil.rmtree(folder, ignore_errors=True)
+            command: list[str | Path] = [UV, "pip", "install", "--require-hashes", "--python", PYTHON]
+            hint = "Is PyPI reachable?"
+            run([*command, "--target", folder, "-r", lock], SETUP_LOG, cwd=ROOT, hint=hint)
+            stamp.write_text(digest)
+    tools.node_packages(lock.parent, "Benchmark packages for Node", SETUP_LOG)
+    return folder
 
 
-def _start(settings: Settings, postgres: Path, log: Path) -> float:
-    lifecycle.take_down(settings)
+def warm_start(settings: Settings) -> float:
+    """Return the seconds that a stack whose data are there takes until it is healthy."""
+    postgres = tools.find_postgres(tools.EXTENSIONS)
+    assert postgres
+    Supervisor(settings).stop()
     started = time.monotonic()
-    lifecycle.bring_up(settings, postgres, log)
-    seconds = time.monotonic() - started
-    print(f"\n== start\n  warm start until healthy: {seconds:.1f} s, goal at most {WARM_SECONDS} s")
-    return seconds
+    lifecycle.bring_up(settings, postgres, SETUP_LOG)
+    return time.monotonic() - started
 
 
-def _memory(settings: Settings) -> float:
+def idle_memory(settings: Settings) -> float:
+    """Return the megabytes of all processes of the stack; shared pages are divided among their users."""
     time.sleep(SETTLING_SECONDS)
     supervisor = int((settings.state / "run" / "supervisord.pid").read_text())
-    parents = _parents()
-    total = 0
-    print("\n== memory (proportional set size, idle)")
-    for pid in _family(supervisor, parents):
-        kilobytes = _proportional_size(pid)
-        total += kilobytes
+    sizes = {pid: proportional_kilobytes(pid) for pid in descendants(supervisor, parents())}
+    for pid, kilobytes in sizes.items():
         if kilobytes > 10_000:
             command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:60]
             print(f"  {kilobytes // 1024:4} MB  {command}")
-    print(f"  {total // 1024:4} MB in all, goal at most {IDLE_MEGABYTES} MB")
-    return total / 1024
+    return sum(sizes.values()) / 1024
 
 
-def _parents() -> dict[int, int]:
-    """Each process's parent."""
+def parents() -> dict[int, int]:
+    """Return each process's parent."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -85,18 +92,22 @@ def _parents() -> dict[int, int]:
     return found
 
 
-def _family(pid: int, parents: dict[int, int]) -> Iterator[int]:
-    """A process and all below it."""
+def descendants(pid: int, parent_of: dict[int, int]) -> Iterator[int]:
+    """Yield a process and all that it and its children have started."""
     yield pid
-    for child, parent in parents.items():
+    for child, parent in parent_of.items():
         if parent == pid:
-            yield from _family(child, parents)
+            yield from descendants(child, parent_of)
 
 
-def _proportional_size(pid: int) -> int:
-    """Kilobytes; shared pages are divided among those who share them."""
+def proportional_kilobytes(pid: int) -> int:
+    """Return the proportional set size of a process, 0 of one that has ended."""
     try:
         found = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     except OSError:
         return 0
     return int(found[1]) if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

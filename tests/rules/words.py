@@ -1,4 +1,4 @@
-"""The words that names and prose no longer use, as CONTRIBUTING.md lists them: `python -m tests.rules.words`."""
+"""The words that names and prose no longer use, as CONTRIBUTING.md lists them."""
 
 import re
 import sys
@@ -53,7 +53,7 @@ def failure() -> str:
 
 
 def _names(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """Yield each name of a file's code and each word of its prose, with its line; the file's own name first."""
+    """Yield a file's name, each name of its code and each word of its prose, with its line."""
     yield 0, path.stem, False
     if "__pycache__" in path.parts:
         return

@@ -49,7 +49,7 @@ def of_junit(report: Path, code: int) -> Counts:
     """
     if not report.exists():
         return Counts(0, 1, failures=(f"It ended with status {code} and left no report.",))
-    cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314
+    cases = list(ElementTree.parse(report).iter("testcase"))
     skipped = sum(case.find("skipped") is not None for case in cases)
     failures = [text for case in cases if (text := _failure(case))]
     seconds = tuple((float(case.get("time") or 0), _name(case)) for case in cases)

@@ -65,7 +65,7 @@ def test_what_makes_environments_is_named_too(tmp_path: Path) -> None:
     (tmp_path / "requirements.lock").touch()
     start = (
         "import importlib.util, os, runpy; importlib.util.find_spec = lambda name: None; "
-        "os.geteuid = lambda: 1000; runpy.run_path('supabase/stack')"
+        "os.geteuid = lambda: 1000; runpy.run_path('supabase/stack/__main__.py')"
     )
     run = subprocess.run(
         [sys.executable, "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False

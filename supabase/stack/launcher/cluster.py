@@ -37,7 +37,7 @@ def as_user(command: list[str | Path], user: str | None) -> list[str | Path]:
 
 
 def place(settings: Settings) -> Path:
-    """Return the data directory: in the state folder, or elsewhere when PostgreSQL's user cannot get there."""
+    """Return the data directory: in the state folder unless PostgreSQL's user cannot get there."""
     if not settings.cluster:
         user, folder = system_user(), settings.state / "cluster"
         if user and not _can_enter(settings.state, user):

@@ -61,8 +61,8 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         service("postgrest", [postgrest or _postgrest()], keys.jwks),
         python("storage", keys.jwks),
         python("edge", keys.jwks),
-        # After those who verify what it signs, so that they know a new key first. A real GoTrue's `serve` alone
-        # would set up neither its metrics nor its log.
+        # After those who verify what it signs, so that they know a new key first.
+        # A real GoTrue's `serve` alone would set up neither its metrics nor its log.
         service("auth", [own_auth]) if own_auth else python("auth"),
         python("worker"),
         service("gateway", caddy, CADDYFILE),

@@ -55,4 +55,4 @@ if Path(sys.prefix).resolve() != VENV.resolve():
 
 from launcher.cli import main  # noqa: E402
 
-sys.exit(main())
+main()

@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from launcher.sbom import PYTHON_LOCK, node_entries, normalised, packages
 from launcher.settings import ROOT
+from tests.rules.sbom import PYTHON_LOCK, node_entries, normalised, packages
 
 CORRECTION = (
     "To correct it: `npm install --package-lock-only` in that folder. What is lacking even then "

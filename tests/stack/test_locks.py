@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from launcher import sbom
 from launcher.settings import ROOT
-from tests.rules import locks
+from tests.rules import locks, sbom
 
 SCOPES = {"required", "excluded"}
 

@@ -22,11 +22,7 @@ KEY_NAME = "backup.key"
 
 
 def make(settings: Settings, postgres: Path, log: Path) -> Path:
-    """Write a backup while the stack runs, and return the file.
-
-    Raises:
-        Stop: the database is not there, or the disk is full.
-    """
+    """Write a backup while the stack runs, and return the file."""
     folder, state = settings.state / "backups", settings.state
     folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.sealed"
@@ -57,9 +53,6 @@ def restore(state: Path, source: Path, key: Path) -> str:
     """Extract a backup into a new state folder; `make up` then starts it.
 
     Returns where its receipts lay when that was not the state folder, else nothing.
-
-    Raises:
-        Stop: the folder is not empty, or the key does not open the file.
     """
     if state.exists() and any(state.iterdir()):
         raise Stop(f"{state} is not empty. A backup is only restored into a new folder: STATE=.stack-new")

@@ -4,33 +4,19 @@ import argparse
 import os
 import shlex
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from launcher import (
-    backups,
-    checks,
-    compose,
-    environment,
-    health,
-    lifecycle,
-    row_types,
-    sbom,
-    schema,
-    summary,
-    throwaway,
-    tools,
-)
+from launcher import backups, compose, environment, health, lifecycle, row_types, schema, throwaway, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
 from launcher.settings import ROOT, SETUP_LOG
+from launcher.summary import show
 from launcher.supervisor import Supervisor
-from launcher.terminal import Stop, step, treat_termination_as_interrupt
+from launcher.terminal import Stop, ending_in_words, step
 from launcher.tools import PYTHON
 
 
@@ -39,7 +25,7 @@ def up() -> int:
     started = time.monotonic()
     settings = configuration.load_or_create()
     lifecycle.bring_up(settings, tools.install(settings.log, for_tests=False), settings.log)
-    summary.show(settings, Keys(settings))
+    show(settings, Keys(settings))
     if not settings.demo:
         print("  Next: python3 supabase/stack bootstrap first-administrator --email ... --name ...")
     print(f"  Up after {time.monotonic() - started:.1f} s. Stop it with: make down")
@@ -69,7 +55,7 @@ def status() -> int:
     if well and (postgres := tools.find_postgres(tools.EXTENSIONS)):
         well, result = health.ledger(Database(settings, keys, postgres, settings.log))
         print(f"  {'ledger':10} {result}")
-    summary.show(settings, keys)
+    show(settings, keys)
     return 0 if well else 1
 
 
@@ -79,59 +65,44 @@ def logs() -> int:
     os.execvp("tail", ["tail", "-n", "20", "-F", *map(str, sorted(folder.glob("*.log")))])  # noqa: S606
 
 
-@contextmanager
-def _both_databases() -> Iterator[tuple[Database, Database]]:
-    """Yield a database that the migrations make, and one that the schema files make."""
-    with throwaway.database() as migrated, throwaway.database(authored=True) as authored:
-        yield migrated, authored
-
-
 def check() -> int:
-    """Judge every rule that a machine can judge: of sources first, then on throw-away databases."""
+    """Run every rule that a machine can judge, on throw-away databases."""
     tools.install_for_tests(SETUP_LOG)
-    listed = checks.without_database()
-    failed, run = checks.run_all(listed), len(listed)
-    # What a machine sees in a minute is corrected before more is spent.
-    if not failed:
-        with _both_databases() as (migrated, authored):
-            listed = checks.of_database(migrated, authored)
-            failed, run = checks.run_all(listed), run + len(listed)
-    print(f"\n{run - failed} checks passed, {failed} failed", flush=True)
-    return 1 if failed else 0
+    return throwaway.run_module("tests.runner.checks", dict(os.environ))
 
 
 def test() -> int:
     """Run checks, then tests on a throw-away stack; with ONLY="tests/db -k deposits" just these tests."""
     if only := shlex.split(os.environ.get("ONLY", "")):
-        return throwaway.run_module("pytest", *only)
+        return throwaway.run_on_stack("pytest", *only)
     started = time.monotonic()
-    failed = check() or throwaway.run_module("tests.runner", "usual")
+    code = check() or throwaway.run_on_stack("tests.runner", "usual")
     print(f"  in {time.monotonic() - started:.0f} s")
-    return failed
+    return code
 
 
 def test_long() -> int:
     """Run long histories, restore drills, upgrades, thousands of races, on a throw-away stack."""
     tools.install_for_tests(SETUP_LOG)
-    return throwaway.run_module("tests.runner", "long")
+    return throwaway.run_on_stack("tests.runner", "long")
 
 
 def mutations() -> int:
     """Remove each validation of the database; ONLY=word for some, FIND=1 to find the tests of new ones."""
     find = ["--find"] if os.environ.get("FIND") else []
-    return throwaway.run_module("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
+    return throwaway.run_on_stack("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
 
 
 def coverage() -> int:
     """Print which statements of the database's functions its tests run."""
-    return throwaway.run_module("tests.mutations.coverage")
+    return throwaway.run_on_stack("tests.mutations.coverage")
 
 
 def bench() -> int:
     """Measure what is promised about time and memory; AUTH_BIN: a rival of the stack's auth."""
     rival = os.environ.pop("AUTH_BIN", "")
     # With the product's own signing key: PostgREST takes four times as long over the other one.
-    return throwaway.run_module("tests.bench", profile="benchmark", AUTH_BIN=rival)
+    return throwaway.run_on_stack("tests.bench", profile="benchmark", AUTH_BIN=rival)
 
 
 def generate() -> int:
@@ -145,7 +116,7 @@ def generate() -> int:
 def migration() -> int:
     """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
     name = schema.checked_name(os.environ.get("NAME", ""))
-    with _both_databases() as (migrated, authored):
+    with throwaway.both_databases() as (migrated, authored):
         comparison = schema.Comparison(migrated, authored)
         statements, by_hand = comparison.statements(), comparison.unseen()
         if not statements and not by_hand:
@@ -168,7 +139,7 @@ def baseline() -> int:
 
 def audit() -> int:
     """Write the SBOM and ask the registries what is known against the locked packages."""
-    return 0 if sbom.audit(ROOT / ".stack-tools" / "sbom.json") else 1
+    return throwaway.run_module("tests.rules.sbom", dict(os.environ))
 
 
 def backup() -> int:
@@ -217,7 +188,7 @@ def change_keys(action: str, administrators: bool, now: bool = False) -> int:
     keys.renew(whose) if action == "new" else keys.retire(whose, now=now)
     postgres = tools.find_postgres(tools.EXTENSIONS)
     if postgres and Supervisor(settings).is_running():
-        lifecycle.restart_services(settings, keys, postgres)
+        lifecycle.start_services(settings, keys, postgres)
     return 0
 
 
@@ -255,18 +226,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> int:
-    """Run one command; a failure that a person can act on is a line or two, not a traceback."""
-    treat_termination_as_interrupt()
+def main() -> None:
+    """Run the command that the arguments name."""
     given = vars(_parser().parse_args())
-    try:
-        return int(given.pop("function")(**given))
-    except Stop as failure:
-        print(f"\n  {failure}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"\n  {error.filename or Path(sys.argv[0])}: {error.strerror}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\n  Interrupted. Run the command again to go on.", file=sys.stderr)
-        return 130
+    ending_in_words(given.pop("function"), **given)

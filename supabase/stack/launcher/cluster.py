@@ -54,11 +54,7 @@ def _can_enter(folder: Path, user: str) -> bool:
 
 
 def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool:
-    """Make the cluster unless it is there, and write its configuration; return whether that has changed.
-
-    Raises:
-        Stop: the disk is full, or the programs do not fit the data.
-    """
+    """Make the cluster unless it is there, and write its configuration; return whether that has changed."""
     folder = place(settings)
     if not folder.exists():
         _require_disk(folder.parent)
@@ -124,11 +120,7 @@ def _require_version(folder: Path, postgres: Path) -> None:
 
 
 def wait(settings: Settings, postgres: Path, seconds: int = 120) -> None:
-    """Wait until the server accepts connections.
-
-    Raises:
-        Stop: it did not in time.
-    """
+    """Wait until the server accepts connections."""
     deadline = time.monotonic() + seconds
     port = str(settings.ports["postgres"])
     while subprocess.run(

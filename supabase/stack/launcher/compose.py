@@ -29,9 +29,6 @@ def prepare(settings: Settings, keys: Keys) -> Path:
     """Write the folder `containers` of the state folder; return the env file in it.
 
     The folder is closed to others on this machine; what is mounted from it is open to the containers' users.
-
-    Raises:
-        Stop: no server would send the mails.
     """
     if settings.own_mail and not settings.demo:
         raise Stop("With DEMO=0 containers need a mail server of your own: name it in SMTP_HOST.")

@@ -37,9 +37,6 @@ class Database:
         """Apply everything up to the product's last migration; nothing when no source has changed since.
 
         With `authored` the product comes from its schema files instead, as a comparison needs it.
-
-        Raises:
-            Stop: a migration fails, or the database was made by another baseline.
         """
         stamp = self.settings.state / "run" / "migrated"
         digest = content_digest(f"{ROOT} {self.settings.options.get('AUTH_BIN')}", *SOURCES)
@@ -71,11 +68,7 @@ class Database:
         write_private(self.settings.state / "keys" / "demo.env", sign_ins)
 
     def play_schema(self) -> None:
-        """Run the schema files in their order, as role postgres, in one transaction.
-
-        Raises:
-            Stop: one does not build; the text names file and line.
-        """
+        """Run the schema files in their order, as role postgres, in one transaction."""
         files = [part for file in sorted(self.schema.glob("*.sql")) for part in ("--file", file)]
         psql: list[str | Path] = [self.postgres / "psql", f"--dbname={self.keys.database_url('postgres')}"]
         options = "-c client_min_messages=warning -c check_function_bodies=off"
@@ -106,11 +99,7 @@ class Database:
             )
 
     def execute_file(self, file: Path) -> None:
-        """Run a file as superuser, in one transaction.
-
-        Raises:
-            Stop: a statement fails.
-        """
+        """Run a file as superuser, in one transaction."""
         try:
             self.execute(file.read_text())
         except psycopg.Error as error:

@@ -48,11 +48,7 @@ def encrypt(key_file: Path, source: Path, target: Path) -> None:
 
 
 def decrypt(key_file: Path, source: Path, target: Path) -> None:
-    """Write the plain file.
-
-    Raises:
-        Stop: it is another key, or the file is not whole.
-    """
+    """Write the plain file."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         cipher = AESGCM(base64.b64decode(key_file.read_bytes()))

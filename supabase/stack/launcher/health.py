@@ -48,11 +48,7 @@ def ledger(database: Database) -> tuple[bool, str]:
 
 
 def wait(settings: Settings, keys: Keys, seconds: int = 120) -> None:
-    """Wait until every service is healthy.
-
-    Raises:
-        Stop: one was not in time; the text names it and its log.
-    """
+    """Wait until every service is healthy."""
     waiting, deadline = requests(settings, keys), time.monotonic() + seconds
     while waiting := {name: request for name, request in waiting.items() if not is_healthy(request)}:
         if time.monotonic() > deadline:

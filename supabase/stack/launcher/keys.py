@@ -5,6 +5,7 @@ import json
 import math
 import secrets
 import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -50,54 +51,47 @@ class Keys:
     def make(self) -> None:
         """Make what is missing; what exists stays, so that sign-ins survive."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = {path.name for path in self.folder.iterdir()}
-        if "auth.json" not in made:
-            self._write("auth.json", new_key(self._algorithm))
-        if "admin.json" not in made:
-            self._write("admin.json", new_key("RS256"))
-        if "credentials.json" not in made:
-            self._write("credentials.json", new_credentials())
-        if "secrets.json" not in made:
-            active, key = secrets.token_hex(4), base64.b64encode(secrets.token_bytes(32)).decode()
-            self._write("secrets.json", {"active": active, "keys": {active: key}})
-        auth, admin, shared = (self._read(f"{name}.json") for name in ("auth", "admin", "credentials"))
-        secret = base64.urlsafe_b64encode(shared["JWT_SECRET"].encode()).decode().rstrip("=")
-        legacy = {"kty": "oct", "k": secret, "kid": shared["LEGACY_KEY_ID"], "alg": "HS256", "use": "sig"}
-        if "jwks.json" not in made:
-            # PostgREST tries the keys in turn: the one that signs most tokens comes first.
-            self._write("jwks.json", {"keys": [public_part(auth), public_part(admin), legacy]})
-        if "gotrue.json" not in made:
-            own = [with_operations(auth, "sign", "verify"), with_operations(legacy, "verify")]
-            self._write("gotrue.json", own)
+        auth = self._made("auth.json", lambda: new_key(self._algorithm))
+        admin = self._made("admin.json", lambda: new_key("RS256"))
+        shared = self._made("credentials.json", new_credentials)
+        active, secret = secrets.token_hex(4), base64.b64encode(secrets.token_bytes(32)).decode()
+        self._made("secrets.json", lambda: {"active": active, "keys": {active: secret}})
+        encoded = base64.urlsafe_b64encode(shared["JWT_SECRET"].encode()).decode().rstrip("=")
+        legacy = {"kty": "oct", "k": encoded, "kid": shared["LEGACY_KEY_ID"], "alg": "HS256", "use": "sig"}
+        # PostgREST tries the keys in turn: the one that signs most tokens comes first.
+        self._made("jwks.json", lambda: {"keys": [public_part(auth), public_part(admin), legacy]})
+        own = [with_operations(auth, "sign", "verify"), with_operations(legacy, "verify")]
+        self._made("gotrue.json", lambda: own)
+
+    def _made(self, name: str, make: Callable[[], Any]) -> Any:
+        if not (self.folder / name).exists():
+            self._write(name, make())
+        return self._read(name)
 
     def renew(self, whose: str) -> None:
-        """Let a new key sign tokens; those of the former ones are good until they expire."""
-        self._renew_members() if whose == MEMBERS else self._renew_administrators()
+        """Let a new key sign tokens; those of the former ones are good until they expire.
 
-    def _renew_members(self) -> None:
-        """Publish the new key to those who verify first; of the former one the public part stays."""
-        new, known = new_key(self._algorithm), self._read("gotrue.json")
-        self._write("jwks.json", {"keys": [public_part(new), *self._read("jwks.json")["keys"]]})
-        former = [with_operations(public_part(key), "verify") for key in known if "sign" in key["key_ops"]]
-        verifying = [key for key in known if "sign" not in key["key_ops"]]
-        self._write("gotrue.json", [with_operations(new, "sign", "verify"), *former, *verifying])
-        self._write("auth.json", new)
-
-    def _renew_administrators(self) -> None:
-        """Name the former keys in the new one: they sign no other tokens."""
-        signing, keys = self._read("admin.json"), self._read("jwks.json")["keys"]
-        former = [signing["kid"], *signing.get("former", [])]
-        new = {**new_key("RS256"), "former": former}
-        place = next(number for number, key in enumerate(keys) if key["kid"] in former)
-        self._write("jwks.json", {"keys": [*keys[:place], public_part(new), *keys[place:]]})
-        self._write("admin.json", new)
+        Who verifies learns of it first. Of members' former keys the public parts stay; administrators' new key
+        names the former ones, which sign no other tokens.
+        """
+        file, published, place = SIGNING[whose][0], self._read("jwks.json")["keys"], 0
+        new = new_key(self._algorithm if whose == MEMBERS else "RS256")
+        if whose == ADMINISTRATORS:
+            signing = self._read(file)
+            new["former"] = [signing["kid"], *signing.get("former", [])]
+            place = next(number for number, key in enumerate(published) if key["kid"] in new["former"])
+        self._write("jwks.json", {"keys": [*published[:place], public_part(new), *published[place:]]})
+        if whose == MEMBERS:
+            known = self._read("gotrue.json")
+            former = [
+                with_operations(public_part(key), "verify") for key in known if "sign" in key["key_ops"]
+            ]
+            verifying = [key for key in known if "sign" not in key["key_ops"]]
+            self._write("gotrue.json", [with_operations(new, "sign", "verify"), *former, *verifying])
+        self._write(file, new)
 
     def retire(self, whose: str, *, now: bool) -> None:
-        """Trust no former key any more.
-
-        Raises:
-            Stop: tokens of a former key may still be in use, and `now` does not say that they shall end.
-        """
+        """Trust no former key any more."""
         file, seconds = SIGNING[whose]
         left = (self.folder / file).stat().st_mtime + seconds - time.time()
         if left > 0 and not now:

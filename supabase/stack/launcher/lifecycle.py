@@ -22,22 +22,19 @@ def bring_up(
     """Make what is missing and start what does not run; run again it changes nothing.
 
     `after_migrations` may still use the database while no service is connected and the demo is not there.
-
-    Raises:
-        Stop: a step failed; run again to go on from there.
     """
     web.build(log)
     database = bring_up_database(settings, postgres, log)
     if after_migrations:
         after_migrations(database)
-    restart_services(settings, database.keys, postgres)
+    start_services(settings, database.keys, postgres)
     summary.write_env(settings, database.keys)
     if settings.demo and not (settings.state / "keys" / "demo.env").exists():
         database.seed_demo()
         summary.write_env(settings, database.keys)
 
 
-def restart_services(settings: Settings, keys: Keys, postgres: Path) -> None:
+def start_services(settings: Settings, keys: Keys, postgres: Path) -> None:
     """Start what does not run and replace what has changed; return when everything is healthy."""
     with step("Services"):
         listed, supervisor = services.describe(settings, keys), Supervisor(settings)
@@ -47,11 +44,7 @@ def restart_services(settings: Settings, keys: Keys, postgres: Path) -> None:
 
 
 def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored: bool = False) -> Database:
-    """Start PostgreSQL alone, with the product's migrations or schema files; no service runs yet.
-
-    Raises:
-        Stop: a step failed; run again to go on from there.
-    """
+    """Start PostgreSQL alone, with the product's migrations or schema files; no service runs yet."""
     keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
         require_ports(settings)
@@ -69,11 +62,7 @@ def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored
 
 
 def require_ports(settings: Settings) -> None:
-    """Reject a start beside another program's server, or where only root may.
-
-    Raises:
-        Stop: a port of this stack is taken, or out of reach.
-    """
+    """Reject a start beside another program's server, or where only root may."""
     used = list(settings.ports.items())
     if settings.options.get("SITE_DOMAIN"):
         # Instead of a port that may have been chosen before there was a domain.
@@ -82,7 +71,7 @@ def require_ports(settings: Settings) -> None:
     for service, port in used:
         use = f"Port {port}, which this stack uses for its {service},"
         try:
-            configuration.try_port(port)
+            configuration.take_port(port)
         except PermissionError as error:
             raise Stop(
                 f"{use} is for root alone. Run this as root, or open it to all users:\n"

@@ -98,11 +98,7 @@ def write_baseline(now: datetime) -> Path:
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a migration.
-
-    Raises:
-        Stop: it is none.
-    """
+    """Return the name of a migration."""
     if NAME.fullmatch(name):
         return name
     raise Stop("Say in a few words what changes, for example: make migration NAME=add_tracking_to_deposits")

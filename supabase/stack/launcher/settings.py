@@ -130,15 +130,10 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def load() -> Settings:
-    """Return the settings of the stack in the state folder.
-
-    Raises:
-        Stop: there is none.
-    """
-    state = state_folder()
-    if not (state / "settings.json").exists():
-        raise Stop(f"No stack in {state}. Start one with: make up")
-    return read(state)
+    """Return the settings of the stack in the state folder."""
+    if not (state_folder() / "settings.json").exists():
+        raise Stop(f"No stack in {state_folder()}. Start one with: make up")
+    return read(state_folder())
 
 
 def read(state: Path) -> Settings:
@@ -147,11 +142,7 @@ def read(state: Path) -> Settings:
 
 
 def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings of `up`: those stored, with what the environment says now; ports are chosen once.
-
-    Raises:
-        Stop: the environment asks for something that this stack cannot become.
-    """
+    """Return the settings of `up`: those stored, with what the environment says now."""
     state = state_folder(environment)
     first = not (state / "settings.json").exists()
     settings = Settings(state=state) if first else read(state)
@@ -162,6 +153,7 @@ def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
         raise Stop(
             f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another."
         ) from error
+    # Chosen once: links and sign-ins survive a restart.
     for service in SERVICES_WITH_PORTS:
         if service not in settings.ports:
             settings.ports[service] = _choose_port(service, settings)
@@ -170,27 +162,24 @@ def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _take_environment(settings: Settings, first: bool, environment: Mapping[str, str]) -> None:
-    demo, profile = environment.get("DEMO"), environment.get("STACK_PROFILE")
-    if demo not in (None, "0", "1"):
+    demo = environment.get("DEMO", str(int(settings.demo)))
+    profile = environment.get("STACK_PROFILE", settings.profile)
+    if demo not in ("0", "1"):
         raise Stop("DEMO is 1 (seed the demo network) or 0.")
-    if profile not in (None, *PROFILES):
+    if profile not in PROFILES:
         raise Stop(f"STACK_PROFILE is one of {', '.join(PROFILES)}.")
-    wanted = settings.demo if demo is None else demo == "1"
-    if not first and wanted != settings.demo:
+    if not first and int(demo) != settings.demo:
         raise Stop(
             f"The stack in {settings.state} was started with DEMO={int(settings.demo)} and keeps it.\n"
             f"  For another one use a new folder: STATE=.stack-new DEMO={demo} make up"
         )
-    if not first and profile not in (None, settings.profile):
+    if not first and profile != settings.profile:
         raise Stop(f"{settings.state} keeps its profile, {settings.profile}. Use a new STATE folder.")
-    settings.demo, settings.profile = wanted, profile or settings.profile
+    settings.demo, settings.profile = demo == "1", profile
     if settings.unlimited and not settings.demo:
         raise Stop(f"STACK_PROFILE={settings.profile} switches rate limits off and is only for DEMO=1.")
-    for name in STORED_OPTIONS:
-        if value := environment.get(name):
-            settings.options[name] = value
-        elif name in environment:
-            settings.options.pop(name, None)
+    given = {name: environment[name] for name in STORED_OPTIONS if name in environment}
+    settings.options = {name: value for name, value in (settings.options | given).items() if value}
 
 
 def _choose_port(service: str, settings: Settings) -> int:
@@ -210,19 +199,14 @@ def _choose_port(service: str, settings: Settings) -> int:
 def is_free(port: int) -> bool:
     """Return whether a server could listen on this port now."""
     try:
-        try_port(port)
+        take_port(port)
     except OSError:
         return False
     return True
 
 
-def try_port(port: int) -> None:
-    """Take the port and release it.
-
-    Raises:
-        PermissionError: it is for root alone.
-        OSError: another program has it.
-    """
+def take_port(port: int) -> None:
+    """Listen on the port for a moment; a PermissionError says that it is for root alone."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))

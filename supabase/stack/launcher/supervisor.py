@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import subprocess
 import time
 import xmlrpc.client
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from supervisor.xmlrpc import Faults, SupervisorTransport
 from launcher import cluster, environment
 from launcher.services import Service
 from launcher.settings import FILES, ROOT, Settings, write_private
-from launcher.terminal import Stop
+from launcher.terminal import Stop, run
 from launcher.tools import VENV
 
 # Nine times the weight of a backend.
@@ -29,16 +28,14 @@ class Supervisor:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.configuration = settings.state / "supervisord.conf"
+        self._log = settings.state / "logs" / "supervisord.log"
         self._transport = SupervisorTransport(serverurl=f"unix://{settings.sockets / 'control.sock'}")
         self.rpc: Any = xmlrpc.client.ServerProxy("http://localhost", transport=self._transport).supervisor
 
     def configure(self, services: list[Service], postgres: Path) -> None:
         """Write the supervisor's configuration, and each service's script (0600)."""
-        settings, logs, scripts = (
-            self.settings,
-            self.settings.state / "logs",
-            self.settings.state / "services",
-        )
+        settings, logs = self.settings, self.settings.state / "logs"
+        scripts = settings.state / "services"
         for folder in (logs, settings.state / "run", settings.sockets):
             folder.mkdir(parents=True, exist_ok=True)
         scripts.mkdir(mode=0o700, exist_ok=True)
@@ -70,21 +67,15 @@ class Supervisor:
         return True
 
     def start(self) -> bool:
-        """Start the supervisor with PostgreSQL; of a running one see that PostgreSQL runs.
+        """Start the supervisor with PostgreSQL; return whether it was started.
 
-        A running one may have given PostgreSQL up, or been left between its end and its start.
-
-        Returns whether the supervisor was started.
+        One that runs may have given PostgreSQL up, or been left between its end and its start.
         """
         if self.is_running():
             self._update(["postgres"])
             return False
         command = [VENV / "bin" / "supervisord", "--configuration", self.configuration]
-        result = subprocess.run(
-            command, env=environment.base(), capture_output=True, text=True, check=False, cwd=ROOT
-        )
-        if result.returncode:
-            raise Stop(f"supervisord did not start: {result.stderr.strip()}")
+        run(command, self.settings.log, cwd=ROOT, env=environment.base())
         if not _within(15, self.is_running):
             raise Stop(f"supervisord does not respond. See {self._log}")
         self._weigh_session()
@@ -107,10 +98,7 @@ class Supervisor:
                 self._start(name)
 
     def _start(self, name: str) -> None:
-        """Start a process unless it runs, once it has ended if it is about to.
-
-        Whether it then serves is asked elsewhere: what does not start at once is tried again.
-        """
+        """Start a process unless it runs; what does not start at once is tried again."""
         while (state := self._call("getProcessInfo", name)["statename"]) == "STOPPING":
             time.sleep(0.1)
         if state in ("STOPPED", "EXITED", "FATAL"):
@@ -118,11 +106,7 @@ class Supervisor:
             self._call("startProcess", name, harmless=harmless)
 
     def _call(self, method: str, *arguments: str | bool, harmless: tuple[int, ...] = ()) -> Any:
-        """Call the supervisor; a fault of a harmless number needs nothing done.
-
-        Raises:
-            Stop: it fails for another reason.
-        """
+        """Call the supervisor; a fault of a harmless number needs nothing done."""
         try:
             return getattr(self.rpc, method)(*arguments)
         except xmlrpc.client.Fault as fault:
@@ -130,16 +114,11 @@ class Supervisor:
                 return None
             raise Stop(f"supervisord failed at {method}: {fault.faultString}. See {self._log}") from fault
 
-    @property
-    def _log(self) -> Path:
-        return self.settings.state / "logs" / "supervisord.log"
-
     def _weigh_session(self) -> None:
         """Give all services together more of the processors than one backend of PostgreSQL has.
 
         Linux may share them among sessions, and each backend is a session of its own: under load the gateway
-        would hardly run and could not even turn anybody away. Only root may weigh a session; elsewhere, and
-        where there is no such sharing, everything stays as it is.
+        would hardly run and could not even reject requests. Only root may weigh a session.
         """
         with contextlib.suppress(OSError):
             Path(f"/proc/{self.rpc.getPID()}/autogroup").write_text(str(SESSION_NICE))

@@ -4,10 +4,12 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 TITLE_WIDTH = 46
 SHOWN_LINES = 12
@@ -15,7 +17,10 @@ PASSWORD = re.compile(r"://([^:/@\s]+):[^@\s]+@")
 
 
 class Stop(Exception):
-    """A failure that the person can act on: what went wrong and what to do, in a line or two."""
+    """A failure that the person can act on: what went wrong and what to do, in a line or two.
+
+    Whatever cannot go on raises it; `ending_in_words` prints it.
+    """
 
 
 def treat_termination_as_interrupt() -> None:
@@ -26,6 +31,20 @@ def treat_termination_as_interrupt() -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+
+
+def ending_in_words(command: Callable[..., int], **arguments: object) -> NoReturn:
+    """Run a command and exit; a failure that a person can act on is a line or two, not a traceback."""
+    treat_termination_as_interrupt()
+    try:
+        sys.exit(command(**arguments))
+    except Stop as failure:
+        sys.exit(f"\n  {failure}")
+    except OSError as error:
+        sys.exit(f"\n  {error.filename or Path(sys.argv[0])}: {error.strerror}")
+    except KeyboardInterrupt:
+        print("\n  Interrupted. Run the command again to go on.", file=sys.stderr)
+        sys.exit(130)
 
 
 @contextmanager
@@ -53,9 +72,6 @@ def run(
     """Run a command to its end and return its standard output; everything goes to the log.
 
     Passwords in addresses are not logged, and no standard output of a confidential command.
-
-    Raises:
-        Stop: the command is missing or failed; the last lines of its output and the hint are in the text.
     """
     arguments = [str(part) for part in command]
     environment = {**(os.environ if env is None else env), "NO_COLOR": "1"}

@@ -41,25 +41,27 @@ def stack(log: Path = SETUP_LOG, profile: str = "reference") -> Iterator[tuple[S
         yield settings, postgres
 
 
-def run_module(name: str, *arguments: str, profile: str = "reference", **env: str) -> int:
-    """Run a module of the tests against a throw-away stack; an interruption ends it before the stack."""
+def run_on_stack(name: str, *arguments: str, profile: str = "reference", **own: str) -> int:
+    """Run a module of the tests against a throw-away stack; return its exit status."""
     with stack(profile=profile) as (settings, postgres):
         # Without PYTHONDONTWRITEBYTECODE: each process would compile everything anew.
         dropped = ("STATE", "PYTHONDONTWRITEBYTECODE")
-        inherited = {name: value for name, value in os.environ.items() if name not in dropped}
-        own = {"STACK_ENV": str(settings.state / "env"), "CI": "true"}
-        own |= {
-            "PATH": f"{postgres}:{os.environ['PATH']}",
-            "PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}",
-        }
-        command = [PYTHON, "-m", name, *arguments]
-        process = subprocess.Popen(command, cwd=ROOT, env=inherited | own | env, process_group=0)
-        try:
-            return process.wait()
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGINT)
-            process.wait(60)
+        env = {name: value for name, value in os.environ.items() if name not in dropped}
+        env |= {"STACK_ENV": str(settings.state / "env"), "CI": "true", **own}
+        return run_module(name, {**env, "PATH": f"{postgres}:{os.environ['PATH']}"}, *arguments)
+
+
+def run_module(name: str, env: dict[str, str], *arguments: str) -> int:
+    """Run a module to its end, which an interruption asks for; return its exit status."""
+    env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'supabase' / 'stack'}"
+    # In a group of its own: Ctrl-C reaches it once, from here.
+    process = subprocess.Popen([PYTHON, "-m", name, *arguments], cwd=ROOT, env=env, process_group=0)
+    try:
+        return process.wait()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        process.wait(60)
 
 
 @contextmanager
@@ -67,6 +69,13 @@ def database(*, authored: bool = False) -> Iterator[Database]:
     """Yield a database alone, as the migrations make it or, `authored`, as the schema files do."""
     with _settings(SETUP_LOG, "reference") as (settings, postgres):
         yield lifecycle.bring_up_database(settings, postgres, SETUP_LOG, authored=authored)
+
+
+@contextmanager
+def both_databases() -> Iterator[tuple[Database, Database]]:
+    """Yield a database that the migrations make, and one that the schema files make."""
+    with database() as migrated, database(authored=True) as authored:
+        yield migrated, authored
 
 
 @contextmanager

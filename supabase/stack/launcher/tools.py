@@ -40,11 +40,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def install(log: Path, *, for_tests: bool) -> Path:
-    """Install what is missing and return the folder of PostgreSQL's programs.
-
-    Raises:
-        Stop: something cannot be installed from here; the text has the command to type.
-    """
+    """Install what is missing and return the folder of PostgreSQL's programs."""
     _require_node()
     extensions = (*EXTENSIONS, "pgtap") if for_tests else EXTENSIONS
     with one_at_a_time():

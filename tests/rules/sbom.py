@@ -1,10 +1,11 @@
-"""The locked packages: their SBOM, and what is known against them."""
+"""`make audit`: the SBOM of the locked packages, and what is known against them."""
 
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,8 +91,8 @@ def cyclonedx(root: Path = ROOT) -> dict[str, Any]:
     return {**head, "components": components}
 
 
-def audit(target: Path) -> bool:
-    """Write the SBOM and ask about every lock file; return whether nothing serious is known of any."""
+def audit(target: Path) -> int:
+    """Write the SBOM and ask about every lock file; return 0 when nothing serious is known of any."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(cyclonedx(), indent=1) + "\n")
     print(f"  SBOM: {target}, {len(cyclonedx()['components'])} packages")
@@ -99,7 +100,7 @@ def audit(target: Path) -> bool:
     results[str(PYTHON_LOCK)] = _pip_audit()
     for lock, result in results.items():
         print(f"  {lock}: {result}")
-    return set(results.values()) == {NOTHING}
+    return 0 if set(results.values()) == {NOTHING} else 1
 
 
 def _npm_audit(folder: Path) -> str:
@@ -127,3 +128,7 @@ def _pip_audit() -> str:
     if result.returncode not in (0, 1) or (result.returncode and "vulnerabilit" not in result.stderr):
         return "NOT KNOWN: the registry does not support audits here"
     return result.stderr.strip().splitlines()[-1] if result.returncode else NOTHING
+
+
+if __name__ == "__main__":
+    sys.exit(audit(ROOT / ".stack-tools" / "sbom.json"))

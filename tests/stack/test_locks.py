@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from launcher.settings import ROOT
-from tests.rules import locks, sbom
+from tests.checks import locks, sbom
 
 SCOPES = {"required", "excluded"}
 

@@ -13,10 +13,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from functions.edge.bootstrap import demo
-from launcher import schema
 from launcher import settings as configuration
 from launcher.database import SCHEMA, Database
 from launcher.terminal import Stop
+from tests.checks import schema
 from tests.support.own_cluster import OwnCluster, settings_of_own
 
 MIGRATIONS = "sql/migrations"

@@ -6,10 +6,9 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
-from launcher import backups, compose, environment, health, lifecycle, row_types, schema, throwaway, tools
+from launcher import backups, compose, environment, health, lifecycle, throwaway, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
@@ -68,7 +67,7 @@ def logs() -> int:
 def check() -> int:
     """Run every rule that a machine can judge, on throw-away databases."""
     tools.install_for_tests(SETUP_LOG)
-    return throwaway.run_module("tests.runner.checks", dict(os.environ))
+    return throwaway.run_module("tests.checks")
 
 
 def test() -> int:
@@ -107,39 +106,22 @@ def bench() -> int:
 
 def generate() -> int:
     """Write the file that is made from the database: the web's row types."""
-    with throwaway.database() as database:
-        row_types.FILE.write_text(row_types.generate(database))
-    print(f"  wrote {row_types.FILE.relative_to(ROOT)}")
-    return 0
+    return throwaway.run_module("tests.checks.row_types")
 
 
 def migration() -> int:
     """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
-    name = schema.checked_name(os.environ.get("NAME", ""))
-    with throwaway.both_databases() as (migrated, authored):
-        comparison = schema.Comparison(migrated, authored)
-        statements, by_hand = comparison.statements(), comparison.unseen()
-        if not statements and not by_hand:
-            print("\n  The migrations already make what sql/schema says.")
-            return 0
-        path = schema.write_migration(name, statements, by_hand, datetime.now(UTC), schema.MIGRATIONS)
-        print(f"\n  wrote {path.relative_to(ROOT)}\n  Read it, and say above it why.")
-        migrated.push()
-        left = comparison.failure()
-    if left:
-        print(f"\n  What it does not bring about, and you write into it by hand:\n{left}")
-    return 1 if left else 0
+    return throwaway.run_module("tests.checks.schema", "migration", os.environ.get("NAME", ""))
 
 
 def baseline() -> int:
     """Replace all migrations by one that is the schema files; before 1.0.0."""
-    print(f"  wrote {schema.write_baseline(datetime.now(UTC)).relative_to(ROOT)}")
-    return 0
+    return throwaway.run_module("tests.checks.schema", "baseline")
 
 
 def audit() -> int:
     """Write the SBOM and ask the registries what is known against the locked packages."""
-    return throwaway.run_module("tests.rules.sbom", dict(os.environ))
+    return throwaway.run_module("tests.checks.sbom")
 
 
 def backup() -> int:

@@ -1,6 +1,5 @@
 """The stack's own PostgreSQL cluster: made once, never one that was there before."""
 
-import getpass
 import os
 import pwd
 import shutil
@@ -23,11 +22,6 @@ def system_user() -> str | None:
     options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
     subprocess.run(["useradd", *options, "harborline"], check=True)
     return "harborline"
-
-
-def owner() -> str:
-    """Return the user whom the supervisor runs PostgreSQL as."""
-    return system_user() or getpass.getuser()
 
 
 def as_user(command: list[str | Path], user: str | None) -> list[str | Path]:
@@ -57,7 +51,11 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool
     """Make the cluster unless it is there, and write its configuration; return whether that has changed."""
     folder = place(settings)
     if not folder.exists():
-        _require_disk(folder.parent)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if (free := shutil.disk_usage(folder.parent).free // 2**20) < 1024:
+            raise Stop(
+                f"Only {free} MB are free in {folder.parent}; 1 GB is needed. Make room or move STATE."
+            )
         _initdb(folder, postgres, password, log)
     _require_version(folder, postgres)
     # PostgreSQL's own pages, and what it may count on in all, of a machine that it shares.
@@ -98,15 +96,6 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
     with (draft / "postgresql.conf").open("a") as file:
         file.write("include 'harborline.conf'\n")
     draft.rename(folder)
-
-
-def _require_disk(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free // 2**20
-    if free < 1024:
-        raise Stop(
-            f"Only {free} MB are free in {folder}; 1 GB is needed. Make room or set STATE to another disk."
-        )
 
 
 def _require_version(folder: Path, postgres: Path) -> None:

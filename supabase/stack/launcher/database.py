@@ -7,10 +7,9 @@ import psycopg
 
 from launcher import environment
 from launcher.keys import Keys
-from launcher.services import content_digest
 from launcher.settings import ROOT, Settings, write_private
 from launcher.terminal import Stop, run, step
-from launcher.tools import PYTHON, SUPABASE
+from launcher.tools import PYTHON, SUPABASE, content_digest
 
 BOOTSTRAP = ROOT / "supabase" / "bootstrap"
 PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
@@ -107,16 +106,14 @@ class Database:
 
     def execute(self, sql: str, *, name: str = "postgres", transaction: bool = True) -> None:
         """Run statements as superuser, in one transaction unless it says otherwise."""
-        with self._connect(name, autocommit=not transaction) as connection:
+        url = self.keys.database_url("supabase_admin", name)
+        with psycopg.connect(url, autocommit=not transaction) as connection:
             connection.execute(sql.encode())
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query of the superuser."""
-        with self._connect("postgres") as connection:
+        with psycopg.connect(self.keys.database_url("supabase_admin")) as connection:
             return connection.execute(sql.encode()).fetchall()
-
-    def _connect(self, name: str, *, autocommit: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
-        return psycopg.connect(self.keys.database_url("supabase_admin", name), autocommit=autocommit)
 
     def _set_passwords(self, roles: tuple[str, ...]) -> None:
         # Generated hexadecimal text: nothing to quote.

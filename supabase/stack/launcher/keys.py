@@ -71,8 +71,8 @@ class Keys:
     def renew(self, whose: str) -> None:
         """Let a new key sign tokens; those of the former ones are good until they expire.
 
-        Who verifies learns of it first. Of members' former keys the public parts stay; administrators' new key
-        names the former ones, which sign no other tokens.
+        Who verifies learns of it first. Of members' former keys the public parts stay; the new key of
+        administrators names the former ones, which sign no other tokens.
         """
         file, published, place = SIGNING[whose][0], self._read("jwks.json")["keys"], 0
         new = new_key(self._algorithm if whose == MEMBERS else "RS256")
@@ -137,21 +137,19 @@ def with_operations(key: Jwk, *operations: str) -> Jwk:
     return {name: value for name, value in key.items() if name != "use"} | {"key_ops": list(operations)}
 
 
-def api_key(role: str, secret: str) -> str:
-    """Return a legacy Supabase API key: a token with a role and no person."""
-    now = int(time.time())
-    claims = {"iss": "supabase", "role": role, "iat": now, "exp": now + TEN_YEARS}
-    return jwt.encode({"alg": "HS256", "typ": "JWT"}, claims, OctKey.import_key(secret))
-
-
 def new_credentials() -> dict[str, str]:
-    """Return fresh shared secrets, passwords of the database's roles, and the two API keys."""
-    secret = secrets.token_hex(32)
+    """Return fresh shared secrets, passwords of the database's roles, and Supabase's two legacy API keys."""
+    secret, now = secrets.token_hex(32), int(time.time())
+
+    def api_key(role: str) -> str:
+        claims = {"iss": "supabase", "role": role, "iat": now, "exp": now + TEN_YEARS}
+        return jwt.encode({"alg": "HS256", "typ": "JWT"}, claims, OctKey.import_key(secret))
+
     return {
         "JWT_SECRET": secret,
         "SIGNING_SECRET": secrets.token_hex(32),
-        "SUPABASE_ANON_KEY": api_key("anon", secret),
-        "SUPABASE_SERVICE_ROLE_KEY": api_key("service_role", secret),
+        "SUPABASE_ANON_KEY": api_key("anon"),
+        "SUPABASE_SERVICE_ROLE_KEY": api_key("service_role"),
         "LEGACY_KEY_ID": secrets.token_hex(8),
         **{f"PASSWORD_{role}": secrets.token_hex(24) for role in DATABASE_ROLES},
     }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from launcher import cluster, health, services, summary, web
+from launcher import cluster, health, services, summary, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import Keys
@@ -23,7 +23,7 @@ def bring_up(
 
     `after_migrations` may still use the database while no service is connected and the demo is not there.
     """
-    web.build(log)
+    tools.build_web(log)
     database = bring_up_database(settings, postgres, log)
     if after_migrations:
         after_migrations(database)

@@ -1,6 +1,5 @@
 """The processes of a stack: the command of each, its environment, and what makes it start anew."""
 
-import hashlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from launcher import environment
 from launcher.keys import Keys
 from launcher.settings import ROOT, Settings
 from launcher.terminal import Stop
-from launcher.tools import NODE_TOOLS, PYTHON, VENV
+from launcher.tools import NODE_TOOLS, PYTHON, VENV, content_digest
 
 CADDYFILE = ROOT / "supabase" / "gateway" / "Caddyfile"
 
@@ -32,16 +31,6 @@ class Service:
     def digest(self) -> str:
         """Return what changes whenever a running process would no longer be what this describes."""
         return content_digest(self.script, *self.sources)
-
-
-def content_digest(text: str, *sources: Path) -> str:
-    """Return a digest of a text and of every file in folders, with their names."""
-    digest = hashlib.sha256(text.encode())
-    for source in sources:
-        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(str(path.relative_to(source.parent)).encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def describe(settings: Settings, keys: Keys) -> list[Service]:

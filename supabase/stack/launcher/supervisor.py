@@ -1,6 +1,7 @@
 """supervisord: keeps a stack's processes running, restarts what dies, rotates the logs."""
 
 import contextlib
+import getpass
 import os
 import time
 import xmlrpc.client
@@ -47,7 +48,7 @@ class Supervisor:
             as_root="user = root" if os.geteuid() == 0 else "",
             postgres=postgres / "postgres",
             cluster=settings.cluster,
-            owner=cluster.owner(),
+            owner=cluster.system_user() or getpass.getuser(),
         )
         program = Template((FILES / "program.conf").read_text())
         for service in services:
@@ -143,7 +144,7 @@ class Supervisor:
         # The supervisor would take a second for each that it still knows of.
         for name in services:
             self._call("stopProcess", name, harmless=(Faults.NOT_RUNNING,))
-            self._call("removeProcessGroup", name)
+            self._call("removeProcessGroup", name, harmless=(Faults.STILL_RUNNING,))
         self._call("shutdown", harmless=(Faults.SHUTDOWN_STATE,))
         if not _within(90, lambda: not Path(f"/proc/{pid}").exists()):
             raise Stop(f"The supervisor (process {pid}) did not stop within 90 s.")

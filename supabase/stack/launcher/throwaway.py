@@ -44,16 +44,17 @@ def stack(log: Path = SETUP_LOG, profile: str = "reference") -> Iterator[tuple[S
 def run_on_stack(name: str, *arguments: str, profile: str = "reference", **own: str) -> int:
     """Run a module of the tests against a throw-away stack; return its exit status."""
     with stack(profile=profile) as (settings, postgres):
-        # Without PYTHONDONTWRITEBYTECODE: each process would compile everything anew.
-        dropped = ("STATE", "PYTHONDONTWRITEBYTECODE")
-        env = {name: value for name, value in os.environ.items() if name not in dropped}
-        env |= {"STACK_ENV": str(settings.state / "env"), "CI": "true", **own}
-        return run_module(name, {**env, "PATH": f"{postgres}:{os.environ['PATH']}"}, *arguments)
+        path = f"{postgres}:{os.environ['PATH']}"
+        return run_module(
+            name, *arguments, STACK_ENV=str(settings.state / "env"), PATH=path, CI="true", **own
+        )
 
 
-def run_module(name: str, env: dict[str, str], *arguments: str) -> int:
-    """Run a module to its end, which an interruption asks for; return its exit status."""
-    env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'supabase' / 'stack'}"
+def run_module(name: str, *arguments: str, **own: str) -> int:
+    """Run a module of the tests to its end, which an interruption asks for; return its exit status."""
+    # Without PYTHONDONTWRITEBYTECODE: each process would compile everything anew.
+    env = {key: value for key, value in os.environ.items() if key not in ("STATE", "PYTHONDONTWRITEBYTECODE")}
+    env |= {"PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}", **own}
     # In a group of its own: Ctrl-C reaches it once, from here.
     process = subprocess.Popen([PYTHON, "-m", name, *arguments], cwd=ROOT, env=env, process_group=0)
     try:

@@ -1,4 +1,4 @@
-"""Finds or installs what the stack runs on beside the Python environment: PostgreSQL and Node tools.
+"""Finds, installs or builds what the stack runs on: PostgreSQL, Node tools, the web app.
 
 Everything but the operating system's packages lies in the checkout; nothing is installed globally.
 """
@@ -22,8 +22,8 @@ PYTHON = VENV / "bin" / "python"
 UV = ROOT / ".stack-tools" / "bin" / "uv"
 NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
 SUPABASE = NODE_TOOLS / ".bin" / "supabase"
-# Where packages of tests are installed.
-JS_TESTS, BROWSER_TESTS = ROOT / "tests" / "api" / "js", ROOT / "tests" / "e2e"
+WEB, JS_TESTS, BROWSER_TESTS = ROOT / "web", ROOT / "tests" / "api" / "js", ROOT / "tests" / "e2e"
+NOT_BUILT_FROM = {"node_modules", "dist", ".vite", "coverage"}
 MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
 # What only the tests run: the browser without a window for each change, the whole one for the long run.
@@ -62,7 +62,7 @@ def install_for_tests(log: Path) -> None:
     """Install what checks and tests need beside the stack's own packages."""
     install(log, for_tests=True)
     with one_at_a_time():
-        for folder in (ROOT / "web", JS_TESTS, BROWSER_TESTS):
+        for folder in (WEB, JS_TESTS, BROWSER_TESTS):
             node_packages(folder, f"Packages of {folder.relative_to(ROOT)}", log)
 
 
@@ -143,3 +143,32 @@ def node_packages(folder: Path, title: str, log: Path) -> None:
         command = ["npm", "ci", "--no-audit", "--no-fund"]
         run(command, log, cwd=folder, hint="Is the npm registry reachable?")
         stamp.write_text(digest)
+
+
+def content_digest(text: str, *sources: Path) -> str:
+    """Return a digest of a text and of every file in folders, with their names."""
+    digest = hashlib.sha256(text.encode())
+    for source in sources:
+        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(source.parent)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def build_web(log: Path) -> None:
+    """Install the web app's packages and build it, unless web/dist is what the sources make."""
+    with one_at_a_time():
+        node_packages(WEB, "Packages of web", log)
+        stamp, served = WEB / "node_modules" / ".build-digest", WEB / "dist"
+        digest = content_digest(
+            "", *(path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM)
+        )
+        if (served / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
+            return
+        with step("Web app: build"):
+            # Beside what is served now, which a failed build must not take away.
+            draft = WEB / "node_modules" / ".build"
+            run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"], log, cwd=WEB)
+            shutil.rmtree(served, ignore_errors=True)
+            draft.rename(served)
+            stamp.write_text(digest)

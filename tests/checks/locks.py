@@ -1,4 +1,4 @@
-"""The lock files install everywhere what was tested: `python -m tests.rules.locks` says what they lack."""
+"""The lock files install everywhere what was tested: `python -m tests.checks.locks` says what they lack."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from launcher.settings import ROOT
-from tests.rules.sbom import PYTHON_LOCK, node_entries, normalised, packages
+from tests.checks.sbom import PYTHON_LOCK, node_entries, normalised, packages
 
 CORRECTION = (
     "To correct it: `npm install --package-lock-only` in that folder. What is lacking even then "

@@ -1,18 +1,20 @@
-"""The schema files against the migrations: where they differ, and the migration that closes the gap.
+"""`make migration`: where the schema files and the migrations differ, and the migration that closes the gap.
 
 sql/schema is the truth, sql/migrations what installations have been given. Both are played into databases of
 their own, in clusters of their own, and compared by the stock CLI's diff and by what that does not see.
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from launcher import throwaway
 from launcher.database import SCHEMA, Database, cli_environment
-from launcher.settings import FILES, ROOT
-from launcher.terminal import Stop, run
+from launcher.settings import ROOT
+from launcher.terminal import Stop, ending_in_words, run
 from launcher.tools import SUPABASE
 
 MIGRATIONS = ROOT / "sql" / "migrations"
@@ -61,7 +63,7 @@ class Comparison:
 
     def unseen(self) -> list[str]:
         """Return differences that the diff cannot write: each needs a statement by hand."""
-        query = (FILES / "unseen.sql").read_text()
+        query = Path(__file__).with_name("unseen.sql").read_text()
         there, here = (set(database.rows(query)) for database in (self.migrated, self.authored))
         found = [(title, f"only in the schema files: {line}") for title, line in here - there]
         found += [(title, f"only in the migrations: {line}") for title, line in there - here]
@@ -86,22 +88,12 @@ def _without_right(database: Database) -> Iterator[None]:
         database.execute(f"grant {PARAMETER_RIGHT} to postgres")
 
 
-def write_baseline(now: datetime) -> Path:
-    """Replace all migrations by one that is the schema files; before 1.0.0 alone."""
-    for old in MIGRATIONS.glob("*.sql"):
-        old.unlink()
-    path = _next_file("baseline", now, MIGRATIONS)
-    path.write_text(
-        "\n".join([BASELINE_HEADER, *(file.read_text() for file in sorted(SCHEMA.glob("*.sql")))])
-    )
-    return path
-
-
-def checked_name(name: str) -> str:
-    """Return the name of a migration."""
-    if NAME.fullmatch(name):
-        return name
-    raise Stop("Say in a few words what changes, for example: make migration NAME=add_tracking_to_deposits")
+def require_name(name: str) -> None:
+    """Stop unless a migration may be called so."""
+    if not NAME.fullmatch(name):
+        raise Stop(
+            "Say in a few words what changes, for example: make migration NAME=add_tracking_to_deposits"
+        )
 
 
 def write_migration(name: str, statements: str, unseen: list[str], now: datetime, folder: Path) -> Path:
@@ -113,3 +105,37 @@ def write_migration(name: str, statements: str, unseen: list[str], now: datetime
 
 def _next_file(name: str, now: datetime, folder: Path) -> Path:
     return folder / f"{now.astimezone(UTC):%Y%m%d%H%M%S}_{name}.sql"
+
+
+def migration(name: str) -> int:
+    """Write the next migration; return 1 when it does not bring everything about."""
+    require_name(name)
+    with throwaway.both_databases() as (migrated, authored):
+        comparison = Comparison(migrated, authored)
+        statements, by_hand = comparison.statements(), comparison.unseen()
+        if not statements and not by_hand:
+            print("\n  The migrations already make what sql/schema says.")
+            return 0
+        path = write_migration(name, statements, by_hand, datetime.now(UTC), MIGRATIONS)
+        print(f"\n  wrote {path.relative_to(ROOT)}\n  Read it, and say above it why.")
+        migrated.push()
+        left = comparison.failure()
+    if left:
+        print(f"\n  What it does not bring about, and you write into it by hand:\n{left}")
+    return 1 if left else 0
+
+
+def baseline() -> int:
+    """Replace all migrations by one that is the schema files; before 1.0.0 alone."""
+    for old in MIGRATIONS.glob("*.sql"):
+        old.unlink()
+    path = _next_file("baseline", datetime.now(UTC), MIGRATIONS)
+    path.write_text(
+        "\n".join([BASELINE_HEADER, *(file.read_text() for file in sorted(SCHEMA.glob("*.sql")))])
+    )
+    print(f"  wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    ending_in_words(lambda: {"migration": migration, "baseline": baseline}[sys.argv[1]](*sys.argv[2:]))

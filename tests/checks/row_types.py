@@ -1,8 +1,9 @@
-"""The file that is made from the database: the web's row types."""
+"""`make generate`: the web's row types, which are made from the database."""
 
+from launcher import throwaway
 from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
-from launcher.terminal import run
+from launcher.terminal import ending_in_words, run
 from launcher.tools import SUPABASE
 
 FILE = ROOT / "web" / "src" / "lib" / "database.types.ts"
@@ -22,3 +23,15 @@ def failure(database: Database) -> str:
     if FILE.read_text() == generate(database):
         return ""
     return f"{FILE.relative_to(ROOT)} is not what the migrations make.\nTo correct it: make generate"
+
+
+def main() -> int:
+    """Write the file."""
+    with throwaway.database() as database:
+        FILE.write_text(generate(database))
+    print(f"  wrote {FILE.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    ending_in_words(main)

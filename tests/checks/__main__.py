@@ -1,4 +1,4 @@
-"""`make check`: every rule that a machine can judge, one line each; `python -m tests.runner.checks`."""
+"""`make check`: every rule that a machine can judge, one line each."""
 
 import subprocess
 import sys
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from launcher import row_types, throwaway
+from launcher import throwaway
 from launcher.database import Database, cli_environment
-from launcher.schema import Comparison
-from launcher.settings import FILES, ROOT
+from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
 from launcher.tools import SUPABASE, VENV
-from tests.rules.sbom import NODE_FOLDERS
+from tests.checks import row_types
+from tests.checks.sbom import NODE_FOLDERS
+from tests.checks.schema import Comparison
 
 AT_ONCE = 2
 # The CLI runs each migration in one transaction on an installation that is closed meanwhile, so rules for
@@ -43,8 +44,8 @@ def without_database() -> list[Check]:
     return [
         Check("ruff", _tool("ruff", "check", ".")),
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
-        Check("retired words", _tool("python", "-m", "tests.rules.words")),
-        Check("locked packages", _tool("python", "-m", "tests.rules.locks")),
+        Check("retired words", _tool("python", "-m", "tests.checks.words")),
+        Check("locked packages", _tool("python", "-m", "tests.checks.locks")),
         Check("deptry", _tool("deptry", "functions", "supabase/stack")),
         Check("npm ci", _npm_ci),
         Check("eslint", _web("lint")),
@@ -69,7 +70,7 @@ def of_database(migrated: Database, authored: Database) -> list[Check]:
         return _command(str(SUPABASE), *arguments, url, "--yes", env=cli_environment())
 
     def plpgsql() -> str:
-        found = migrated.rows((FILES / "plpgsql_check.sql").read_text())
+        found = migrated.rows(Path(__file__).with_name("plpgsql_check.sql").read_text())
         return "\n".join(line for (line,) in found)
 
     return [

@@ -14,7 +14,7 @@ ALLOWED = Path(__file__).with_name("allowed-words.txt")
 PLACES = (
     *("sql/schema/*.sql", "sql/seed/*.sql", "tests/db/*.sql", "tests/support/*.sql"),
     *("supabase/stack/*.py", "supabase/stack/launcher/**/*", "supabase/services/*", "supabase/gateway/*"),
-    *("README.md", "supabase/README.md", "docker-compose.yml", "Makefile", "tests/stack/*.py"),
+    *("tests/checks/*.py", "tests/runner/*.py", "README.md", "supabase/README.md", "docker-compose.yml", "Makefile"),
 )
 ROW = re.compile(r"^\| ([`*].+?) \| (.+?) \|$", re.MULTILINE)
 # What is neither code nor prose of a file, such as a literal text, and in group 1 what is prose.

@@ -77,7 +77,7 @@ class OwnCluster:
             connection.execute(f"create database {PLAIN} template postgres")
 
     def url(self, role: str = "supabase_admin") -> str:
-        """libpq URL of a database role."""
+        """Libpq URL of a database role."""
         return self.keys.database_url(role)
 
 

@@ -14,7 +14,8 @@ ALLOWED = Path(__file__).with_name("allowed-words.txt")
 PLACES = (
     *("sql/schema/*.sql", "sql/seed/*.sql", "tests/db/*.sql", "tests/support/*.sql"),
     *("supabase/stack/*.py", "supabase/stack/launcher/**/*", "supabase/services/*", "supabase/gateway/*"),
-    *("tests/checks/*.py", "tests/runner/*.py", "README.md", "supabase/README.md", "docker-compose.yml", "Makefile"),
+    *("tests/checks/*.py", "tests/runner/*.py", "README.md", "supabase/README.md", "docker-compose.yml"),
+    "Makefile",
 )
 ROW = re.compile(r"^\| ([`*].+?) \| (.+?) \|$", re.MULTILINE)
 # What is neither code nor prose of a file, such as a literal text, and in group 1 what is prose.
@@ -25,7 +26,7 @@ PARTS = {
     ".md": re.compile(r"`[^`\n]*`|((?s:.)+?(?=`|\Z))"),
 }
 OTHER_PARTS = re.compile(r"(#[^\n]*)")
-NAME = re.compile(r"\b[A-Za-z]\w*")
+NAME = re.compile(r"\b[A-Za-z_]\w*")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 

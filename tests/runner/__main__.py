@@ -120,12 +120,12 @@ class Runner:
         self._print(f"\n== {suite.title} started")
         out, counts, started = io.StringIO(), Counts(0, 0), time.monotonic()
         for run in suite.runs:
-            counts += self._counted(run, out)
+            counts += self._counts_of(run, out)
         seconds = time.monotonic() - started
         self._print(f"\n== {suite.title} ended after {seconds:.0f} s\n{out.getvalue()}")
         return Result(suite.title, counts, seconds)
 
-    def _counted(self, run: Run, out: TextIO) -> Counts:
+    def _counts_of(self, run: Run, out: TextIO) -> Counts:
         run.report.unlink(missing_ok=True)
         return of_junit(run.report, self._processes.run(run.command, run.cwd, {**os.environ, **run.env}, out))
 

@@ -112,7 +112,7 @@ exception when others then
 end
 $$;
 
--- What a deed leaves behind in its own transaction: a row of the trail, a notice to the member.
+-- What a call leaves behind in its own transaction: a row of the audit log, a notification of the member.
 create function actors.audited(p_action text, p_description text) returns text language sql security definer as $$
     select extensions.ok(
         exists (select 1 from private.audit_log as a where a.action = p_action and a.at >= now()), p_description || ' is on the record: ' || p_action

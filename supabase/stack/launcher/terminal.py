@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+import psycopg
+
 TITLE_WIDTH = 46
 SHOWN_LINES = 12
 PASSWORD = re.compile(r"://([^:/@\s]+):[^@\s]+@")
@@ -40,6 +42,8 @@ def ending_in_words(command: Callable[..., int], **arguments: object) -> NoRetur
         sys.exit(command(**arguments))
     except Stop as failure:
         sys.exit(f"\n  {failure}")
+    except psycopg.Error as error:
+        sys.exit(f"\n  The database failed: {error}")
     except OSError as error:
         sys.exit(f"\n  {error.filename or Path(sys.argv[0])}: {error.strerror}")
     except KeyboardInterrupt:

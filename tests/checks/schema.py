@@ -138,4 +138,4 @@ def baseline() -> int:
 
 
 if __name__ == "__main__":
-    ending_in_words(lambda: {"migration": migration, "baseline": baseline}[sys.argv[1]](*sys.argv[2:]))
+    ending_in_words(lambda: baseline() if sys.argv[1] == "baseline" else migration(sys.argv[2]))

@@ -75,7 +75,7 @@ class Supervisor:
         if self.is_running():
             self._update(["postgres"])
             return False
-        command = [VENV / "bin" / "supervisord", "--configuration", self.configuration]
+        command: list[str | Path] = [VENV / "bin" / "supervisord", "--configuration", self.configuration]
         run(command, self.settings.log, cwd=ROOT, env=environment.base())
         if not _within(15, self.is_running):
             raise Stop(f"supervisord does not respond. See {self._log}")

@@ -101,8 +101,10 @@ def _settings(log: Path, profile: str) -> Iterator[tuple[Settings, Path]]:
 def _remove(settings: Settings) -> None:
     """Stop a stack and delete everything of it."""
     Supervisor(settings).stop()
-    for folder in filter(None, (settings.cluster, settings.sockets, settings.state)):
-        shutil.rmtree(folder, ignore_errors=True)
+    if settings.cluster:
+        shutil.rmtree(settings.cluster, ignore_errors=True)
+    shutil.rmtree(settings.sockets, ignore_errors=True)
+    shutil.rmtree(settings.state, ignore_errors=True)
 
 
 def _remove_leftovers() -> None:

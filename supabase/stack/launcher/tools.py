@@ -87,7 +87,7 @@ def find_postgres(extensions: tuple[str, ...]) -> Path | None:
 def _is_suitable(folder: Path, extensions: tuple[str, ...]) -> bool:
     if not (folder / "initdb").exists() or not (folder / "pg_config").exists():
         return False
-    command = [folder / "pg_config", "--version", "--sharedir"]
+    command: list[str | Path] = [folder / "pg_config", "--version", "--sharedir"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     version, share = re.search(r"PostgreSQL (\d+)", said), said.strip().splitlines()[-1:]
     if not version or int(version[1]) < MINIMUM_POSTGRES or not share:

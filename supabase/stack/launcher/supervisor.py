@@ -21,6 +21,7 @@ from launcher.tools import VENV
 
 # Nine times the weight of a backend.
 SESSION_NICE = -10
+ENDED = ("STOPPED", "EXITED", "FATAL")
 
 
 class Supervisor:
@@ -102,7 +103,7 @@ class Supervisor:
         """Start a process unless it runs; what does not start at once is tried again."""
         while (state := self._call("getProcessInfo", name)["statename"]) == "STOPPING":
             time.sleep(0.1)
-        if state in ("STOPPED", "EXITED", "FATAL"):
+        if state in ENDED:
             harmless = (Faults.ALREADY_STARTED, Faults.SPAWN_ERROR, Faults.ABNORMAL_TERMINATION)
             self._call("startProcess", name, harmless=harmless)
 
@@ -141,9 +142,9 @@ class Supervisor:
         services = self.states().keys() - {"postgres"}
         for name in services:
             self._call("stopProcess", name, False, harmless=(Faults.NOT_RUNNING,))
+        _within(20, lambda: all(self.states()[name]["statename"] in ENDED for name in services))
         # The supervisor would take a second for each that it still knows of.
         for name in services:
-            self._call("stopProcess", name, harmless=(Faults.NOT_RUNNING,))
             self._call("removeProcessGroup", name, harmless=(Faults.STILL_RUNNING,))
         self._call("shutdown", harmless=(Faults.SHUTDOWN_STATE,))
         if not _within(90, lambda: not Path(f"/proc/{pid}").exists()):

@@ -20,7 +20,7 @@ from tests.checks.schema import Comparison
 
 AT_ONCE = 2
 # The CLI runs each migration in one transaction on an installation that is closed meanwhile, so rules for
-# changes beside running traffic do not apply. Narrow integers are measured; domain constraints stay.
+# changes under traffic do not apply. Narrow integers are measured; domain constraints stay.
 SQUAWK_OFF = (
     "--exclude=prefer-robust-stmts,require-concurrent-index-creation,require-lock-timeout,"
     "require-statement-timeout,prefer-bigint-over-int,ban-create-domain-with-constraint"

@@ -37,7 +37,7 @@ def _required(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def registries(root: Path = ROOT) -> list[str]:
-    """Return lock files that name the registry of whoever wrote them."""
+    """Return lock files that name a registry: every machine installs from its own."""
     locks = {lock for lock, _, _ in node_entries(root)}
     named = sorted(lock for lock in locks if '"resolved"' in (root / lock).read_text())
     options = re.search(

@@ -76,19 +76,21 @@ def test_every_variable_is_given_and_none_is_silently_empty(native: tuple[Settin
     assert all("'" not in value and "\n" not in value for value in given.values())
 
 
-def test_each_service_reads_its_own_settings(native: tuple[Settings, Keys]) -> None:
+def test_each_service_reads_the_settings_of_the_native_one(native: tuple[Settings, Keys]) -> None:
     settings, keys = native
     env_file(settings, keys)
-    folder = "${CONTAINERS:?Variable not set}"
     for name, file in READERS.items():
-        assert SERVICES[name]["env_file"] == [f"{folder}/{file}.env"], name
+        assert SERVICES[name]["env_file"] == [f"${{CONTAINERS:?Variable not set}}/{file}.env"], name
         assert set(SERVICES[name].get("environment", {})) <= {"DATABASE_URL"}, "each setting stands once"
-        # Beside the addresses, a container is given what a process of this machine is given.
         given, wanted = environment_of(settings, name), environment.service(file, settings, keys)
         assert {*given} == {*wanted} - {*environment.base()}, name
-        assert len(given) == len((settings.state / "containers" / f"{file}.env").read_text().splitlines())
         assert "127.0.0.1" not in "".join(given.values()).replace(settings.origin, ""), name
     assert environment_of(settings, "auth")["GOTRUE_RATE_LIMIT_HEADER"], "never without its limits"
+    # With a domain the gateway's site serves that name alone, so containers ask each other.
+    assert environment_of(settings, "gateway")["INTERNAL_SITE"] == "http://:8001"
+    assert environment_of(settings, "seed")["AUTH_INTERNAL_URL"] == "http://auth:9999"
+    for host, _ in compose.ADDRESSES.values():
+        assert host in SERVICES
 
 
 def test_our_auth_runs_unless_a_real_gotrue_is_asked_for(native: tuple[Settings, Keys]) -> None:
@@ -210,23 +212,6 @@ def test_mails_go_to_the_catcher_of_the_demo_or_to_the_operators_server(
     # Without a port that of submission, never the catcher's.
     assert (given["SMTP_HOST"], given["SMTP_PORT"]) == ("mail.example.org", "587")
     assert " run --rm seed first-administrator " in compose.commands(Path("env"), settings)[1]
-
-
-def test_services_ask_each_other_where_they_listen(native: tuple[Settings, Keys]) -> None:
-    settings, keys = native
-    env_file(settings, keys)
-    for name in ("auth", "storage", "edge", "worker"):
-        assert environment_of(settings, name)["PORT"] == str(compose.ADDRESSES[name][1])
-    asked = set()
-    for name in READERS:
-        values = " ".join(environment_of(settings, name).values())
-        for host, port in re.findall(r"(?:^|[/@ ])([a-z]+):(\d+)(?=/| |$)", values):
-            assert (host, int(port)) in compose.ADDRESSES.values(), f"{name}: {host}:{port}"
-            assert host in SERVICES
-            asked.add((name, host))
-    # With a domain the gateway's site serves that name alone, so no container may ask there.
-    assert {("edge", "auth"), ("edge", "storage"), ("seed", "auth"), ("seed", "storage")} <= asked
-    assert environment_of(settings, "gateway")["INTERNAL_SITE"] == "http://:8001"
 
 
 def test_the_seed_is_given_what_it_needs(native: tuple[Settings, Keys]) -> None:

@@ -1,1 +1,1 @@
-"""The launcher behind `make`: brings a stack up, tests it, backs it up, and judges the sources."""
+"""The launcher behind `make`: starts, stops and backs up a stack, and makes throw-away ones for tests."""

@@ -90,7 +90,7 @@ def _copy_cluster(settings: Settings, postgres: Path, target: Path, log: Path) -
 def _finalise(settings: Settings) -> None:
     """Put the cluster where PostgreSQL's user can reach it; change the ports only if another has them now.
 
-    The copy is a stack of its own, beside the one it was made of: it has another name, hence another place
+    The copy is a stack of its own, next to the one it was made of: it has another name, hence another place
     for its cluster, and does not tidy up where the other's receipts lie unless STORAGE_URL says so.
     """
     extracted, settings.cluster = settings.state / "cluster", ""

@@ -62,7 +62,7 @@ def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored
 
 
 def require_ports(settings: Settings) -> None:
-    """Reject a start beside another program's server, or where only root may."""
+    """Stop unless this stack can have its ports."""
     used = list(settings.ports.items())
     if settings.options.get("SITE_DOMAIN"):
         # Instead of a port that may have been chosen before there was a domain.

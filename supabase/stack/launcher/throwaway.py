@@ -1,4 +1,4 @@
-"""A stack for tests: a state folder and ports of its own beside whatever runs, deleted afterwards."""
+"""A stack for tests: a state folder and ports of its own next to whatever runs, deleted afterwards."""
 
 import os
 import secrets

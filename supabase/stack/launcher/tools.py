@@ -59,7 +59,7 @@ def install(log: Path, *, for_tests: bool) -> Path:
 
 
 def install_for_tests(log: Path) -> None:
-    """Install what checks and tests need beside the stack's own packages."""
+    """Install what checks and tests need in addition to the stack's own packages."""
     install(log, for_tests=True)
     with one_at_a_time():
         for folder in (WEB, JS_TESTS, BROWSER_TESTS):
@@ -166,7 +166,7 @@ def build_web(log: Path) -> None:
         if (served / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
             return
         with step("Web app: build"):
-            # Beside what is served now, which a failed build must not take away.
+            # Not in place of what is served now, which a failed build must not take away.
             draft = WEB / "node_modules" / ".build"
             run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"], log, cwd=WEB)
             shutil.rmtree(served, ignore_errors=True)

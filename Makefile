@@ -1,4 +1,5 @@
 # Every target is one command of the launcher; `python3 supabase/stack --help` says the same.
+# The first one makes .venv from requirements.lock, which CONTRIBUTING.md says how to renew.
 PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
@@ -20,13 +21,13 @@ logs: ## Follow the logs
 check: ## Every rule that a machine can judge, on throw-away databases
 	@$(STACK) check
 
-test: ## Checks and tests on a throw-away stack, with one summary at the end; ten minutes
+test: ## Checks and tests on a throw-away stack, with one summary at the end; ten minutes (ONLY="tests/db -k deposits")
 	@$(STACK) test
 
 test-long: ## What takes longer: long histories, restore drills, upgrades, thousands of races
 	@$(STACK) test-long
 
-mutations: ## Take every guard of the database away, one at a time: each must turn a test red (ONLY=word, FIND=1)
+mutations: ## Remove every validation of the database, one at a time: each must turn a test red (ONLY=word, FIND=1)
 	@$(STACK) mutations
 
 coverage: ## Which statements of the database's functions its tests run
@@ -44,13 +45,13 @@ baseline: ## Before 1.0.0: replace all migrations by one that is the schema file
 bench: ## What is promised about time and memory, measured
 	@$(STACK) bench
 
-audit: ## A bill of materials, and what the registries know against the locked packages
+audit: ## An SBOM, and what the registries know against the locked packages
 	@$(STACK) audit
 
 backup: ## Write an encrypted backup of the running stack
 	@$(STACK) backup
 
-restore: ## Lay a backup into a new stack: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new
+restore: ## Extract a backup into a new stack: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new
 	@$(STACK) restore
 
 help: ## This list

@@ -1,19 +1,13 @@
 """A copy of the stack's PostgreSQL for the tests of money: without other clients, so it may be killed."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-# The launcher is a folder that the system's Python runs, not a package.
-sys.path.append(str(ROOT / "supabase" / "stack"))
-
-import settings as configuration  # noqa: E402
-from tests.support.own_cluster import OwnCluster, settings_of_own  # noqa: E402
-from tests.support.stack import stack_state  # noqa: E402
-from tests.support.stage import Stage  # noqa: E402
+from launcher import settings as configuration
+from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.stack import stack_state
+from tests.support.stage import Stage
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import settings as configuration
+from launcher import settings as configuration
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.stack import stack_state
 from tests.support.stage import PATIENCE_SECONDS, Session, Stage, operations

@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,8 +18,6 @@ import pytest
 from tests.support.stack import Stack, stack_state
 
 ROOT = Path(__file__).resolve().parents[2]
-# The launcher is a folder that the system's Python runs, not a package.
-sys.path.append(str(ROOT / "supabase" / "stack"))
 SLOW_SECONDS = 4.0
 ANON, SERVICE = "the-anon-key", "the-service-key"
 

@@ -16,9 +16,9 @@ import pyotp
 import pytest
 from psycopg import sql
 
+from launcher.tools import find_postgres
 from tests.support.own_auth import OwnAuth, bearer
 from tests.support.stack import Stack
-from tools import find_postgres
 
 PASSWORD = "harbour-lantern-41"
 LEFT_OUT = ("auth.schema_migrations", "auth.attempts")

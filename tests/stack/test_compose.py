@@ -1,4 +1,4 @@
-"""docker-compose.yml describes the same stack as the native launcher; judged without Docker."""
+"""docker-compose.yml describes the same stack as the native launcher; read without Docker."""
 
 import re
 from pathlib import Path
@@ -7,31 +7,31 @@ from typing import Any
 import pytest
 import yaml
 
-import containers
-import environment
-import make_keys
 from functions.edge.bootstrap.demo_bots import EncryptionSettings
 from functions.edge.bootstrap.settings import BootstrapSettings
-from keys import Keys
-from settings import SERVICES_WITH_PORTS, Settings
-from terminal import Stop
+from launcher import compose, environment
+from launcher.keys import Keys
+from launcher.settings import SERVICES_WITH_PORTS, Settings
+from launcher.terminal import Stop
 from tests.support.stack import env_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, Any] = COMPOSE["services"]
-# What a process of this machine needs and a container has of its own.
-NATIVE_ONLY = {"PATH", "HOME", "LANG", "SSL_CERT_FILE", "PYTHONUNBUFFERED", "XDG_DATA_HOME", "TZ"}
-# Addresses, secrets and places differ between the two; everything else must be equal.
-PLACED = re.compile(
-    r"HOST$|PORT$|URL$|URI$|BIND$|SITE$|ADDRESS$|ROOT$|PATH$|SECRET$|KEYS?$|_ISSUER$|ALLOW_LIST$|TEMPLATES_|PASS$|USER$"
-    r"|ADMIN_EMAIL$|MAIL_FROM$"
-)
+# Services that read an environment of supabase/services, by the name of its file.
+READERS = {
+    "auth": "auth",
+    "gotrue": "auth",
+    "storage": "storage",
+    "edge": "edge",
+    "seed": "edge",
+    "worker": "worker",
+    "postgrest": "postgrest",
+    "gateway": "gateway",
+}
 # Of what PostgreSQL's official image brings, which is contrib and nothing else, the extensions in use.
 CONTRIB = {"pg_trgm"}
-# Where a service listens if its environment does not say so.
-LISTENS = {"database": "5432", "gateway": "8001", "postgrest": "3000"}
 
 
 @pytest.fixture
@@ -39,14 +39,19 @@ def native(tmp_path: Path) -> tuple[Settings, Keys]:
     """A native stack's settings, without starting it."""
     settings = Settings(state=tmp_path, ports=dict.fromkeys(SERVICES_WITH_PORTS, 8000))
     keys = Keys(settings)
-    keys.folder.mkdir()
-    make_keys.make_missing(keys.folder, "ES256")
+    keys.make()
     return settings, keys
 
 
 def env_file(settings: Settings, keys: Keys) -> dict[str, str]:
-    """What the containers are given now."""
-    return env_of(containers.prepare(settings, keys))
+    """Return what docker-compose.yml is given now."""
+    return env_of(compose.prepare(settings, keys))
+
+
+def environment_of(settings: Settings, name: str) -> dict[str, str]:
+    """Return what a container of that name is given, once `prepare` has written it."""
+    text = (settings.state / "containers" / f"{READERS[name]}.env").read_text()
+    return dict(re.findall(r"^(\w+)='([^']*)'$", text, re.MULTILINE))
 
 
 def test_every_image_is_pinned() -> None:
@@ -66,27 +71,40 @@ def test_every_image_is_pinned() -> None:
 def test_every_variable_is_given_and_none_is_silently_empty(native: tuple[Settings, Keys]) -> None:
     given = env_file(*native)
     used = set(re.findall(r"(?<!\$)\$\{(\w+)", TEXT))
-    assert used <= set(given)
-    for reference in re.findall(r"(?<!\$)\$\{[^}]*\}", TEXT):
-        assert ":?" in reference or re.fullmatch(
-            r"\$\{(SMTP_USER|SMTP_PASS|DEPOSIT_ADDRESS)-\}", reference
-        ), reference
+    assert used == {*given} - {"COMPOSE_PROFILES"}
+    assert all(":?" in reference for reference in re.findall(r"(?<!\$)\$\{[^}]*\}", TEXT))
     assert all("'" not in value and "\n" not in value for value in given.values())
 
 
-def test_services_read_the_same_settings_as_native_ones(native: tuple[Settings, Keys]) -> None:
-    for name in ("auth", "storage", "edge", "worker", "postgrest", "gateway"):
-        wanted = getattr(environment, name)(*native)
-        container = SERVICES[name]["environment"]
-        names = set(wanted) - NATIVE_ONLY
-        if name == "auth":
-            # The real GoTrue; the embedded service's own names mean nothing to it.
-            names = {entry for entry in names if not entry.startswith("HARBORLINE_AUTH_")}
-            names -= {"HOST", "LOG_LEVEL", "DATABASE_POOL_SIZE", "METRICS_PORT"}
-        assert set(container) - NATIVE_ONLY == names, name
-        for entry in names:
-            if not PLACED.search(entry):
-                assert str(container[entry]) == wanted[entry], f"{name}: {entry}"
+def test_each_service_reads_the_settings_of_the_native_one(native: tuple[Settings, Keys]) -> None:
+    settings, keys = native
+    env_file(settings, keys)
+    for name, file in READERS.items():
+        assert SERVICES[name]["env_file"] == [f"${{CONTAINERS:?Variable not set}}/{file}.env"], name
+        assert set(SERVICES[name].get("environment", {})) <= {"DATABASE_URL"}, "each setting stands once"
+        given, wanted = environment_of(settings, name), environment.service(file, settings, keys)
+        assert {*given} == {*wanted} - {*environment.base()}, name
+        assert "127.0.0.1" not in "".join(given.values()).replace(settings.origin, ""), name
+    assert environment_of(settings, "auth")["GOTRUE_RATE_LIMIT_HEADER"], "never without its limits"
+    # With a domain the gateway's site serves that name alone, so containers ask each other.
+    assert environment_of(settings, "gateway")["INTERNAL_SITE"] == "http://:8001"
+    assert environment_of(settings, "seed")["AUTH_INTERNAL_URL"] == "http://auth:9999"
+    for host, _ in compose.ADDRESSES.values():
+        assert host in SERVICES
+
+
+def test_our_auth_runs_unless_a_real_gotrue_is_asked_for(native: tuple[Settings, Keys]) -> None:
+    assert env_file(*native)["COMPOSE_PROFILES"].split(",")[0] == "auth"
+    assert SERVICES["auth"]["profiles"] == ["auth"]
+    assert SERVICES["auth"]["command"] == ["python", "-m", "functions.auth"]
+    assert SERVICES["gotrue"]["profiles"] == ["gotrue"]
+    assert SERVICES["gotrue"]["image"].startswith("supabase/gotrue:")
+    assert SERVICES["gotrue"]["networks"]["default"]["aliases"] == ["auth"]
+    for service in SERVICES.values():
+        awaited = service.get("depends_on", {})
+        for name in {"auth", "gotrue"} & set(awaited):
+            assert awaited[name] == {"condition": "service_healthy", "required": False}
+        assert ("auth" in awaited) == ("gotrue" in awaited)
 
 
 def test_what_is_waited_for_can_be_waited_for() -> None:
@@ -106,8 +124,8 @@ def test_what_is_waited_for_can_be_waited_for() -> None:
 def test_volumes_exist_and_only_the_gateway_is_published() -> None:
     for name, service in SERVICES.items():
         for volume in service.get("volumes", []):
-            source = re.sub(r"\$\{[^}]*\}", "KEYS", volume).split(":")[0]
-            assert source == "KEYS" or source in COMPOSE["volumes"] or (ROOT / source).is_dir(), (
+            source = re.sub(r"\$\{[^}]*\}", "CONTAINERS", volume).split(":")[0]
+            assert source == "CONTAINERS/keys" or source in COMPOSE["volumes"] or (ROOT / source).is_dir(), (
                 f"{name}: {volume}"
             )
         published = service.get("ports", [])
@@ -149,15 +167,15 @@ def test_other_keys_make_the_containers_anew_that_read_them(
         keys.secrets.write_text(keys.secrets.read_text() + "\n")
         digests.append(env_file(settings, keys)["KEYS_DIGEST"])
     else:
-        make_keys.ADD[change](keys.folder, "ES256")
+        keys.renew(change)
         digests.append(env_file(settings, keys)["KEYS_DIGEST"])
-        make_keys.RETIRE[change](keys.folder)
+        keys.retire(change, now=True)
         digests.append(env_file(settings, keys)["KEYS_DIGEST"])
     assert len(set(digests)) == len(digests)
 
 
 def test_who_reads_keys_is_configured_with_their_digest() -> None:
-    readers = {name for name, service in SERVICES.items() if ":/keys:ro" in str(service.get("volumes"))}
+    readers = {name for name, service in SERVICES.items() if "/keys:/keys:ro" in str(service.get("volumes"))}
     assert readers == {"storage", "postgrest", "edge", "seed"}
     for name in readers:
         assert "${KEYS_DIGEST:" in SERVICES[name]["labels"]["harborline.keys"]
@@ -172,8 +190,7 @@ def test_up_starts_nothing_that_ends_unawaited(native: tuple[Settings, Keys]) ->
         if how["condition"] == "service_completed_successfully"
     }
     ending = {name for name, service in SERVICES.items() if service["restart"] == "no"}
-    start, first = containers.commands(settings, Path("env"))
-    assert set(re.findall(r"--profile (\S+)", start)) == {"mail"}
+    _, first = compose.commands(Path("env"), settings)
     for name in ending - awaited:
         assert SERVICES[name]["profiles"] == [name], f"{name} is started by its name alone"
         assert f" run --rm {name} demo" in first
@@ -183,37 +200,24 @@ def test_mails_go_to_the_catcher_of_the_demo_or_to_the_operators_server(
     native: tuple[Settings, Keys],
 ) -> None:
     settings, keys = native
-    assert env_file(settings, keys)["SMTP_HOST"] == "mail"
+    assert env_file(settings, keys)["COMPOSE_PROFILES"] == "auth,mail"
+    assert environment_of(settings, "worker")["SMTP_HOST"] == "mail"
     assert SERVICES["mail"]["profiles"] == ["mail"]
     settings.demo = False
     with pytest.raises(Stop, match="name it in SMTP_HOST"):
-        containers.prepare(settings, keys)
+        compose.prepare(settings, keys)
     settings.options["SMTP_HOST"] = "mail.example.org"
-    given = env_file(settings, keys)
+    assert env_file(settings, keys)["COMPOSE_PROFILES"] == "auth"
+    given = environment_of(settings, "worker")
     # Without a port that of submission, never the catcher's.
     assert (given["SMTP_HOST"], given["SMTP_PORT"]) == ("mail.example.org", "587")
-    start, first = containers.commands(settings, Path("env"))
-    assert "--profile" not in start
-    assert " run --rm seed first-administrator " in first
+    assert " run --rm seed first-administrator " in compose.commands(Path("env"), settings)[1]
 
 
-def test_services_ask_each_other_where_they_listen() -> None:
-    asked = set()
-    for name, service in SERVICES.items():
-        own = service.get("environment", {})
-        for host, port in re.findall(r"(?:^|[/@ ])([a-z]+):(\d+)(?=/| |$)", " ".join(map(str, own.values()))):
-            assert port == LISTENS.get(host) or port == SERVICES[host]["environment"]["PORT"], (
-                f"{name}: {host}:{port}"
-            )
-            asked.add((name, host))
-    # With a domain the gateway's site answers to that name alone, so nobody inside may ask there.
-    assert {("edge", "auth"), ("edge", "storage"), ("seed", "auth"), ("seed", "storage")} <= asked
-    assert SERVICES["gateway"]["environment"]["INTERNAL_SITE"] == "http://:8001"
-
-
-def test_the_seed_is_told_what_it_needs() -> None:
-    given = SERVICES["seed"]["environment"]
+def test_the_seed_is_given_what_it_needs(native: tuple[Settings, Keys]) -> None:
+    env_file(*native)
+    given = environment_of(native[0], "seed") | SERVICES["seed"]["environment"]
     for needed in (BootstrapSettings, EncryptionSettings):
         required = {name.upper() for name, field in needed.model_fields.items() if field.is_required()}
         assert required <= set(given), needed.__name__
-    assert given["DATABASE_URL"].startswith("postgresql://postgres:"), "the owner, not the doors' role"
+    assert given["DATABASE_URL"].startswith("postgresql://postgres:"), "the owner, not the role of edge"

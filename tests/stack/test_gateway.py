@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-import health
-from keys import Keys
-from settings import SERVICES_WITH_PORTS, Settings
+from launcher import health
+from launcher.keys import Keys
+from launcher.settings import SERVICES_WITH_PORTS, Settings
 from tests.stack.conftest import ANON, SERVICE, SLOW_SECONDS, Gateway, free_port
 
 KEY = {"apikey": ANON}
@@ -381,9 +381,9 @@ def test_with_a_domain_the_gateway_is_asked_inside(gateway: Gateway, tmp_path: P
     settings = Settings(state=tmp_path, ports=ports, options={"SITE_DOMAIN": "members.example"})
     keys = Keys(settings)
     keys.__dict__["values"] = {"SUPABASE_ANON_KEY": ANON}
-    assert health.answers(*health.questions(settings, keys)["gateway"])
+    assert health.is_healthy(health.requests(settings, keys)["gateway"])
     settings.ports["internal"] = free_port()
-    assert not health.answers(*health.questions(settings, keys)["gateway"])
+    assert not health.is_healthy(health.requests(settings, keys)["gateway"])
 
 
 def test_a_gateway_that_cannot_have_its_port_does_not_answer_inside_either(gateway: Gateway) -> None:

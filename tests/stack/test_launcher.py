@@ -20,9 +20,8 @@ import httpx
 import psycopg
 import pytest
 
-import backup
-import settings as configuration
-import tools
+from launcher import backups, tools
+from launcher import settings as configuration
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.stack import Stack, env_of
 
@@ -115,7 +114,7 @@ def healthy(stack: Stack) -> bool:
 
 
 @pytest.mark.alone
-def test_status_says_whether_the_books_are_in_order(state: Path, stack: Stack) -> None:
+def test_status_says_whether_the_ledger_is_in_order(state: Path, stack: Stack) -> None:
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
         owner.execute("select jobs.check_ledger()")
         well = launch(state, "status")
@@ -188,7 +187,7 @@ def test_a_port_for_root_alone_is_not_called_taken(fresh: Path) -> None:
     assert "ip_unprivileged_port_start=80" in answer.stderr
 
 
-def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path) -> None:
+def test_an_early_failure_of_a_test_stack_is_reported_and_leaves_nothing(fresh: Path) -> None:
     postgres = tools.find_postgres(("pgtap", *tools.EXTENSIONS))
     assert postgres
     fresh.mkdir()
@@ -202,7 +201,7 @@ def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path
     assert not set(configuration.ROOT.glob(".stack-test-*")) - before
 
 
-def test_no_port_is_chosen_that_browsers_refuse(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_port_is_chosen_that_browsers_block(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter(range(80, 200))
     monkeypatch.setattr(configuration.secrets, "randbelow", lambda _: next(drawn))
     assert configuration._choose_port("mail", configuration.Settings(state=fresh)) > 10080
@@ -294,9 +293,9 @@ def test_a_restored_stack_takes_no_place_of_the_one_it_was_made_of(tmp_path: Pat
         (state / "cluster" / "PG_VERSION").write_text(name)
         options = {"STORAGE_URL": "s3://receipts"}
         restored = configuration.Settings(state=state, identity="abcd1234", options=options)
-        backup._settle(restored)
+        backups._finalise(restored)
         places.append(Path(restored.cluster))
-        assert backup.store(configuration.read(state)) == ""
+        assert backups.store(configuration.read(state)) == ""
     try:
         assert [(place / "PG_VERSION").read_text() for place in places] == ["first", "second"]
         assert places[0] != places[1]

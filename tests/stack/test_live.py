@@ -8,10 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import environment
-import settings as configuration
-from settings import Settings
-from tests.support.stack import Stack
+from launcher import settings as configuration
+from launcher.environment import TEMPLATES
+from launcher.settings import Settings
+from tests.support.stack import Stack, env_of
 
 MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000}
 CAP_SYS_NICE = 1 << 23
@@ -72,18 +72,12 @@ def test_no_role_switches_durability_off(admin: psycopg.Connection[tuple[str, ..
 
 
 def test_each_wait_is_shorter_than_the_one_around_it(admin: psycopg.Connection[tuple[str, ...]]) -> None:
-    pool = 1000 * int(environment_of_postgrest()["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])
+    pool = 1000 * int(env_of(TEMPLATES / "postgrest.env")["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])
     for role in ("anon", "authenticated", "platform_admin", "edge_functions"):
         limits = of_role(admin, role)
         lock, statement = milliseconds(limits["lock_timeout"]), milliseconds(limits["statement_timeout"])
         assert lock == 3000, role
         assert lock < statement <= 8000 <= pool <= FUNCTIONS_SECONDS * 1000 < GATEWAY_SECONDS * 1000, role
-
-
-def environment_of_postgrest() -> dict[str, str]:
-    """PostgREST's environment without its secrets."""
-    source = Path(environment.__file__).read_text()
-    return dict(re.findall(r'"(PGRST_\w+)": "([^"]*)"', source))
 
 
 def test_the_gateway_waits_longer_than_any_function() -> None:
@@ -104,7 +98,18 @@ def test_a_confirmation_waits_for_the_members_row(admin: psycopg.Connection[tupl
 def test_all_pools_together_leave_connections_free() -> None:
     notifications, backups, monitor, reserved = 1, 2, 1, 3
     # The worker holds its pool and one connection that listens for jobs.
-    wanted = sum(environment.POOLS.values()) + notifications + 1 + backups + monitor + reserved
+    pools = {name: env_of(TEMPLATES / f"{name}.env") for name in ("auth", "storage", "edge", "worker")}
+    services = sum(int(given["DATABASE_POOL_SIZE"]) for given in pools.values())
+    assert pools["auth"]["GOTRUE_DB_MAX_POOL_SIZE"] == pools["auth"]["DATABASE_POOL_SIZE"]
+    wanted = (
+        services
+        + int(env_of(TEMPLATES / "postgrest.env")["PGRST_DB_POOL"])
+        + notifications
+        + 1
+        + backups
+        + monitor
+        + reserved
+    )
     assert wanted <= 60
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import results
+from tests.runner import results
 
 TESTS = """
 import pytest
@@ -60,7 +60,7 @@ PGTAP = """<testsuites><testsuite name="pytest" tests="2">
 """
 
 
-def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
+def test_a_failure_of_pytest_is_shown_with_its_text(tmp_path: Path) -> None:
     (tmp_path / "test_money.py").write_text(TESTS)
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "test_money.py", f"--junitxml={report}"]
@@ -75,7 +75,7 @@ def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
     assert "RuntimeError: no stack" in without
 
 
-def test_a_failure_in_the_browser_is_told_with_what_it_said(tmp_path: Path) -> None:
+def test_a_failure_in_the_browser_is_shown_with_its_text(tmp_path: Path) -> None:
     report = tmp_path / "browser.xml"
     report.write_text(BROWSER)
     counts = results.of_junit(report, 1)

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from settings import ROOT
+from launcher.settings import ROOT
 
 # Suites whose commands leave marks: when they start, and what their teardown removes when they are let.
 STAND_INS = """
 import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-import commands
-import suites
-from settings import Settings
+from launcher.terminal import treat_termination_as_interrupt
+from tests.runner import __main__ as runner
+from tests.runner import processes
 
 COMMAND = '''
 import os, signal, subprocess, sys, time
@@ -35,19 +33,14 @@ finally:
     open(f"{folder}/{name}.torn_down", "w").close()
 '''
 
-class StandIns(suites.Suites):
-    def _pytest(self, out, folders, marks, workers=()):
-        return self._mark("-".join(folders).replace("/", "-"), out)
-    def _browser(self, out, script, browser):
-        return self._mark("browser", out)
-    def _mark(self, name, out):
-        command = [sys.executable, "-c", COMMAND, str(self.settings.state), name, sys.argv[3]]
-        return suites.Counts(self._commands.run(command, self.settings.state, self.env, out), 0)
-
-commands.treat_termination_as_interrupt()
-commands.GRACE_SECONDS = 3
-state = Path(sys.argv[2])
-StandIns(Settings(state=state), Path("/usr/bin"), state / "log").usual()
+folder, stubborn = sys.argv[1:]
+suites = []
+for name in ("browser", "tests-api", "tests-db", "alone"):
+    command = [sys.executable, "-c", COMMAND, folder, name, stubborn]
+    suites.append(runner.Suite(name, [runner.Run(runner.REPORTS / f"stand-in-{name}.xml", command)]))
+treat_termination_as_interrupt()
+processes.GRACE_SECONDS = 3
+runner.Runner().run(suites)
 """
 
 
@@ -61,9 +54,10 @@ def runs(pid: int) -> bool:
 def test_an_interrupted_run_ends_its_commands_and_starts_no_other(tmp_path: Path, stubborn: bool) -> None:
     # Ctrl-C is ignored from here on, as a shell does for jobs in the background.
     shell = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
-    launcher = [sys.executable, "-c", STAND_INS, str(ROOT / "supabase" / "stack"), str(tmp_path)]
-    command = [*shell, *launcher, "stubborn" if stubborn else ""]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    runner = [sys.executable, "-c", STAND_INS, str(tmp_path)]
+    command = [*shell, *runner, "stubborn" if stubborn else ""]
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}"}
+    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     started = [tmp_path / "browser.started", tmp_path / "tests-api.started"]
     try:
         deadline = time.monotonic() + 20

@@ -1,42 +1,41 @@
 """What the launcher cannot install itself it names at once, in a line to type."""
 
-import importlib.util
 import os
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-import tools
-from terminal import Stop
+from launcher import tools
+from launcher.terminal import Stop
 
 LISTED = "postgresql-15-plpgsql-check - a linter\npostgresql-17-plpgsql-check - a linter\n"
 
 
 @pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+def bare(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine with Node and apt alone, and a person on it who is not root."""
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name in tools.TEST_PROGRAMS else which(name))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(tools, "find_postgres", lambda extensions: None)
-    monkeypatch.setattr(tools, "UV", tmp_path / "uv")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     return monkeypatch
 
 
 @pytest.mark.parametrize(
     ("listed", "for_tests", "packages"),
     [
-        (LISTED, False, "postgresql-17-plpgsql-check python3-venv"),
+        (LISTED, False, "postgresql-17-plpgsql-check"),
         (
             LISTED,
             True,
-            "postgresql-17-plpgsql-check postgresql-17-pgtap python3-venv chromium-headless-shell chromium",
+            "postgresql-17-plpgsql-check postgresql-17-pgtap chromium-headless-shell chromium",
         ),
         # The lists of a new container are empty, and only root may fetch them.
-        ("", False, "postgresql-*-plpgsql-check python3-venv"),
+        ("", False, "postgresql-*-plpgsql-check"),
     ],
     ids=["to run", "to test", "without lists"],
 )
@@ -44,9 +43,9 @@ def test_everything_that_is_missing_is_in_one_line(
     bare: pytest.MonkeyPatch, tmp_path: Path, listed: str, for_tests: bool, packages: str
 ) -> None:
     bare.setattr(tools, "run", lambda command, log: listed)
-    with pytest.raises(Stop) as refusal:
+    with pytest.raises(Stop) as failure:
         tools.install(tmp_path / "log", for_tests=for_tests)
-    lines = [line for line in str(refusal.value).splitlines() if "sudo" in line]
+    lines = [line for line in str(failure.value).splitlines() if "sudo" in line]
     install = "sudo apt-get install -y --no-install-recommends"
     assert len(lines) == 1
     assert shlex.split(lines[0]) == shlex.split(f"sudo apt-get update && {install}") + packages.split()
@@ -54,6 +53,22 @@ def test_everything_that_is_missing_is_in_one_line(
 
 def test_what_is_there_is_not_asked_for(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bare.setattr(tools, "find_postgres", lambda extensions: tmp_path)
-    with pytest.raises(Stop) as refusal:
-        tools.install(tmp_path / "log", for_tests=False)
-    assert str(refusal.value).endswith("recommends python3-venv")
+    with pytest.raises(Stop) as failure:
+        tools.install(tmp_path / "log", for_tests=True)
+    assert str(failure.value).endswith("recommends chromium-headless-shell chromium")
+
+
+def test_what_makes_environments_is_named_too(tmp_path: Path) -> None:
+    # A checkout of the bootstrap alone, run by somebody else's Python without ensurepip.
+    (tmp_path / "supabase" / "stack").mkdir(parents=True)
+    shutil.copy(tools.ROOT / "supabase" / "stack" / "__main__.py", tmp_path / "supabase" / "stack")
+    (tmp_path / "requirements.lock").touch()
+    start = (
+        "import importlib.util, os, runpy; importlib.util.find_spec = lambda name: None; "
+        "os.geteuid = lambda: 1000; runpy.run_path('supabase/stack/__main__.py')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert "sudo apt-get update && sudo apt-get install -y --no-install-recommends python3-venv" in run.stderr

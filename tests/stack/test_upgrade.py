@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-import schema
-import settings as configuration
 from functions.edge.bootstrap import demo
-from migrate import SCHEMA, Database
-from terminal import Stop
+from launcher import settings as configuration
+from launcher.database import SCHEMA, Database
+from launcher.terminal import Stop
+from tests.checks import schema
 from tests.support.own_cluster import OwnCluster, settings_of_own
 
 MIGRATIONS = "sql/migrations"
@@ -160,7 +160,7 @@ def test_a_change_of_the_schema_files_reaches_an_installation_with_data(tmp_path
         migrated.prepare()
         authored.prepare(authored=True)
         comparison = schema.Comparison(migrated, authored)
-        assert "140_deposits.sql:" in comparison.complaint()
+        assert "140_deposits.sql:" in comparison.failure()
         with nothing_lost(migrated):
             now = datetime.now(UTC)
             schema.write_migration("track", comparison.statements(), [], now, migrated.folder)
@@ -169,7 +169,7 @@ def test_a_change_of_the_schema_files_reaches_an_installation_with_data(tmp_path
         # What no diff writes is told by what it is.
         authored.execute("alter role anon set lock_timeout = '4s'")
         assert "role settings: only in the schema files: alter role anon set lock_timeout=4s" in (
-            comparison.complaint()
+            comparison.failure()
         )
 
 
@@ -190,4 +190,4 @@ def test_a_stack_of_another_baseline_is_refused_in_words(tmp_path: Path) -> None
         database.give(present())
         with pytest.raises(Stop, match=r"STATE=\.stack-new make up"):
             database.prepare()
-        assert database.execute("select to_regclass('public.old')").strip() == "old"
+        assert database.rows("select to_regclass('public.old')::text") == [("old",)]

@@ -1,7 +1,6 @@
 """A PostgreSQL cluster that a test starts, may break and throws away: a copy of the stack's, or an empty one.
 
-Killing one backend makes PostgreSQL end all sessions, so nobody else may be connected. Uses the launcher's
-modules; the conftest puts its folder on the path.
+Killing one backend makes PostgreSQL end all sessions, so no other client may be connected.
 """
 
 import os
@@ -15,11 +14,10 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-import cluster
-import settings as configuration
-import tools
-from keys import Keys
-from settings import Settings
+from launcher import cluster, tools
+from launcher import settings as configuration
+from launcher.keys import Keys
+from launcher.settings import Settings
 
 PLAIN = "plain"
 # Crashes of PostgreSQL lose nothing that the operating system has: the disk need not be waited for.
@@ -50,7 +48,7 @@ class OwnCluster:
 
     def create(self) -> None:
         """Make an empty one with keys of its own."""
-        self.keys.make(self.log)
+        self.keys.make()
         cluster.create(self.settings, self.postgres, self.keys.values["PASSWORD_supabase_admin"], self.log)
 
     def start(self, **options: str) -> None:
@@ -87,7 +85,7 @@ class OwnCluster:
             connection.execute(f"create database {PLAIN} template postgres")
 
     def url(self, role: str = "supabase_admin") -> str:
-        """libpq URL of a database role."""
+        """Libpq URL of a database role."""
         return self.keys.database_url(role)
 
 

@@ -1,0 +1,214 @@
+"""The commands of `python3 supabase/stack COMMAND`, which the Makefile names too."""
+
+import argparse
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from launcher import backups, compose, environment, health, lifecycle, throwaway, tools
+from launcher import settings as configuration
+from launcher.database import Database
+from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
+from launcher.settings import ROOT, SETUP_LOG
+from launcher.summary import show
+from launcher.supervisor import Supervisor
+from launcher.terminal import Stop, ending_in_words, step
+from launcher.tools import PYTHON
+
+
+def up() -> int:
+    """Install what is missing, build, migrate, seed the demo, start; return when everything is healthy."""
+    started = time.monotonic()
+    settings = configuration.load_or_create()
+    lifecycle.bring_up(settings, tools.install(settings.log, for_tests=False), settings.log)
+    show(settings, Keys(settings))
+    if not settings.demo:
+        print("  Next: python3 supabase/stack bootstrap first-administrator --email ... --name ...")
+    print(f"  Up after {time.monotonic() - started:.1f} s. Stop it with: make down")
+    return 0
+
+
+def down() -> int:
+    """Stop everything; the data stays."""
+    settings = configuration.load()
+    with step("Stopping"):
+        Supervisor(settings).stop()
+    return 0
+
+
+def status() -> int:
+    """Print each service's state and health, and whether the ledger is in order."""
+    settings = configuration.load()
+    keys, supervisor = Keys(settings), Supervisor(settings)
+    if not supervisor.is_running():
+        raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
+    requests, well = health.requests(settings, keys), True
+    for name, process in supervisor.states().items():
+        healthy = health.is_healthy(requests[name]) if name in requests else process["statename"] == "RUNNING"
+        well = well and healthy
+        result = "healthy" if healthy else "NOT HEALTHY"
+        print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
+    if well and (postgres := tools.find_postgres(tools.EXTENSIONS)):
+        well, result = health.ledger(Database(settings, keys, postgres, settings.log))
+        print(f"  {'ledger':10} {result}")
+    show(settings, keys)
+    return 0 if well else 1
+
+
+def logs() -> int:
+    """Follow every log."""
+    folder = configuration.load().state / "logs"
+    os.execvp("tail", ["tail", "-n", "20", "-F", *map(str, sorted(folder.glob("*.log")))])  # noqa: S606
+
+
+def check() -> int:
+    """Run every rule that a machine can judge, on throw-away databases."""
+    tools.install_for_tests(SETUP_LOG)
+    return throwaway.run_module("tests.checks")
+
+
+def test() -> int:
+    """Run checks, then tests on a throw-away stack; with ONLY="tests/db -k deposits" just these tests."""
+    if only := shlex.split(os.environ.get("ONLY", "")):
+        return throwaway.run_on_stack("pytest", *only)
+    started = time.monotonic()
+    code = check() or throwaway.run_on_stack("tests.runner", "usual")
+    print(f"  in {time.monotonic() - started:.0f} s")
+    return code
+
+
+def test_long() -> int:
+    """Run long histories, restore drills, upgrades, thousands of races, on a throw-away stack."""
+    tools.install_for_tests(SETUP_LOG)
+    return throwaway.run_on_stack("tests.runner", "long")
+
+
+def mutations() -> int:
+    """Remove each validation of the database; ONLY=word for some, FIND=1 to find the tests of new ones."""
+    find = ["--find"] if os.environ.get("FIND") else []
+    return throwaway.run_on_stack("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
+
+
+def coverage() -> int:
+    """Print which statements of the database's functions its tests run."""
+    return throwaway.run_on_stack("tests.mutations.coverage")
+
+
+def bench() -> int:
+    """Measure what is promised about time and memory; AUTH_BIN: a rival of the stack's auth."""
+    rival = os.environ.pop("AUTH_BIN", "")
+    # With the product's own signing key: PostgREST takes four times as long over the other one.
+    return throwaway.run_on_stack("tests.bench", profile="benchmark", AUTH_BIN=rival)
+
+
+def generate() -> int:
+    """Write the files that are made from others: the web's row types and the e-mail templates."""
+    return throwaway.run_module("tests.checks.generate")
+
+
+def migration() -> int:
+    """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
+    return throwaway.run_module("tests.checks.schema", "migration", os.environ.get("NAME", ""))
+
+
+def baseline() -> int:
+    """Replace all migrations by one that is the schema files; before 1.0.0."""
+    return throwaway.run_module("tests.checks.schema", "baseline")
+
+
+def audit() -> int:
+    """Write the SBOM and ask the registries what is known against the locked packages."""
+    return throwaway.run_module("tests.checks.sbom")
+
+
+def backup() -> int:
+    """Write an encrypted backup of the running stack."""
+    settings = configuration.load()
+    if not Supervisor(settings).is_running():
+        raise Stop("The stack is down. A backup is made while it runs: make up")
+    target = backups.make(settings, tools.install(settings.log, for_tests=False), settings.log)
+    print(
+        f"\n  Backup: {target}\n  Key:    {settings.state / 'keys' / backups.KEY_NAME}  (keep it elsewhere)"
+    )
+    if elsewhere := backups.store(settings):
+        print(f"  The receipts are not in it: back up {elsewhere} too.")
+    return 0
+
+
+def restore() -> int:
+    """Extract the backup FROM, opened with KEY, into the new folder STATE."""
+    source, key = (Path(os.environ.get(name, "")).absolute() for name in ("FROM", "KEY"))
+    state = configuration.state_folder()
+    elsewhere = backups.restore(state, source, key)
+    print(f"\n  Start it with: STATE={state} make up")
+    if elsewhere:
+        print(
+            f"  Its receipts lay in {elsewhere}. Add STORAGE_URL={elsewhere} only when no other stack uses\n"
+            "  that place: what has no row in a stack's own database is removed from its store after a day."
+        )
+    return 0
+
+
+def containers() -> int:
+    """Make the keys and the env files that docker-compose.yml needs, and print the commands."""
+    settings = configuration.load_or_create()
+    keys = Keys(settings)
+    keys.make()
+    for command in compose.commands(compose.prepare(settings, keys), settings):
+        print(f"  {command}")
+    print(f"  Web app: {settings.origin}")
+    return 0
+
+
+def change_keys(action: str, administrators: bool, now: bool = False) -> int:
+    """Let a new key sign members' or administrators' tokens (`new`), or trust no former one (`retire`)."""
+    settings = configuration.load()
+    keys, whose = Keys(settings), ADMINISTRATORS if administrators else MEMBERS
+    keys.renew(whose) if action == "new" else keys.retire(whose, now=now)
+    postgres = tools.find_postgres(tools.EXTENSIONS)
+    if postgres and Supervisor(settings).is_running():
+        lifecycle.start_services(settings, keys, postgres)
+    return 0
+
+
+def bootstrap(arguments: list[str]) -> int:
+    """Make the first administrator or the root member of a new stack."""
+    settings = configuration.load()
+    command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", *arguments]
+    env = environment.bootstrap(settings, Keys(settings))
+    return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+
+
+COMMANDS: tuple[Callable[[], int], ...] = (
+    *(up, down, status, logs, check, test, test_long, mutations, coverage, generate, migration, baseline),
+    *(bench, audit, backup, restore, containers),
+)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 supabase/stack", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for function in COMMANDS:
+        name = function.__name__.replace("_", "-")
+        commands.add_parser(name, help=function.__doc__).set_defaults(function=function)
+    passed_on = commands.add_parser("bootstrap", help=bootstrap.__doc__)
+    passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
+    passed_on.set_defaults(function=bootstrap)
+    keys = commands.add_parser("keys", help=change_keys.__doc__)
+    keys.set_defaults(function=change_keys)
+    actions = keys.add_subparsers(dest="action", required=True, metavar="ACTION")
+    new = actions.add_parser("new", help="A new key signs from now on; the former ones go on verifying")
+    retire = actions.add_parser("retire", help="Former keys verify no longer")
+    for action in (new, retire):
+        action.add_argument("--administrators", action="store_true", help="Their key instead of members'")
+    retire.add_argument("--now", action="store_true", help="Also while their tokens are still in use")
+    return parser
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    given = vars(_parser().parse_args())
+    ending_in_words(given.pop("function"), **given)

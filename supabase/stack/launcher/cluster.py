@@ -1,0 +1,120 @@
+"""The stack's own PostgreSQL cluster: made once, never one that was there before."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from string import Template
+
+from launcher.settings import FILES, Settings
+from launcher.terminal import Stop, run
+
+
+def system_user() -> str | None:
+    """Return the unprivileged user that PostgreSQL runs as when the launcher is root, else None."""
+    if os.geteuid() != 0:
+        return None
+    users = {entry.pw_name for entry in pwd.getpwall()}
+    if name := next((name for name in ("postgres", "harborline") if name in users), None):
+        return name
+    options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
+    subprocess.run(["useradd", *options, "harborline"], check=True)
+    return "harborline"
+
+
+def as_user(command: list[str | Path], user: str | None) -> list[str | Path]:
+    """Return the command, run by another user when there is one."""
+    switch: list[str | Path] = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
+    return [*switch, *command] if user else command
+
+
+def place(settings: Settings) -> Path:
+    """Return the data directory: in the state folder unless PostgreSQL's user cannot get there."""
+    if not settings.cluster:
+        user, folder = system_user(), settings.state / "cluster"
+        if user and not _can_enter(settings.state, user):
+            folder = Path("/var/lib/harborline") / settings.identity
+        settings.cluster = str(folder)
+        settings.save()
+    return Path(settings.cluster)
+
+
+def _can_enter(folder: Path, user: str) -> bool:
+    # From outside, because another user's rights may also come from groups and access lists.
+    command = as_user(["test", "-x", folder], user)
+    return subprocess.run(command, check=False, cwd="/", stderr=subprocess.DEVNULL).returncode == 0
+
+
+def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool:
+    """Make the cluster unless it is there, and write its configuration; return whether that has changed."""
+    folder = place(settings)
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if (free := shutil.disk_usage(folder.parent).free // 2**20) < 1024:
+            raise Stop(
+                f"Only {free} MB are free in {folder.parent}; 1 GB is needed. Make room or move STATE."
+            )
+        _initdb(folder, postgres, password, log)
+    _require_version(folder, postgres)
+    # PostgreSQL's own pages, and what it may count on in all, of a machine that it shares.
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    configuration = Template((FILES / "postgresql.conf").read_text()).substitute(
+        port=settings.ports["postgres"],
+        buffers=min(max(memory // 4, 128), 8192),
+        cache=max(memory // 2, 512),
+    )
+    rules = (FILES / "pg_hba.conf").read_text()
+    return any([_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", rules)])
+
+
+def _write(path: Path, text: str) -> bool:
+    if path.exists() and path.read_text() == text:
+        return False
+    path.write_text(text)
+    path.chmod(0o644)
+    return True
+
+
+def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
+    """Make the cluster under another name first: a half-made one is never taken for a finished one."""
+    draft, secret, user = folder.with_suffix(".new"), folder.with_suffix(".password"), system_user()
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    secret.touch(mode=0o600)
+    secret.write_text(f"{password}\n")
+    if user:
+        shutil.chown(draft, user)
+        shutil.chown(secret, user)
+    access = ("--username=supabase_admin", f"--pwfile={secret}", "--auth=scram-sha-256")
+    storage = ("--data-checksums", "--encoding=UTF8", "--locale=C.UTF-8")
+    try:
+        run(as_user([postgres / "initdb", f"--pgdata={draft}", *access, *storage], user), log, cwd=Path("/"))
+    finally:
+        secret.unlink()
+    with (draft / "postgresql.conf").open("a") as file:
+        file.write("include 'harborline.conf'\n")
+    draft.rename(folder)
+
+
+def _require_version(folder: Path, postgres: Path) -> None:
+    made_by = (folder / "PG_VERSION").read_text().strip()
+    asked = subprocess.run([postgres / "postgres", "--version"], capture_output=True, text=True, check=True)
+    if f"PostgreSQL) {made_by}." not in asked.stdout:
+        raise Stop(
+            f"The cluster in {folder} was made by PostgreSQL {made_by}; found is {asked.stdout.strip()}.\n"
+            f"  Name the bin folder of PostgreSQL {made_by} in PG_BIN."
+        )
+
+
+def wait(settings: Settings, postgres: Path, seconds: int = 120) -> None:
+    """Wait until the server accepts connections."""
+    deadline = time.monotonic() + seconds
+    port = str(settings.ports["postgres"])
+    while subprocess.run(
+        [postgres / "pg_isready", "-q", "-h", "127.0.0.1", "-p", port], check=False
+    ).returncode:
+        if time.monotonic() > deadline:
+            raise Stop(f"PostgreSQL did not start. See {settings.state / 'logs' / 'postgres.log'}")
+        time.sleep(0.1)

@@ -1,0 +1,133 @@
+"""Brings the database up to date: what Supabase has, what the services make, what the product adds."""
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from launcher import environment
+from launcher.keys import Keys
+from launcher.settings import ROOT, Settings, write_private
+from launcher.terminal import Stop, run, step
+from launcher.tools import PYTHON, SUPABASE, content_digest
+
+BOOTSTRAP = ROOT / "supabase" / "bootstrap"
+PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
+PASSWORDS_AFTER = ("edge_functions", "worker")
+SCHEMA = ROOT / "sql" / "schema"
+HISTORY = "supabase_migrations.schema_migrations"
+SOURCES = (
+    BOOTSTRAP,
+    ROOT / "functions" / "auth",
+    ROOT / "functions" / "storage",
+    ROOT / "sql" / "migrations",
+)
+
+
+class Database:
+    """The stack's database as the launcher changes it."""
+
+    def __init__(self, settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
+        self.settings, self.keys, self.postgres, self.log = settings, keys, postgres, log
+        # Where supabase/migrations lies, and the schema files: a test may name others.
+        self.project, self.schema = ROOT, SCHEMA
+
+    def prepare(self, *, authored: bool = False) -> None:
+        """Apply everything up to the product's last migration; nothing when no source has changed since.
+
+        With `authored` the product comes from its schema files instead, as a comparison needs it.
+        """
+        stamp = self.settings.state / "run" / "migrated"
+        digest = content_digest(f"{ROOT} {self.settings.options.get('AUTH_BIN')}", *SOURCES)
+        if stamp.exists() and stamp.read_text() == digest:
+            return
+        self._require_baseline()
+        with step("Database: what Supabase brings"):
+            for file in sorted(BOOTSTRAP.glob("*.sql")):
+                self.execute_file(file)
+            self._set_passwords(PASSWORDS_BEFORE)
+        with step("Database: auth and storage"):
+            self._migrate_service("auth")
+            self._migrate_service("storage")
+            for file in sorted((BOOTSTRAP / "after_services").glob("*.sql")):
+                self.execute_file(file)
+        with step(f"Database: the product's {'schema files' if authored else 'migrations'}"):
+            self.play_schema() if authored else self.push()
+            self._set_passwords(PASSWORDS_AFTER)
+            self._migrate_service("worker")
+        stamp.write_text(digest)
+
+    def seed_demo(self) -> None:
+        """Seed the demo network once; it needs the services."""
+        with step("Demo network"):
+            env = environment.bootstrap(self.settings, self.keys)
+            command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", "demo"]
+            sign_ins = run(command, self.log, cwd=ROOT, env=env, confidential=True)
+        # KEY=value lines; the seed is not run again once they are stored.
+        write_private(self.settings.state / "keys" / "demo.env", sign_ins)
+
+    def play_schema(self) -> None:
+        """Run the schema files in their order, as role postgres, in one transaction."""
+        files = [part for file in sorted(self.schema.glob("*.sql")) for part in ("--file", file)]
+        psql: list[str | Path] = [self.postgres / "psql", f"--dbname={self.keys.database_url('postgres')}"]
+        options = "-c client_min_messages=warning -c check_function_bodies=off"
+        env = {**environment.base(), "PGOPTIONS": options}
+        hint = (
+            "Correct the schema file at the line named above; sql/README.md says in which order they build."
+        )
+        run([*psql, "-X", "-q", "-1", "-vON_ERROR_STOP=1", *files], self.log, cwd=ROOT, env=env, hint=hint)
+
+    def push(self) -> None:
+        """Apply the product's migrations by the stock Supabase CLI, as role postgres."""
+        target = f"--db-url={self.keys.database_url('postgres')}"
+        command: list[str | Path] = [SUPABASE, "db", "push", target, "--include-all", "--yes"]
+        run(command, self.log, cwd=self.project, env=cli_environment())
+
+    def _require_baseline(self) -> None:
+        """Raise unless this baseline made the stack: the migrations after it build on nothing else."""
+        begun = self.rows(f"select to_regclass('{HISTORY}')") != [(None,)]
+        applied = self.rows(f"select version from {HISTORY} order by version") if begun else []
+        files = (self.project / "supabase" / "migrations").glob("*.sql")
+        known = {path.name.partition("_")[0] for path in files}
+        if strange := [version for (version,) in applied if version not in known]:
+            state = self.settings.state
+            raise Stop(
+                f"The database in {state} was made by other migrations: {strange[0]} is not among these.\n"
+                "  Until 1.0.0 the baseline is made anew at times, and no data are brought over. Start anew\n"
+                f"  with STATE=.stack-new make up, or delete {state} if it is of no use."
+            )
+
+    def execute_file(self, file: Path) -> None:
+        """Run a file as superuser, in one transaction."""
+        try:
+            self.execute(file.read_text())
+        except psycopg.Error as error:
+            raise Stop(f"{file.relative_to(ROOT)} failed:\n    {error}") from error
+
+    def execute(self, sql: str, *, name: str = "postgres", transaction: bool = True) -> None:
+        """Run statements as superuser, in one transaction unless it says otherwise."""
+        url = self.keys.database_url("supabase_admin", name)
+        with psycopg.connect(url, autocommit=not transaction) as connection:
+            connection.execute(sql.encode())
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query of the superuser."""
+        with psycopg.connect(self.keys.database_url("supabase_admin")) as connection:
+            return connection.execute(sql.encode()).fetchall()
+
+    def _set_passwords(self, roles: tuple[str, ...]) -> None:
+        # Generated hexadecimal text: nothing to quote.
+        passwords = ((role, self.keys.values[f"PASSWORD_{role}"]) for role in roles)
+        self.execute("".join(f"alter role {role} password '{password}';\n" for role, password in passwords))
+
+    def _migrate_service(self, name: str) -> None:
+        binary = self.settings.options.get("AUTH_BIN") if name == "auth" else None
+        command: list[str | Path] = [binary] if binary else [PYTHON, "-m", f"functions.{name}"]
+        env = environment.service(name, self.settings, self.keys)
+        run([*command, "migrate"], self.log, cwd=ROOT, env=env)
+
+
+def cli_environment() -> dict[str, str]:
+    """Return an environment in which the Supabase CLI asks nothing and reports nothing."""
+    quiet = {"SUPABASE_TELEMETRY_DISABLED": "1", "DO_NOT_TRACK": "1", "CI": "true", "NO_COLOR": "1"}
+    return {**environment.base(), **quiet, "PGSSLMODE": "disable"}

@@ -1,0 +1,84 @@
+"""The environment of each service: supabase/services/NAME.env, filled with the values of one stack."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+from launcher.keys import Keys
+from launcher.settings import MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
+
+TEMPLATES = ROOT / "supabase" / "services"
+CATCHER_SENDER = "Harborline <no-reply@harborline.example>"
+
+
+def base() -> dict[str, str]:
+    """Return what every process gets: no more of the shell's environment than it needs.
+
+    Equal from every shell, because a service restarts when its environment changes.
+    """
+    node = str(Path(shutil.which("node") or "/usr/bin/node").parent)
+    inherited = {name: os.environ[name] for name in ("HOME", "SSL_CERT_FILE") if name in os.environ}
+    path = f"{node}:/usr/local/bin:/usr/bin:/bin"
+    return {**inherited, "PATH": path, "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+
+
+def fill(name: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings in supabase/services/NAME.env; one that is empty is left out."""
+    lines = (TEMPLATES / f"{name}.env").read_text().splitlines()
+    pairs = (line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    filled = {setting: Template(text).substitute(values) for setting, text in pairs}
+    return {setting: value for setting, value in filled.items() if value}
+
+
+def service(name: str, settings: Settings, keys: Keys) -> dict[str, str]:
+    """Return the whole environment of a service as a process of this machine."""
+    values = native(settings, keys)
+    limits = fill("auth-without-limits" if settings.unlimited else "auth-limits", values)
+    return base() | fill(name, values) | (limits if name == "auth" else {})
+
+
+def bootstrap(settings: Settings, keys: Keys) -> dict[str, str]:
+    """Return the environment of functions/edge/bootstrap, which writes as the database's owner."""
+    return {**service("edge", settings, keys), "DATABASE_URL": keys.database_url("postgres")}
+
+
+def common(settings: Settings, keys: Keys) -> dict[str, str]:
+    """Return the values that native processes and containers share."""
+    options = dict.fromkeys(("DEPOSIT_ADDRESS", *STORAGE_ACCESS, *MAIL_SETTINGS), "") | settings.options
+    sender, _, address = (options["MAIL_FROM"] or CATCHER_SENDER).rpartition(" ")
+    return {
+        **options,
+        **keys.values,
+        "SITE_URL": settings.origin,
+        "TOKEN_SECONDS": str(TOKEN_SECONDS),
+        "GOTRUE_JWT_KEYS": keys.gotrue,
+        "SMTP_PORT": options["SMTP_PORT"] or "587",
+        "MAIL_FROM": options["MAIL_FROM"] or CATCHER_SENDER,
+        "MAIL_SENDER": sender or "Harborline",
+        "MAIL_ADDRESS": address.strip("<>"),
+    }
+
+
+def native(settings: Settings, keys: Keys) -> dict[str, str]:
+    """Return the values of processes of this machine."""
+    ports = {f"{name.upper()}_PORT": str(port) for name, port in settings.ports.items()}
+    addresses = {f"{name.upper()}_ADDRESS": settings.address(name) for name in settings.ports}
+    catcher = {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(settings.ports["smtp"])}
+    domain, host = settings.options.get("SITE_DOMAIN"), settings.options.get("SITE_HOST", "127.0.0.1")
+    return {
+        **ports,
+        **addresses,
+        **common(settings, keys),
+        **(catcher if settings.own_mail else {}),
+        "BIND": "127.0.0.1",
+        "KEYS": str(keys.folder),
+        "STORAGE_URL": settings.options.get("STORAGE_URL", (settings.state / "objects").as_uri()),
+        "AUDIT_HEADS_PATH": str(settings.state / "audit-heads"),
+        "GATEWAY_SITE": domain or f"http://:{settings.ports['gateway']}",
+        "GATEWAY_BIND": "0.0.0.0" if domain else host,  # noqa: S104
+        "GATEWAY_DATA": str(settings.state / "gateway"),
+        "WEB_ROOT": str(ROOT / "web" / "dist"),
+        "TEMPLATES_ROOT": str(ROOT / "supabase" / "templates"),
+    }

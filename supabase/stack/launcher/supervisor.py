@@ -1,0 +1,160 @@
+"""supervisord: keeps a stack's processes running, restarts what dies, rotates the logs."""
+
+import contextlib
+import getpass
+import os
+import time
+import xmlrpc.client
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from supervisor.xmlrpc import Faults, SupervisorTransport
+
+from launcher import cluster, environment
+from launcher.services import Service
+from launcher.settings import FILES, ROOT, Settings, write_private
+from launcher.terminal import Stop, run
+from launcher.tools import VENV
+
+# Nine times the weight of a backend.
+SESSION_NICE = -10
+ENDED = ("STOPPED", "EXITED", "FATAL")
+
+
+class Supervisor:
+    """supervisord of one stack, called through its socket."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.configuration = settings.state / "supervisord.conf"
+        self._log = settings.state / "logs" / "supervisord.log"
+        self._transport = SupervisorTransport(serverurl=f"unix://{settings.sockets / 'control.sock'}")
+        self.rpc: Any = xmlrpc.client.ServerProxy("http://localhost", transport=self._transport).supervisor
+
+    def configure(self, services: list[Service], postgres: Path) -> None:
+        """Write the supervisor's configuration, and each service's script (0600)."""
+        settings, logs = self.settings, self.settings.state / "logs"
+        scripts = settings.state / "services"
+        for folder in (logs, settings.state / "run", settings.sockets):
+            folder.mkdir(parents=True, exist_ok=True)
+        scripts.mkdir(mode=0o700, exist_ok=True)
+        settings.sockets.chmod(0o755 if settings.sockets == settings.state / "run" else 0o700)
+        text = Template((FILES / "supervisord.conf").read_text()).substitute(
+            run=settings.state / "run",
+            logs=logs,
+            socket=settings.sockets / "control.sock",
+            as_root="user = root" if os.geteuid() == 0 else "",
+            postgres=postgres / "postgres",
+            cluster=settings.cluster,
+            owner=cluster.system_user() or getpass.getuser(),
+        )
+        program = Template((FILES / "program.conf").read_text())
+        for service in services:
+            script = scripts / f"{service.name}.sh"
+            write_private(script, service.script)
+            places = {"script": script, "root": ROOT, "logs": logs}
+            text += program.substitute(places, name=service.name, digest=service.digest())
+        self.configuration.write_text(text)
+
+    def is_running(self) -> bool:
+        """Return whether the supervisor responds."""
+        try:
+            self.rpc.getState()
+        except (OSError, HTTPException, xmlrpc.client.ProtocolError):
+            self._transport.close()
+            return False
+        return True
+
+    def start(self) -> bool:
+        """Start the supervisor with PostgreSQL; return whether it was started.
+
+        One that runs may have given PostgreSQL up, or been left between its end and its start.
+        """
+        if self.is_running():
+            self._update(["postgres"])
+            return False
+        command: list[str | Path] = [VENV / "bin" / "supervisord", "--configuration", self.configuration]
+        run(command, self.settings.log, cwd=ROOT, env=environment.base())
+        if not _within(15, self.is_running):
+            raise Stop(f"supervisord does not respond. See {self._log}")
+        self._weigh_session()
+        return True
+
+    def run_services(self, services: list[Service]) -> None:
+        """Start what does not run, and replace what no longer is what it should be."""
+        self._update([service.name for service in services])
+
+    def _update(self, names: list[str]) -> None:
+        """Do to these programs what `supervisorctl update` does to all, one after the other."""
+        added, changed, removed = self._call("reloadConfig")[0]
+        for name in [*removed, *names]:
+            if name in {*changed, *removed}:
+                self._call("stopProcessGroup", name)
+                self._call("removeProcessGroup", name)
+            if name in {*changed, *added}:
+                self._call("addProcessGroup", name)
+            if name in names:
+                self._start(name)
+
+    def _start(self, name: str) -> None:
+        """Start a process unless it runs; what does not start at once is tried again."""
+        while (state := self._call("getProcessInfo", name)["statename"]) == "STOPPING":
+            time.sleep(0.1)
+        if state in ENDED:
+            harmless = (Faults.ALREADY_STARTED, Faults.SPAWN_ERROR, Faults.ABNORMAL_TERMINATION)
+            self._call("startProcess", name, harmless=harmless)
+
+    def _call(self, method: str, *arguments: str | bool, harmless: tuple[int, ...] = ()) -> Any:
+        """Call the supervisor; a fault of a harmless number needs nothing done."""
+        try:
+            return getattr(self.rpc, method)(*arguments)
+        except xmlrpc.client.Fault as fault:
+            if fault.faultCode in harmless:
+                return None
+            raise Stop(f"supervisord failed at {method}: {fault.faultString}. See {self._log}") from fault
+
+    def _weigh_session(self) -> None:
+        """Give all services together more of the processors than one backend of PostgreSQL has.
+
+        Linux may share them among sessions, and each backend is a session of its own: under load the gateway
+        would hardly run and could not even reject requests. Only root may weigh a session.
+        """
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self.rpc.getPID()}/autogroup").write_text(str(SESSION_NICE))
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        """Return what the supervisor knows of each process, by name."""
+        return {entry["name"]: entry for entry in self.rpc.getAllProcessInfo()}
+
+    def restart_postgres(self) -> None:
+        """Let PostgreSQL read settings of its start; the services connect again by themselves."""
+        self._call("stopProcess", "postgres", harmless=(Faults.NOT_RUNNING,))
+        self._start("postgres")
+
+    def stop(self) -> None:
+        """Stop the services together, then PostgreSQL and the supervisor; return when they have ended."""
+        if not self.is_running():
+            return
+        pid = self.rpc.getPID()
+        services = self.states().keys() - {"postgres"}
+        for name in services:
+            self._call("stopProcess", name, False, harmless=(Faults.NOT_RUNNING,))
+        _within(20, lambda: all(self.states()[name]["statename"] in ENDED for name in services))
+        # The supervisor would take a second for each that it still knows of.
+        for name in services:
+            self._call("removeProcessGroup", name, harmless=(Faults.STILL_RUNNING,))
+        self._call("shutdown", harmless=(Faults.SHUTDOWN_STATE,))
+        if not _within(90, lambda: not Path(f"/proc/{pid}").exists()):
+            raise Stop(f"The supervisor (process {pid}) did not stop within 90 s.")
+
+
+def _within(seconds: float, condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

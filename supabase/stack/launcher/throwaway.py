@@ -1,0 +1,117 @@
+"""A stack for tests: a state folder and ports of its own next to whatever runs, deleted afterwards."""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from launcher import lifecycle, tools
+from launcher import settings as configuration
+from launcher.database import Database
+from launcher.settings import ROOT, SETUP_LOG, Settings
+from launcher.supervisor import Supervisor
+from launcher.terminal import Stop, step
+from launcher.tools import PYTHON
+
+BARE_DATABASE = "bare"
+PGTAP = ROOT / "tests" / "support" / "pgtap.sql"
+PREFIX = ".stack-test-"
+# The logs of the last one, for looking into a failure.
+LOGS = ROOT / ".stack-tools" / "test-logs"
+
+
+def _copy_bare(database: Database) -> None:
+    """Copy the migrated database without the demo, with pgTAP, for the database's own tests."""
+    database.execute(f"create database {BARE_DATABASE} template postgres", transaction=False)
+    database.execute(PGTAP.read_text(), name=BARE_DATABASE)
+
+
+@contextmanager
+def stack(log: Path = SETUP_LOG, profile: str = "reference") -> Iterator[tuple[Settings, Path]]:
+    """Yield the settings of a healthy stack with the demo, and the folder of PostgreSQL's programs.
+
+    It is removed when the block is left, also after a failure or an interruption.
+    """
+    with _settings(log, profile) as (settings, postgres):
+        lifecycle.bring_up(settings, postgres, log, _copy_bare)
+        yield settings, postgres
+
+
+def run_on_stack(name: str, *arguments: str, profile: str = "reference", **own: str) -> int:
+    """Run a module of the tests against a throw-away stack; return its exit status."""
+    with stack(profile=profile) as (settings, postgres):
+        path = f"{postgres}:{os.environ['PATH']}"
+        return run_module(
+            name, *arguments, STACK_ENV=str(settings.state / "env"), PATH=path, CI="true", **own
+        )
+
+
+def run_module(name: str, *arguments: str, **own: str) -> int:
+    """Run a module of the tests to its end, which an interruption asks for; return its exit status."""
+    # Without PYTHONDONTWRITEBYTECODE: each process would compile everything anew.
+    env = {key: value for key, value in os.environ.items() if key not in ("STATE", "PYTHONDONTWRITEBYTECODE")}
+    env |= {"PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}", **own}
+    # In a group of its own: Ctrl-C reaches it once, from here.
+    process = subprocess.Popen([PYTHON, "-m", name, *arguments], cwd=ROOT, env=env, process_group=0)
+    try:
+        return process.wait()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        process.wait(60)
+
+
+@contextmanager
+def database(*, authored: bool = False) -> Iterator[Database]:
+    """Yield a database alone, as the migrations make it or, `authored`, as the schema files do."""
+    with _settings(SETUP_LOG, "reference") as (settings, postgres):
+        yield lifecycle.bring_up_database(settings, postgres, SETUP_LOG, authored=authored)
+
+
+@contextmanager
+def both_databases() -> Iterator[tuple[Database, Database]]:
+    """Yield a database that the migrations make, and one that the schema files make."""
+    with database() as migrated, database(authored=True) as authored:
+        yield migrated, authored
+
+
+@contextmanager
+def _settings(log: Path, profile: str) -> Iterator[tuple[Settings, Path]]:
+    _remove_leftovers()
+    postgres = tools.install(log, for_tests=True)
+    state = ROOT / f"{PREFIX}{os.getpid()}-{secrets.token_hex(2)}"
+    own = {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": profile}
+    settings = configuration.load_or_create({**os.environ, **own})
+    try:
+        yield settings, postgres
+    finally:
+        with step("Removing the test stack"):
+            Supervisor(settings).stop()
+            shutil.rmtree(LOGS, ignore_errors=True)
+            # There are none yet after an early failure, which is the one to report.
+            with suppress(OSError):
+                shutil.copytree(settings.state / "logs", LOGS)
+            _remove(settings)
+
+
+def _remove(settings: Settings) -> None:
+    """Stop a stack and delete everything of it."""
+    Supervisor(settings).stop()
+    if settings.cluster:
+        shutil.rmtree(settings.cluster, ignore_errors=True)
+    shutil.rmtree(settings.sockets, ignore_errors=True)
+    shutil.rmtree(settings.state, ignore_errors=True)
+
+
+def _remove_leftovers() -> None:
+    """Remove stacks whose test run was killed."""
+    for state in ROOT.glob(f"{PREFIX}*"):
+        pid = int(state.name.removeprefix(PREFIX).split("-")[0])
+        if not Path(f"/proc/{pid}").exists():
+            with suppress(Stop, OSError):
+                _remove(configuration.read(state))
+            shutil.rmtree(state, ignore_errors=True)

@@ -1,0 +1,174 @@
+"""Finds, installs or builds what the stack runs on: PostgreSQL, Node tools, the web app.
+
+Everything but the operating system's packages lies in the checkout; nothing is installed globally.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from launcher.settings import ROOT
+from launcher.terminal import Stop, run, step
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+UV = ROOT / ".stack-tools" / "bin" / "uv"
+NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
+SUPABASE = NODE_TOOLS / ".bin" / "supabase"
+WEB, JS_TESTS, BROWSER_TESTS = ROOT / "web", ROOT / "tests" / "api" / "js", ROOT / "tests" / "e2e"
+NOT_BUILT_FROM = {"node_modules", "dist", ".vite", "coverage"}
+MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
+EXTENSIONS = ("plpgsql_check", "pg_trgm")
+# What only the tests run: the browser without a window for each change, the whole one for the long run.
+TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
+CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Let two launchers of one checkout take turns when they install."""
+    with (ROOT / "requirements.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def install(log: Path, *, for_tests: bool) -> Path:
+    """Install what is missing and return the folder of PostgreSQL's programs."""
+    _require_node()
+    extensions = (*EXTENSIONS, "pgtap") if for_tests else EXTENSIONS
+    with one_at_a_time():
+        # All at once: who is not root has one line to type.
+        missing = [] if find_postgres(extensions) else _postgres_packages(extensions, log)
+        if for_tests:
+            missing += [program for program in TEST_PROGRAMS if not shutil.which(program)]
+        if missing:
+            with step("The system's packages"):
+                _apt(missing, log)
+        postgres = find_postgres(extensions)
+        if not postgres:
+            raise Stop(f"PostgreSQL with {', '.join(extensions)} was not found after installing it.")
+        node_packages(NODE_TOOLS.parent, "Node tools", log)
+    return postgres
+
+
+def install_for_tests(log: Path) -> None:
+    """Install what checks and tests need in addition to the stack's own packages."""
+    install(log, for_tests=True)
+    with one_at_a_time():
+        for folder in (WEB, JS_TESTS, BROWSER_TESTS):
+            node_packages(folder, f"Packages of {folder.relative_to(ROOT)}", log)
+
+
+def _require_node() -> None:
+    wanted = f"Node.js {'.'.join(map(str, MINIMUM_NODE))} or newer with npm is needed"
+    if not shutil.which("node") or not shutil.which("npm"):
+        raise Stop(f"{wanted}. Install it and run this again.")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if tuple(map(int, version.lstrip("v").split(".")[:2])) < MINIMUM_NODE:
+        raise Stop(f"{wanted}; this one is {version}.")
+
+
+def find_postgres(extensions: tuple[str, ...]) -> Path | None:
+    """Return the newest installed PostgreSQL that has these extensions; PG_BIN names one to prefer."""
+    folders = [Path(os.environ["PG_BIN"])] if os.environ.get("PG_BIN") else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -int(path.parent.name))
+    if server := shutil.which("postgres"):
+        folders.append(Path(server).resolve().parent)
+    return next((folder for folder in folders if _is_suitable(folder, extensions)), None)
+
+
+def _is_suitable(folder: Path, extensions: tuple[str, ...]) -> bool:
+    if not (folder / "initdb").exists() or not (folder / "pg_config").exists():
+        return False
+    command: list[str | Path] = [folder / "pg_config", "--version", "--sharedir"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    version, share = re.search(r"PostgreSQL (\d+)", said), said.strip().splitlines()[-1:]
+    if not version or int(version[1]) < MINIMUM_POSTGRES or not share:
+        return False
+    return all((Path(share[0]) / "extension" / f"{name}.control").exists() for name in extensions)
+
+
+def _postgres_packages(extensions: tuple[str, ...], log: Path) -> list[str]:
+    """Return the newest packages; their version is `*`, which apt understands, when its lists are empty."""
+    if not shutil.which("apt-get"):
+        raise Stop(
+            f"PostgreSQL {MINIMUM_POSTGRES} or newer with plpgsql_check and pgTAP is needed, "
+            "and this system has no apt. Install it and name its bin folder in PG_BIN."
+        )
+    search = ["apt-cache", "search", "--names-only", r"^postgresql-[0-9]+-plpgsql-check$"]
+    found = run(search, log)
+    if not found and os.geteuid() == 0:
+        run(["apt-get", "update"], log)
+        found = run(search, log)
+    version = max(re.findall(r"^postgresql-(\d+)-", found, re.MULTILINE), default="*", key=int)
+    # The server comes with them; pg_trgm is part of it.
+    return [f"postgresql-{version}-{name.replace('_', '-')}" for name in extensions if name != "pg_trgm"]
+
+
+def _apt(packages: list[str], log: Path) -> None:
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    if os.geteuid() != 0:
+        raise Stop(
+            "Some system packages are missing. Type this, then run the command again:\n"
+            f"  sudo apt-get update && sudo {shlex.join(command)}"
+        )
+    # Debian's package starts a cluster of its own on install; ours is the only one wanted.
+    CLUSTER_SWITCH.parent.mkdir(parents=True, exist_ok=True)
+    CLUSTER_SWITCH.write_text("create_main_cluster = false\n")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        try:
+            run(command, log, env=environment)
+        except Stop:
+            run(["apt-get", "update"], log, env=environment)
+            run(command, log, env=environment, hint=f"Try by hand: {shlex.join(command)}")
+    finally:
+        CLUSTER_SWITCH.unlink(missing_ok=True)
+
+
+def node_packages(folder: Path, title: str, log: Path) -> None:
+    """Install exactly what a folder's lock file names, unless it was installed last."""
+    digest = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    stamp = folder / "node_modules" / ".lock-digest"
+    if stamp.exists() and stamp.read_text() == digest:
+        return
+    with step(title):
+        command = ["npm", "ci", "--no-audit", "--no-fund"]
+        run(command, log, cwd=folder, hint="Is the npm registry reachable?")
+        stamp.write_text(digest)
+
+
+def content_digest(text: str, *sources: Path) -> str:
+    """Return a digest of a text and of every file in folders, with their names."""
+    digest = hashlib.sha256(text.encode())
+    for source in sources:
+        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(source.parent)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def build_web(log: Path) -> None:
+    """Install the web app's packages and build it, unless web/dist is what the sources make."""
+    with one_at_a_time():
+        node_packages(WEB, "Packages of web", log)
+        stamp, served = WEB / "node_modules" / ".build-digest", WEB / "dist"
+        digest = content_digest(
+            "", *(path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM)
+        )
+        if (served / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
+            return
+        with step("Web app: build"):
+            # Not in place of what is served now, which a failed build must not take away.
+            draft = WEB / "node_modules" / ".build"
+            run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"], log, cwd=WEB)
+            shutil.rmtree(served, ignore_errors=True)
+            draft.rename(served)
+            stamp.write_text(digest)

@@ -1,0 +1,134 @@
+"""`make audit`: the SBOM of the locked packages, and what is known against them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from launcher.settings import ROOT
+from launcher.tools import VENV
+
+PYTHON_LOCK = Path("requirements.lock")
+NODE_FOLDERS = tuple(map(Path, ("web", "supabase/stack", "tests/api/js", "tests/bench", "tests/e2e")))
+# Parts of these are in what people run; the rest builds and tests it.
+SHIPPED = (PYTHON_LOCK, Path("web/package-lock.json"))
+PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
+NOTHING = "nothing known"
+
+
+@dataclass(frozen=True, order=True)
+class Package:
+    """One locked package; without a hash, its registry decides what it is."""
+
+    lock: Path
+    kind: str
+    name: str
+    version: str
+    hashed: bool
+
+    @property
+    def purl(self) -> str:
+        """Its name in SBOMs."""
+        return f"pkg:{self.kind}/{self.name.replace('@', '%40')}@{self.version}"
+
+
+def packages(root: Path = ROOT) -> list[Package]:
+    """Return every locked package of every lock file."""
+    return sorted({*_python_packages(root), *_node_packages(root)})
+
+
+def _python_packages(root: Path) -> Iterator[Package]:
+    for entry in re.split(r"\n(?=\S)", (root / PYTHON_LOCK).read_text()):
+        if found := PINNED.match(entry):
+            yield Package(PYTHON_LOCK, "pypi", normalised(found[1]), found[2], "--hash=sha256:" in entry)
+
+
+def _node_packages(root: Path) -> Iterator[Package]:
+    for lock, place, entry in node_entries(root):
+        if place and not entry.get("link"):
+            name = entry.get("name") or place.rpartition("node_modules/")[2]
+            # What lies in another package's archive has that one's hash.
+            yield Package(lock, "npm", name, entry["version"], "integrity" in entry or "inBundle" in entry)
+
+
+def node_entries(root: Path) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """Yield each entry of the Node locks, with its lock and its place there."""
+    for lock in (folder / "package-lock.json" for folder in NODE_FOLDERS):
+        for place, entry in json.loads((root / lock).read_text())["packages"].items():
+            yield lock, place, entry
+
+
+def normalised(name: str) -> str:
+    """Return a Python package's name as PyPI compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def cyclonedx(root: Path = ROOT) -> dict[str, Any]:
+    """Return the SBOM, as CycloneDX; `required` is in what people run, `excluded` is not."""
+    found = packages(root)
+    shipped = {package.purl for package in found if package.lock in SHIPPED}
+    components = [
+        {
+            "type": "library",
+            "bom-ref": purl,
+            "name": name,
+            "version": version,
+            "purl": purl,
+            "scope": "required" if purl in shipped else "excluded",
+        }
+        for purl, name, version in sorted(
+            {(package.purl, package.name, package.version) for package in found}
+        )
+    ]
+    product = {"type": "application", "name": "harborline", "bom-ref": "harborline"}
+    head = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": product}}
+    return {**head, "components": components}
+
+
+def audit(target: Path) -> int:
+    """Write the SBOM and ask about every lock file; return 0 when nothing serious is known of any."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(cyclonedx(), indent=1) + "\n")
+    print(f"  SBOM: {target}, {len(cyclonedx()['components'])} packages")
+    results = {str(folder / "package-lock.json"): _npm_audit(folder) for folder in NODE_FOLDERS}
+    results[str(PYTHON_LOCK)] = _pip_audit()
+    for lock, result in results.items():
+        print(f"  {lock}: {result}")
+    return 0 if set(results.values()) == {NOTHING} else 1
+
+
+def _npm_audit(folder: Path) -> str:
+    command = ["npm", "audit", "--json", "--package-lock-only"]
+    result = subprocess.run(command, cwd=ROOT / folder, text=True, capture_output=True, check=False)
+    return npm_result(result.stdout)
+
+
+def npm_result(response: str) -> str:
+    """Return in a line what `npm audit --json` says, or that the registry says nothing."""
+    try:
+        counts = json.loads(response)["metadata"]["vulnerabilities"]
+    except (ValueError, KeyError, TypeError):
+        return "NOT KNOWN: the registry does not support audits here"
+    serious = {level: counts.get(level, 0) for level in ("critical", "high") if counts.get(level)}
+    return ", ".join(f"{count} {level}" for level, count in serious.items()) or NOTHING
+
+
+def _pip_audit() -> str:
+    tool = shutil.which("pip-audit", path=f"{VENV / 'bin'}:{os.environ['PATH']}")
+    if tool is None:
+        return "NOT KNOWN: pip-audit is not installed"
+    command = [tool, "--requirement", str(ROOT / PYTHON_LOCK), "--require-hashes", "--disable-pip"]
+    result = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+    if result.returncode not in (0, 1) or (result.returncode and "vulnerabilit" not in result.stderr):
+        return "NOT KNOWN: the registry does not support audits here"
+    return result.stderr.strip().splitlines()[-1] if result.returncode else NOTHING
+
+
+if __name__ == "__main__":
+    sys.exit(audit(ROOT / ".stack-tools" / "sbom.json"))

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from functions.auth.errors import invalid
 from functions.core.errors import ApiError
-from functions.core.request import BodyTooLarge, read_within
+from functions.core.request import BodyTooLargeError, read_within
 
 LIMIT = 1 << 20
 _DEEPEST = 100
@@ -66,7 +66,7 @@ async def read_body(request: Request) -> bytes:
     """
     try:
         return await read_within(request.stream(), LIMIT)
-    except BodyTooLarge as error:
+    except BodyTooLargeError as error:
         message = "Request body too large: the limit is 1 MiB"
         raise ApiError(413, "request_entity_too_large", message) from error
 

@@ -91,29 +91,3 @@ def error_of(error: psycopg.Error, renderings: Mapping[Meaning, Rendering]) -> A
     meaning = meaning_of(error)
     rendering = renderings.get(meaning, renderings[Meaning.FAULT])
     return rendering if isinstance(rendering, ApiError) else rendering(error)
-
-
-# In transition: gone when edge and storage stand on the kit.
-FALLBACK = {
-    "42501": (403, "forbidden", "You are not allowed to do this."),
-    "23505": (409, "duplicate_request", "This was already done."),
-    "22P02": (400, "invalid_input", "A value has the wrong form. Check it and try again."),
-    "22P05": (400, "invalid_input", "A text holds a character that cannot be stored."),
-    "22003": (400, "invalid_input", "A number is out of range. Check it and try again."),
-    "55P03": (503, "try_again", "The server is busy. Try again."),
-    "57014": (503, "try_again", "This took too long. Try again."),
-}
-
-
-class Refusal(ApiError):
-    def body(self) -> dict[str, str]:
-        body = {"error": self.message, "code": self.code}
-        return body if self.details is None else {**body, "details": self.details}
-
-
-def refusal_of(error: psycopg.Error) -> Refusal | None:
-    if error.sqlstate == "PGRST":
-        raised = raised_by(error)
-        return Refusal(raised.status, raised.code, raised.message, raised.details)
-    fallback = FALLBACK.get(error.sqlstate or "")
-    return Refusal(*fallback) if fallback else None

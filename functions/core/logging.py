@@ -70,7 +70,7 @@ def configure(level: str) -> None:
 
 
 def _log_end(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-    """What ends the process is a line like the others, and as discreet."""
+    """Log what ends the process as one line, as discreet as the others."""
     logging.getLogger("process").critical("the process ends", exc_info=(kind, error, where))
 
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 UNKNOWN_ADDRESS = "127.0.0.1"
 
 
-class BodyTooLarge(Exception):
+class BodyTooLargeError(Exception):
     """The body is longer than allowed."""
 
 
@@ -31,11 +31,11 @@ async def read_within(pieces: AsyncIterable[bytes], limit: int) -> bytes:
     """Return a body of at most `limit` bytes.
 
     Raises:
-        BodyTooLarge: as soon as more have arrived.
+        BodyTooLargeError: as soon as more have arrived.
     """
     body = bytearray()
     async for piece in pieces:
         body += piece
         if len(body) > limit:
-            raise BodyTooLarge
+            raise BodyTooLargeError
     return bytes(body)

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
-from functions.core.request import BodyTooLarge, read_within
+from functions.core.request import BodyTooLargeError, read_within
 from functions.storage.errors import aborted, body_too_large, invalid_body, invalid_schema, too_slow
 from functions.storage.fastify_errors import first_failure
 from functions.storage.service import RequestContext
@@ -88,7 +88,7 @@ async def arriving(request: Request) -> AsyncIterator[bytes]:
 async def _read(request: Request) -> bytes:
     try:
         return await read_within(arriving(request), LARGEST_JSON)
-    except BodyTooLarge as error:
+    except BodyTooLargeError as error:
         raise body_too_large("Request body is too large") from error
 
 

@@ -17,14 +17,14 @@ from functions.core.tokens import Claims
 from functions.edge import admin_export
 from functions.edge.support.dependencies import Principal, RequestContext
 from tests.support.people import Administrator, Member
-from tests.support.planted import Connection, Planted, taken_back
+from tests.support.rollback_pool import Connection, RollbackPool, rolled_back
 from tests.support.stack import Stack
 
 Export = AsyncIterator[str]
 
 
 def principal_of(person: Administrator, pool: Any) -> Principal:
-    """The administrator, as the functions authenticate one."""
+    """Return the administrator's principal, as the functions build it."""
     part = person.token.split(".")[1]
     values = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return Principal(Claims(values, "test"), RequestContext("127.0.0.1", "test", "/admin-export"), pool)
@@ -32,7 +32,7 @@ def principal_of(person: Administrator, pool: Any) -> Principal:
 
 @asynccontextmanager
 async def export(principal: Principal, name: str, **filters: str) -> AsyncIterator[Export]:
-    """The parts of a file, one page each, which come when the test asks for them."""
+    """Yield the pages of a file when the test asks for them."""
     request = admin_export.ExportRequest(list=name, filters=filters)
     async with AsyncExitStack() as stack:
         response = await admin_export.admin_export(principal, request, stack)
@@ -41,8 +41,8 @@ async def export(principal: Principal, name: str, **filters: str) -> AsyncIterat
 
 @pytest.fixture
 async def planted(stack: Stack) -> AsyncIterator[Connection]:
-    """A transaction without triggers, like the one an export opens, taken back at the end."""
-    async with taken_back(stack) as connection:
+    """Yield a transaction without triggers, like the one an export opens, rolled back at the end."""
+    async with rolled_back(stack) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
         await connection.execute("set local session_replication_role = replica")
         yield connection
@@ -65,7 +65,7 @@ async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
     assert [row["reference_number"] for row in rows] == [row["reference_number"] for row in deposits]
 
 
-async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
+async def test_a_search_that_finds_more_than_a_file_holds_is_rejected(
     planted: Connection, member: Member, finance: Administrator
 ) -> None:
     await planted.execute(
@@ -75,7 +75,7 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
         " from generate_series(1, 10001) as i",
         [member.user_id],
     )
-    principal = principal_of(finance, Planted(planted))
+    principal = principal_of(finance, RollbackPool(planted))
     with pytest.raises(ApiError) as raised:
         async with export(principal, "deposits", search="planted"):
             pass
@@ -86,14 +86,12 @@ async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
     planted: Connection, finance: Administrator
 ) -> None:
     await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
-    async with export(principal_of(finance, Planted(planted)), "deposits", status="pending") as parts:
+    async with export(principal_of(finance, RollbackPool(planted)), "deposits", status="pending") as parts:
         with pytest.raises(RuntimeError, match="the pages end after"):
             _ = [part async for part in parts]
 
 
-async def test_two_files_leave_at_once_and_a_third_is_told_to_come_again(
-    stack: Stack, finance: Administrator
-) -> None:
+async def test_two_exports_run_at_once_and_a_third_is_deferred(stack: Stack, finance: Administrator) -> None:
     async with make_pool(stack.values["DATABASE_ADMIN_URL"], 3, "test") as pool:
         principal = principal_of(finance, pool)
         async with export(principal, "audit"):

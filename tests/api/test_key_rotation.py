@@ -17,9 +17,9 @@ import pyotp
 import pytest
 
 from functions.edge.support.crypto import Ciphertext, DecryptionError, Encryptor
-from tests.support.callers import claims_of
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
+from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
 MT5 = "mt5-Geheim-4410"
@@ -41,7 +41,7 @@ def sign_in(edge: OwnEdge, email: str, **more: Any) -> str:
 
 
 def decrypted(owner: Owner, member: Member, encryptor: Encryptor) -> dict[str, str]:
-    """A member's passwords by subscription, as far as a key decrypts them."""
+    """Return a member's passwords by subscription, as far as a key decrypts them."""
     rows = owner.execute(
         "select b.subscription_id::text as id, b.key_id, b.secret from private.bot_secrets as b"
         " inner join public.bot_subscriptions as s on s.id = b.subscription_id where s.user_id = %s",
@@ -114,7 +114,7 @@ def plant(owner: Owner, member: Member, encryptor: Encryptor, count: int) -> dic
 
 
 class Readers:
-    """Administrators who look at passwords, one after the other, as long as they are let."""
+    """Administrators who view passwords one after the other, as far as their rate limit allows."""
 
     def __init__(self, edge: OwnEdge, owner: Owner, tokens: list[str], passwords: dict[str, str]) -> None:
         self.wrong: list[str] = []
@@ -133,10 +133,12 @@ class Readers:
             )
             for _ in range(10):
                 subscription, password = secrets.choice(rows)
-                answer = self._edge.call("admin-reveal-mt5-password", {"subscriptionId": subscription}, token)
+                response = self._edge.call(
+                    "admin-reveal-mt5-password", {"subscriptionId": subscription}, token
+                )
                 self.looks += 1
-                if answer.status_code != 429 and answer.json() != {"password": password}:
-                    self.wrong.append(answer.text)
+                if response.status_code != 429 and response.json() != {"password": password}:
+                    self.wrong.append(response.text)
 
     @contextmanager
     def busy(self) -> Iterator[None]:

@@ -26,13 +26,13 @@ BOT = {"bot_name": "Scout", "mt5_server": "Demo-Server", "mt5_login": "1", "mt5_
 
 
 def test_mail_about_bots_is_sent_until_the_member_switches_it_off(
-    member: Member, superior: Administrator, mailbox: Mailbox, owner: Owner
+    member: Member, super_admin: Administrator, mailbox: Mailbox, owner: Owner
 ) -> None:
     made = member.function("bot-subscription", {**BOT, "action": "subscribe"}).raise_for_status().json()
 
     def set_status(status: str) -> None:
         body = {"subscriptionId": made["subscription"]["id"], "status": status, "reason": "Look"}
-        superior.function("admin-update-subscription", body).raise_for_status()
+        super_admin.function("admin-update-subscription", body).raise_for_status()
 
     set_status("suspended")
     email = mailbox.wait_for(member.email, "Scout is suspended")
@@ -44,18 +44,18 @@ def test_mail_about_bots_is_sent_until_the_member_switches_it_off(
     assert [choice["wanted"] for choice in off] == [False]
     set_status("active")
     member.deposit(50)
-    told = owner.execute(
+    notices = owner.execute(
         "select kind from public.notifications where user_id = %s and kind = 'bot_active'", [member.user_id]
     ).fetchall()
     written = owner.execute(
         "select 1 from private.outbox where recipient = %s and template = 'bot_active'", [member.email]
     ).fetchall()
-    assert (len(told), len(written)) == (1, 0)
+    assert (len(notices), len(written)) == (1, 0)
 
 
 def test_mail_about_money_has_no_switch(member: Member, finance: Administrator, mailbox: Mailbox) -> None:
-    refused = member.rpc("set_mail_choice", {"p_topic": "money", "p_wanted": False})
-    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    rejected = member.rpc("set_mail_choice", {"p_topic": "money", "p_wanted": False})
+    assert (rejected.status_code, rejected.json()["code"]) == (400, "invalid_input")
     body = {"depositId": member.deposit(50)["id"], "action": "reject", "reason": "No transfer"}
     finance.function("admin-approve-deposit", body).raise_for_status()
     email = mailbox.wait_for(member.email, "deposit")
@@ -110,7 +110,7 @@ def server() -> Iterator[Server]:
 
 @asynccontextmanager
 async def mailer_of(stack: Stack, port: int) -> AsyncIterator[Mailer]:
-    """A worker's mailer, with a database that waits a tenth of a second for a lock."""
+    """Return a worker's mailer, with a database that waits a tenth of a second for a lock."""
     settings = WorkerSettings(
         audit_heads_path=Path("unused"),
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D100",
@@ -126,7 +126,7 @@ async def mailer_of(stack: Stack, port: int) -> AsyncIterator[Mailer]:
 
 
 def leased(owner: Owner) -> dict[str, Any]:
-    """An e-mail that is leased, so that the stack's own worker skips it."""
+    """Return an e-mail that is leased, so that the stack's own worker skips it."""
     row = owner.execute(
         "insert into private.outbox (template, recipient, data, leased_until) values ('test_mail', %s,"
         ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 hour\') returning *',
@@ -146,12 +146,12 @@ async def test_an_email_that_another_worker_leased_is_left_to_it(
     )
     async with mailer_of(stack, server.server_address[1]) as mailer:
         assert await mailer.send(row) is False
-        assert server.letters == []
+        assert server.messages == []
         taken = owner.execute("select * from private.outbox where id = %s", [row["id"]]).fetchone()
         assert taken
         assert await mailer.send(taken) is True
         assert await mailer.send(taken) is False
-    assert len(server.letters) == 1
+    assert len(server.messages) == 1
 
 
 async def test_a_database_that_is_away_after_the_servers_response_costs_no_second_copy(
@@ -172,10 +172,10 @@ async def test_a_database_that_is_away_after_the_servers_response_costs_no_secon
             monkeypatch.setattr(worker_mailer, "asyncio", SimpleNamespace(sleep=back_at_last))
             assert await mailer.send(row) is True
     assert len(pauses) == 2
-    kept = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
-    assert kept
-    assert kept["sent_at"] is not None
-    assert len(server.letters) == 1
+    stored = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
+    assert stored
+    assert stored["sent_at"] is not None
+    assert len(server.messages) == 1
 
 
 @pytest.mark.parametrize(("port", "encrypted"), [(465, True), (587, False)])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.people import Caller
+from tests.support.people import ApiClient
 from tests.support.stack import Stack
 
 BUCKET, LIST, MOVE, SIGN = "/bucket", "/object/list/none", "/object/move", "/object/sign/none"
@@ -84,13 +84,13 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def service(stack: Stack) -> Caller:
-    return Caller(stack, stack.service_key)
+def service(stack: Stack) -> ApiClient:
+    return ApiClient(stack, stack.service_key)
 
 
 @pytest.mark.parametrize(("method", "path", "body", "text"), BODIES)
 def test_body_that_is_not_as_documented(
-    service: Caller, method: str, path: str, body: Any, text: str
+    service: ApiClient, method: str, path: str, body: Any, text: str
 ) -> None:
     response = service.http.request(method, f"/storage/v1{path}", json=body)
     assert response.status_code == 400
@@ -103,24 +103,24 @@ def test_body_that_is_not_as_documented(
 
 
 @pytest.mark.parametrize(("content", "kind", "text"), CONTENTS, ids=range(len(CONTENTS)))
-def test_body_that_is_not_json(service: Caller, content: bytes, kind: str, text: str) -> None:
+def test_body_that_is_not_json(service: ApiClient, content: bytes, kind: str, text: str) -> None:
     headers = {"content-type": kind}
     response = service.http.post(f"/storage/v1{LIST}", content=content, headers=headers)
     assert (response.status_code, response.json()["message"]) == (400, text)
 
 
 @pytest.mark.parametrize(("path", "text"), QUERIES)
-def test_query_string_that_is_not_as_documented(service: Caller, path: str, text: str) -> None:
+def test_query_string_that_is_not_as_documented(service: ApiClient, path: str, text: str) -> None:
     response = service.http.get(f"/storage/v1{path}")
     assert (response.status_code, response.json()["message"]) == (400, text)
 
 
 def test_bad_token_is_reported_before_the_body_is_read(stack: Stack) -> None:
-    response = Caller(stack, "x.y.z").http.post(f"/storage/v1{LIST}", content=b"{")
+    response = ApiClient(stack, "x.y.z").http.post(f"/storage/v1{LIST}", content=b"{")
     assert response.json()["message"] == "Invalid Compact JWS"
 
 
-def test_values_are_coerced(service: Caller) -> None:
+def test_values_are_coerced(service: ApiClient) -> None:
     body = {"prefix": 5, "limit": "1e1", "offset": 0.0, "sortBy": {"column": "name"}}
     assert service.http.post(f"/storage/v1{LIST}", json=body).json() == []
     response = service.http.request("DELETE", "/storage/v1/object/none", json={"prefixes": "a.txt"})

@@ -32,7 +32,9 @@ def failure() -> str:
     wrong = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     wrong += [path for path in FOLDER.iterdir() if path.suffix in (".html", ".txt") and path not in made]
     names = "\n".join(sorted(str(path.relative_to(ROOT)) for path in wrong))
-    return f"{names}\nNot what supabase/templates/source makes. To correct them: make generate" if names else ""
+    return (
+        f"{names}\nNot what supabase/templates/source makes. To correct them: make generate" if names else ""
+    )
 
 
 def _made() -> Iterator[tuple[Path, str]]:

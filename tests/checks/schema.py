@@ -19,6 +19,10 @@ from launcher.tools import SUPABASE
 
 MIGRATIONS = ROOT / "sql" / "migrations"
 QUOTED = re.compile(r'"(\w+)"\."(\w+)"')
+DIFFERS = (
+    "sql/schema and sql/migrations differ. Are the schema files right? Run make migration NAME=...\n"
+    "Is a migration? Write what they lack into the schema files."
+)
 MADE = re.compile(r"create (?:or replace )?(?:table|view|function|type|domain|sequence) (\w+\.\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 # What the CLI prints of two databases that are equal.
@@ -47,9 +51,7 @@ class Comparison:
         statements = self.statements() or self._diff(self.authored, self.migrated)
         places = [f"see {place}" for place in self._places(statements)]
         text = "\n".join(part for part in (statements, *places, *self.unseen()) if part)
-        return (
-            text and f"{text}\nsql/schema and sql/migrations differ. To correct it: make migration NAME=..."
-        )
+        return text and f"{text}\n{DIFFERS}"
 
     def _places(self, statements: str) -> list[str]:
         """Return file and line at which the schema files make what the statements name."""

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "supabase" / "stack"))
 
 import settings as configuration  # noqa: E402
+
 from functions.core.database import RECONNECT_SECONDS  # noqa: E402
 from tests.support.own_auth import MailServer, OwnAuth, bearer  # noqa: E402
 from tests.support.own_cluster import OwnCluster, settings_of_own  # noqa: E402
@@ -49,7 +50,7 @@ class Services:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
-    """A cluster that only these services are connected to."""
+    """Yield a cluster that only these services are connected to."""
     own = OwnCluster(settings_of_own(tmp_path_factory.mktemp("outage") / "stack"))
     own.copy(configuration.read(stack_state()))
     with own.running():
@@ -103,7 +104,7 @@ def is_mailed(cluster: OwnCluster, mail: MailServer) -> bool:
         )
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        if any(address in conversation for conversation in list(mail.letters)):
+        if any(address in conversation for conversation in list(mail.messages)):
             return True
         time.sleep(0.02)
     return False

@@ -6,8 +6,8 @@ import pytest
 
 from launcher import settings as configuration
 from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.race_harness import RaceHarness
 from tests.support.stack import stack_state
-from tests.support.stage import Stage
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
 
 
 @pytest.fixture(scope="session")
-def stage(own: OwnCluster) -> Iterator[Stage]:
+def harness(own: OwnCluster) -> Iterator[RaceHarness]:
     """Yield the race harness on that copy."""
-    with Stage(own.url()) as prepared:
+    with RaceHarness(own.url()) as prepared:
         yield prepared

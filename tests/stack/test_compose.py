@@ -36,7 +36,7 @@ CONTRIB = {"pg_trgm"}
 
 @pytest.fixture
 def native(tmp_path: Path) -> tuple[Settings, Keys]:
-    """A native stack's settings, without starting it."""
+    """Return a native stack's settings, without starting it."""
     settings = Settings(state=tmp_path, ports=dict.fromkeys(SERVICES_WITH_PORTS, 8000))
     keys = Keys(settings)
     keys.make()

@@ -14,7 +14,7 @@ SCOPES = {"required", "excluded"}
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The manifests and lock files alone, to be spoilt."""
+    """Copy the manifests and lock files alone, to be spoilt."""
     for folder in sbom.NODE_FOLDERS:
         (tmp_path / folder).mkdir(parents=True)
         for name in ("package.json", "package-lock.json"):

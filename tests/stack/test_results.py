@@ -84,7 +84,7 @@ def test_a_failure_in_the_browser_is_shown_with_its_text(tmp_path: Path) -> None
     assert "Error: /admin/users in dark" in counts.failures[0]
 
 
-def test_a_suite_that_died_is_a_failure(tmp_path: Path) -> None:
+def test_a_suite_that_crashed_is_a_failure(tmp_path: Path) -> None:
     assert results.of_junit(tmp_path / "none.xml", 3) == results.Counts(
         0, 1, 0, ("It ended with status 3 and left no report.",)
     )

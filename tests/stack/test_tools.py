@@ -17,7 +17,7 @@ LISTED = "postgresql-15-plpgsql-check - a linter\npostgresql-17-plpgsql-check - 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A machine with Node and apt alone, and a person on it who is not root."""
+    """Return a simulated machine with Node and apt, and a user who is not root."""
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name in tools.TEST_PROGRAMS else which(name))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

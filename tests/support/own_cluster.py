@@ -90,6 +90,6 @@ class OwnCluster:
 
 
 def settings_of_own(state: Path) -> Settings:
-    """Settings of a stack in a new folder, with free ports."""
+    """Return the settings of a stack in a new folder, with free ports."""
     own = {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": "reference"}
     return configuration.load_or_create({**os.environ, **own})

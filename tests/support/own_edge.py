@@ -95,7 +95,7 @@ class OwnEdge:
             **paths,
             "PORT": str(self.port),
             "DATABASE_URL": self.database_url,
-            # As in a container: nobody answers there from inside.
+            # As in a container: nothing listens there from inside.
             "SUPABASE_URL": "http://127.0.0.1:9",
             "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
             "AUTH_INTERNAL_URL": f"{self._stack.url}/auth/v1",
@@ -112,7 +112,7 @@ class OwnEdge:
         raise AssertionError("the functions did not start")
 
     def sign(self, claims: dict[str, object], by: str = "admin", **header: object) -> str:
-        """A token of any claims, signed with the administrators' or the members' key of this process."""
+        """Return a token with any claims, signed with this process's administrators' or members' key."""
         key = self._admin if by == "admin" else self._members
         return jwt.encode({"alg": "RS256", "kid": f"own-{by}", **header}, claims, key)
 

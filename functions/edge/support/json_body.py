@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from functions.core.request import BodyTooLarge, read_within
+from functions.core.request import BodyTooLargeError, read_within
 from functions.edge.support.errors import INVALID_JSON, ClosingError
 
 MAX_BODY_BYTES = 1_048_576
@@ -30,7 +30,7 @@ class JsonBody:
             return
         try:
             body = await read_within(_pieces(receive), MAX_BODY_BYTES)
-        except BodyTooLarge as error:
+        except BodyTooLargeError as error:
             raise TOO_LARGE from error
         _check(body, dict(scope["headers"]).get(b"content-type", b""))
         delivered = False

@@ -1,4 +1,4 @@
-"""What every function answers in the same way: to nobody, to bodies of the wrong shape, under unknown names.
+"""Responses that all functions share: to anonymous clients, invalid bodies and unknown names.
 
 Who may call which function is in authorisation.csv.
 """
@@ -8,25 +8,25 @@ import pytest
 
 from functions.edge.support.application import endpoint_modules, endpoint_router
 from functions.edge.support.json_body import NOT_JSON
-from tests.support.endpoints import NOBODY, edge_app
-from tests.support.people import Administrator, Caller
+from tests.support.endpoints import ANONYMOUS, edge_app
+from tests.support.people import Administrator, ApiClient
 
 
 @pytest.mark.threat("T42", "T65")
 @pytest.mark.parametrize("name", ["sync-all-mlm-bonuses", "admin-list-deposits", "bot-subscription"])
-def test_nobody_is_told_so(visitor: Caller, name: str) -> None:
-    told = {"error": "Not authenticated", "code": "not_authenticated"}
-    without_a_key = httpx.post(f"{visitor.stack.url}/functions/v1/{name}", json={}, timeout=30)
+def test_an_anonymous_client_gets_an_error(anonymous: ApiClient, name: str) -> None:
+    error = {"error": "Not authenticated", "code": "not_authenticated"}
+    without_a_key = httpx.post(f"{anonymous.stack.url}/functions/v1/{name}", json={}, timeout=30)
     assert without_a_key.status_code == 401
-    with_public_key = visitor.function(name)
-    assert (with_public_key.status_code, with_public_key.json()) == (401, told)
+    with_public_key = anonymous.function(name)
+    assert (with_public_key.status_code, with_public_key.json()) == (401, error)
 
 
 @pytest.mark.parametrize("name", ["admin-list-deposits", "admin-list-withdrawals"])
-def test_lists_carry_their_total_and_their_counts(support: Administrator, name: str) -> None:
-    answer = support.function(name, {"page": 1, "pageSize": 5})
-    assert answer.status_code == 200, answer.text
-    assert {"items", "total", "counts"} <= set(answer.json())
+def test_lists_contain_their_total_and_their_counts(support: Administrator, name: str) -> None:
+    response = support.function(name, {"page": 1, "pageSize": 5})
+    assert response.status_code == 200, response.text
+    assert {"items", "total", "counts"} <= set(response.json())
 
 
 @pytest.mark.threat("T58", "T115")
@@ -39,19 +39,19 @@ def test_lists_carry_their_total_and_their_counts(support: Administrator, name: 
         (b'{"depositId": "x", "action": "approve"}', "application/json", 400),
         (b'{"depositId": 1, "action": "approve"}', "application/json", 400),
         (b'{"action": "approve"}', "application/json", 400),
-        (b'{"depositId": "%s", "action": "delete"}' % NOBODY.encode(), "application/json", 400),
+        (b'{"depositId": "%s", "action": "delete"}' % ANONYMOUS.encode(), "application/json", 400),
         (
-            b'{"depositId": "%s", "action": "reject", "reason": "\\u0000"}' % NOBODY.encode(),
+            b'{"depositId": "%s", "action": "reject", "reason": "\\u0000"}' % ANONYMOUS.encode(),
             "application/json",
             400,
         ),
         (
-            b'{"depositId": "%s", "action": "reject", "reason": "\\ud800"}' % NOBODY.encode(),
+            b'{"depositId": "%s", "action": "reject", "reason": "\\ud800"}' % ANONYMOUS.encode(),
             "application/json",
             400,
         ),
         (
-            b'{"depositId": "%s", "action": "reject", "reason": "%s"}' % (NOBODY.encode(), b"x" * 2000),
+            b'{"depositId": "%s", "action": "reject", "reason": "%s"}' % (ANONYMOUS.encode(), b"x" * 2000),
             "application/json",
             400,
         ),
@@ -60,18 +60,18 @@ def test_lists_carry_their_total_and_their_counts(support: Administrator, name: 
         (b'{"reason": "' + b"x" * 1_100_000 + b'"}', "application/json", 413),
     ],
 )
-def test_bodies_of_the_wrong_shape(finance: Administrator, content: bytes, kind: str, status: int) -> None:
-    answer = finance.http.post(
+def test_bodies_of_the_wrong_schema(finance: Administrator, content: bytes, kind: str, status: int) -> None:
+    response = finance.http.post(
         "/functions/v1/admin-approve-deposit", content=content, headers={"content-type": kind}
     )
-    assert answer.status_code == status, answer.text
+    assert response.status_code == status, response.text
     if status != 413:
-        assert answer.json()["code"] == "invalid_input"
+        assert response.json()["code"] == "invalid_input"
 
 
 def test_an_unknown_function(finance: Administrator) -> None:
-    answer = finance.function("no-such-function")
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    response = finance.function("no-such-function")
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
 def test_each_module_is_the_endpoint_of_its_name() -> None:

@@ -20,8 +20,8 @@ async def read_page(
     """
     page, size = _page_of(request)
     async with pool.connection() as connection:
-        counted = await connection.execute(f"select count(*) as n {source}", parameters)
-        total = (await counted.fetchone() or {"n": 0})["n"]
+        totals = await connection.execute(f"select count(*) as n {source}", parameters)
+        total = (await totals.fetchone() or {"n": 0})["n"]
         rows = await connection.execute(
             f"{select} {source} order by {order} limit %(size)s offset %(skip)s",
             {**parameters, "size": size, "skip": (page - 1) * size},

@@ -41,8 +41,8 @@ def wants_pkce(body: PkceBody) -> bool:
     if not 43 <= len(challenge) <= 128:
         raise invalid("code challenge has to be between 43 and 128 characters")
     if not re.fullmatch(r"[A-Za-z0-9._~-]+", challenge):
-        letters = "alphanumeric characters, hyphens, periods, underscores and tildes"
-        raise invalid(f"code challenge can only contain {letters}")
+        allowed = "alphanumeric characters, hyphens, periods, underscores and tildes"
+        raise invalid(f"code challenge can only contain {allowed}")
     if method.lower() not in {"s256", "plain"}:
         raise invalid(f'unsupported code_challenge method "{method}"')
     return True

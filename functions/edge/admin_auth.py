@@ -35,7 +35,7 @@ OTHER_EMAIL = ApiError(403, "forbidden", "You can change your own password only.
 NOT_ENROLLED = ApiError(409, "totp_not_enrolled", "Two-step sign-in is not set up.")
 ALREADY_ENROLLED = ApiError(409, "totp_enrolled", "Two-step sign-in is already set up.")
 # The errors that count as a failed attempt: the response says that a guess was wrong.
-WRONG_GUESS = (INVALID_CREDENTIALS, CURRENT_PASSWORD_WRONG, totp.CODE_INVALID)
+WRONG_CREDENTIALS = (INVALID_CREDENTIALS, CURRENT_PASSWORD_WRONG, totp.CODE_INVALID)
 TOTP_CHANGES = {
     "totp_verify": "select edge.confirm_totp(%s)",
     "totp_disable": "select edge.remove_totp(%s)",
@@ -158,7 +158,7 @@ async def _verification(
             async with connection.transaction():
                 yield connection
         except ApiError as error:
-            if error not in WRONG_GUESS:
+            if error not in WRONG_CREDENTIALS:
                 raise
             wrong, few = error, await _count_failure(connection, email, context)
     if not few:

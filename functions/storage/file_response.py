@@ -59,8 +59,15 @@ async def _respond(context: RequestContext, row: Row, expires: int | None) -> Re
     request = context.request
     headers = headers_of(row, expires)
     if _not_modified(request, row, headers):
-        kept = ("ETag", "Last-Modified", "Cache-Control", "Expires", "Accept-Ranges", "X-Robots-Tag")
-        return Response(status_code=304, headers={k: v for k, v in headers.items() if k in kept})
+        of_304 = (
+            "ETag",
+            "Last-Modified",
+            "Cache-Control",
+            "Expires",
+            "Accept-Ranges",
+            "X-Robots-Tag",
+        )
+        return Response(status_code=304, headers={k: v for k, v in headers.items() if k in of_304})
     size = int(headers["Content-Length"])
     start, end = _range_of(request.headers.get("range"), size)
     if "range" in request.headers:

@@ -21,7 +21,7 @@ from functions.worker.settings import WorkerSettings
 EMAIL_CHANNEL = "outbox"
 RETRY_SECONDS = 0.5
 COUNT_EVERY_SECONDS = 15
-COUNTED_STATES = ("todo", "doing", "failed")
+STATES_WITH_DEPTH = ("todo", "doing", "failed")
 log = logging.getLogger("worker")
 
 
@@ -109,7 +109,7 @@ async def update_queue_depth(pool: Pool) -> None:
         jobs = await connection.execute(
             "select s.state, count(j.id) as depth from unnest(%s::procrastinate_job_status[]) as s (state)"
             " left join procrastinate_jobs as j on j.status = s.state group by s.state",
-            [list(COUNTED_STATES)],
+            [list(STATES_WITH_DEPTH)],
         )
         for row in await jobs.fetchall():
             waiting.labels("jobs", row["state"]).set(row["depth"])

@@ -155,7 +155,7 @@ def check_ledger(stack: Stack) -> None:
         wrong = connection.execute("select c.rule, c.object from private.check_ledger() as c").fetchall()
     for rule, thing in wrong[:5]:
         print(f"  {rule}: {thing}")
-    record(GOAL, "violations of the books afterwards", len(wrong), "", "none", not wrong)
+    record(GOAL, "violations of the ledger checks afterwards", len(wrong), "", "none", not wrong)
 
 
 async def run(population: Population, stack: Stack, processes: dict[str, int]) -> None:

@@ -10,12 +10,11 @@ from launcher.settings import ROOT
 GLOSSARY = ROOT / "CONTRIBUTING.md"
 # Names of libraries, and those that are stored or sent: a name, or a file and a word of its prose.
 ALLOWED = Path(__file__).with_name("allowed-words.txt")
-# A folder is listed once it is clean.
 PLACES = (
     *("sql/schema/*.sql", "sql/seed/*.sql", "tests/db/*.sql", "tests/support/*.sql"),
     *("supabase/stack/*.py", "supabase/stack/launcher/**/*", "supabase/services/*", "supabase/gateway/*"),
-    *("tests/checks/*.py", "tests/runner/*.py", "README.md", "supabase/README.md", "docker-compose.yml"),
-    "Makefile",
+    *("functions/**/*.py", "functions/**/*.md", "tests/**/*.py", "tests/**/*.md", "*.md", "docs/*.md"),
+    *("sql/*.md", "supabase/*.md", "supabase/templates/*.md", "docker-compose.yml", "Makefile"),
 )
 ROW = re.compile(r"^\| ([`*].+?) \| (.+?) \|$", re.MULTILINE)
 # What is neither code nor prose of a file, such as a literal text, and in group 1 what is prose.

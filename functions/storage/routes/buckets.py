@@ -81,7 +81,7 @@ def _types(asked: BucketLimits) -> list[str] | None:
 async def list_buckets(
     context: Context, principal: SignedIn, asked: Annotated[BucketQuery, Query()]
 ) -> JsonResponse:
-    """List the buckets that the principal may see; `search` finds a part of the name, in upper or lower case."""
+    """List the buckets that the principal may see; `search` finds a part of the name, in any case."""
     statement = sql.SQL(
         "select " + COLUMNS + " from storage.buckets where strpos(lower(name), lower(%s)) > 0"
         " order by {column} {direction} limit %s offset %s"

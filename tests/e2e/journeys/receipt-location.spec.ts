@@ -24,7 +24,8 @@ test('a photo with its location is stored without it, the right way up', async (
   expect(photo.includes(camera) && photo.includes(latitude)).toBe(true)
 
   const sent = page.waitForResponse(
-    (response) => response.url().includes('/storage/v1/object/receipts/') && response.request().method() === 'POST',
+    (response) =>
+      response.url().includes('/storage/v1/object/receipts/') && response.request().method() === 'POST',
   )
   await page
     .locator('input[type=file]')

@@ -8,7 +8,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.support.mail import Mailbox
-from tests.support.people import Administrator, Caller, Member, People
+from tests.support.people import Administrator, ApiClient, Member, People
 from tests.support.stack import Stack
 
 Owner = psycopg.Connection[dict[str, Any]]
@@ -73,21 +73,21 @@ def mailbox(stack: Stack) -> Iterator[Mailbox]:
 
 
 @pytest.fixture(scope="session")
-def visitor(people: People) -> Caller:
+def anonymous(people: People) -> ApiClient:
     """Return a client with the public key alone."""
-    return people.visitor()
+    return people.anonymous()
 
 
 @pytest.fixture(scope="session")
-def sponsor(stack: Stack, people: People) -> Member:
+def referrer(stack: Stack, people: People) -> Member:
     """Return a member of this test run, the upline of all members that the tests create."""
     return people.member(stack.values["DEMO_REFERRAL_CODE"])
 
 
 @pytest.fixture
-def member(people: People, sponsor: Member) -> Member:
+def member(people: People, referrer: Member) -> Member:
     """Return a new member with a wallet and without a package."""
-    return people.member(sponsor.profile_id)
+    return people.member(referrer.profile_id)
 
 
 @pytest.fixture(scope="session")
@@ -103,13 +103,13 @@ def support(people: People) -> Administrator:
 
 
 @pytest.fixture(scope="session")
-def superior(people: People) -> Administrator:
+def super_admin(people: People) -> Administrator:
     """Return a super administrator."""
     return people.administrator("super_admin")
 
 
 @pytest.fixture
-def counted(owner: Owner) -> Callable[[str], int]:
+def count_rows(owner: Owner) -> Callable[[str], int]:
     """How many rows a table has that match a condition, read as the owner."""
 
     def count(table_and_condition: str) -> int:

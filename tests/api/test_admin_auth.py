@@ -13,16 +13,16 @@ import pytest
 from argon2 import PasswordHasher
 from psycopg import sql
 
-from tests.support.people import PASSWORD, Administrator, Caller, People
+from tests.support.people import PASSWORD, Administrator, ApiClient, People
 
 NEW_PASSWORD = "another-horse-88"
 
 
-def login(caller: Caller, email: str, password: str = PASSWORD, **more: Any) -> Any:
-    return caller.function("admin-auth", {"action": "login", "email": email, "password": password, **more})
+def login(client: ApiClient, email: str, password: str = PASSWORD, **more: Any) -> Any:
+    return client.function("admin-auth", {"action": "login", "email": email, "password": password, **more})
 
 
-def works(administrator: Caller) -> bool:
+def works(administrator: ApiClient) -> bool:
     """Whether the token still opens functions, and tables likewise."""
     functions = administrator.function("admin-list-deposits", {"page": 1, "pageSize": 1}).status_code
     tables = administrator.rows("admin_sessions").status_code
@@ -30,51 +30,51 @@ def works(administrator: Caller) -> bool:
     return functions == 200
 
 
-def test_login_answers_what_the_panel_needs(people: People, visitor: Caller) -> None:
+def test_login_returns_what_the_panel_needs(people: People, anonymous: ApiClient) -> None:
     email = people.account("finance_admin")
-    answer = login(visitor, email)
-    assert answer.status_code == 200, answer.text
-    body = answer.json()
+    response = login(anonymous, email)
+    assert response.status_code == 200, response.text
+    body = response.json()
     assert set(body) == {"session_token", "access_token", "expires_at", "admin"}
     assert body["admin"]["email"] == email
     assert body["admin"]["role"] == "finance_admin"
-    assert "password_hash" not in answer.text
-    assert "totp_secret" not in answer.text
+    assert "password_hash" not in response.text
+    assert "totp_secret" not in response.text
 
 
-def test_a_sign_in_is_on_record_with_the_number_of_its_request(people: People, visitor: Caller) -> None:
-    answer = login(visitor, people.account("finance_admin")).raise_for_status()
+def test_a_sign_in_is_on_record_with_the_number_of_its_request(people: People, anonymous: ApiClient) -> None:
+    response = login(anonymous, people.account("finance_admin")).raise_for_status()
     recorded = people.owner.execute(
         "select payload from private.audit_log where action = 'admin.signed_in' and object_id = %s"
         " order by seq desc limit 1",
-        [answer.json()["admin"]["id"]],
+        [response.json()["admin"]["id"]],
     ).fetchone()
     assert recorded
-    assert recorded["payload"]["request_id"] == answer.headers["x-request-id"]
+    assert recorded["payload"]["request_id"] == response.headers["x-request-id"]
 
 
 @pytest.mark.threat("T61")
 def test_the_session_token_is_no_credential(finance: Administrator) -> None:
-    assert not works(Caller(finance.stack, finance.session_token))
+    assert not works(ApiClient(finance.stack, finance.session_token))
 
 
 @pytest.mark.threat("T64")
-def test_wrong_password_and_unknown_address_answer_alike(people: People, visitor: Caller) -> None:
+def test_wrong_password_and_unknown_address_respond_alike(people: People, anonymous: ApiClient) -> None:
     unknown = f"nobody-{secrets.token_hex(6)}@example.com"
-    answers = [login(visitor, people.account("finance_admin"), "wrong"), login(visitor, unknown)]
-    assert [answer.status_code for answer in answers] == [401, 401]
+    responses = [login(anonymous, people.account("finance_admin"), "wrong"), login(anonymous, unknown)]
+    assert [response.status_code for response in responses] == [401, 401]
     assert (
-        answers[0].json()
-        == answers[1].json()
+        responses[0].json()
+        == responses[1].json()
         == {"error": "Authentication failed", "code": "invalid_credentials"}
     )
 
 
 @pytest.mark.threat("T64")
-def test_time_does_not_tell_whether_an_account_exists(people: People, visitor: Caller) -> None:
+def test_time_does_not_reveal_whether_an_account_exists(people: People, anonymous: ApiClient) -> None:
     def seconds(email: str) -> float:
         started = time.perf_counter()
-        assert login(visitor, email, "wrong").status_code == 401
+        assert login(anonymous, email, "wrong").status_code == 401
         return time.perf_counter() - started
 
     known = [people.account("support_admin") for _ in range(9)]
@@ -98,36 +98,36 @@ def failed(people: People, email: str, address: str, times: int) -> None:
 
 
 @pytest.mark.threat("T64")
-def test_the_eleventh_guess_is_refused_even_when_right(people: People, visitor: Caller) -> None:
+def test_the_eleventh_login_attempt_is_rejected_even_when_right(people: People, anonymous: ApiClient) -> None:
     email = people.account("finance_admin")
     failed(people, email, "192.0.2.1", 9)
-    assert login(visitor, email, "wrong").status_code == 401
-    last = login(visitor, email)
+    assert login(anonymous, email, "wrong").status_code == 401
+    last = login(anonymous, email)
     assert last.status_code == 429
     assert last.json()["code"] == "too_many_attempts"
 
 
 @pytest.mark.threat("T64", "T78")
-def test_an_address_that_guesses_many_accounts_is_refused(people: People) -> None:
+def test_an_address_that_tries_many_accounts_is_rejected(people: People) -> None:
     stranger, name = people.stranger(), secrets.token_hex(6)
     before = 14 if stranger.address else 0
     failed(people, f"{name}@example.com", stranger.address, before)
 
-    def guess(number: int) -> int:
+    def login_attempt(number: int) -> int:
         # The gateway overwrites what a client says about its address.
         forged = {"x-real-ip": f"10.0.0.{number}", "x-forwarded-for": f"10.0.0.{number}"}
         body = {"action": "login", "email": f"{name}-{number}@example.com", "password": "x"}
         return stranger.http.post("/functions/v1/admin-auth", json=body, headers=forged).status_code
 
-    statuses = [guess(number) for number in range(before, 24)]
+    statuses = [login_attempt(number) for number in range(before, 24)]
     assert statuses == [401] * (20 - before) + [429] * 4
 
 
 @pytest.mark.threat("T64")
-def test_parallel_guesses_are_counted_one_by_one(people: People, visitor: Caller) -> None:
+def test_parallel_login_attempts_count_one_by_one(people: People, anonymous: ApiClient) -> None:
     email = people.account("finance_admin")
     with ThreadPoolExecutor(16) as pool:
-        statuses = list(pool.map(lambda n: login(visitor, email, f"wrong-{n}").status_code, range(16)))
+        statuses = list(pool.map(lambda n: login(anonymous, email, f"wrong-{n}").status_code, range(16)))
     assert sorted(statuses) == [401] * 10 + [429] * 6
 
 
@@ -141,7 +141,9 @@ def failures(people: People, email: str) -> int:
 
 
 @pytest.mark.parametrize("end", ["pg_cancel_backend", "pg_terminate_backend"])
-def test_a_guess_that_nobody_could_judge_is_not_counted(people: People, visitor: Caller, end: str) -> None:
+def test_a_login_attempt_that_could_not_be_verified_does_not_count(
+    people: People, anonymous: ApiClient, end: str
+) -> None:
     administrator = people.administrator("finance_admin")
     url = people.stack.values["DATABASE_ADMIN_URL"]
     # Who changes any account waits for this one too, and is to be left alone.
@@ -157,7 +159,7 @@ def test_a_guess_that_nobody_could_judge_is_not_counted(people: People, visitor:
         holder.execute(
             "select from private.admin_users where id = %s for no key update", [administrator.admin_id]
         )
-        for ask in (lambda: login(visitor, administrator.email), lambda: change(administrator)):
+        for ask in (lambda: login(anonymous, administrator.email), lambda: change(administrator)):
             asked = pool.submit(ask)
             while not watch.execute(end_waiting, [holder.info.backend_pid]).fetchone():
                 assert not asked.done()
@@ -166,41 +168,43 @@ def test_a_guess_that_nobody_could_judge_is_not_counted(people: People, visitor:
 
 
 @pytest.mark.threat("T63")
-def test_a_password_that_is_replaced_meanwhile_signs_nobody_in(people: People, visitor: Caller) -> None:
+def test_a_password_that_is_replaced_meanwhile_does_not_sign_in(people: People, anonymous: ApiClient) -> None:
     email = people.account("finance_admin")
     with psycopg.connect(people.stack.values["DATABASE_ADMIN_URL"]) as holder, ThreadPoolExecutor(1) as pool:
         holder.execute(
             "select edge.set_admin_password(a.id, %s, null) from private.admin_users as a where a.email = %s",
             [PasswordHasher().hash(NEW_PASSWORD), email],
         )
-        asked = pool.submit(login, visitor, email)
+        asked = pool.submit(login, anonymous, email)
         while not holder.execute(
             "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
         ).fetchone():
             assert not asked.done()
         holder.commit()
         assert asked.result().status_code == 401
-    assert login(visitor, email, NEW_PASSWORD).status_code == 200
+    assert login(anonymous, email, NEW_PASSWORD).status_code == 200
 
 
 @pytest.mark.threat("T79")
-def test_failures_are_kept_where_restarts_do_not_forget_them(people: People, visitor: Caller) -> None:
+def test_failures_survive_restarts(people: People, anonymous: ApiClient) -> None:
     email = people.account("support_admin")
     for _ in range(3):
-        login(visitor, email, "wrong")
+        login(anonymous, email, "wrong")
     assert failures(people, email) == 3
-    assert login(visitor, email).status_code == 200
+    assert login(anonymous, email).status_code == 200
     assert failures(people, email) == 0
 
 
 @pytest.mark.threat("T63")
-def test_an_inactive_administrator_cannot_sign_in_and_is_out_at_once(people: People, visitor: Caller) -> None:
+def test_an_inactive_administrator_cannot_sign_in_and_is_out_at_once(
+    people: People, anonymous: ApiClient
+) -> None:
     administrator = people.administrator("finance_admin")
     people.owner.execute(
         "update private.admin_users set is_active = false where id = %s", [administrator.admin_id]
     )
     assert not works(administrator)
-    assert login(visitor, administrator.email).status_code == 401
+    assert login(anonymous, administrator.email).status_code == 401
 
 
 @pytest.mark.threat("T63")
@@ -260,25 +264,25 @@ def change(administrator: Administrator, **changes: Any) -> Any:
         ({"email": "somebody@example.com"}, 403, "You can change your own password only."),
     ],
 )
-def test_a_password_change_that_is_refused(
+def test_a_password_change_that_is_rejected(
     people: People, changes: dict[str, str], status: int, text: str
 ) -> None:
     administrator = people.administrator("support_admin")
-    answer = change(administrator, **changes)
-    assert (answer.status_code, answer.json()["error"]) == (status, text)
+    response = change(administrator, **changes)
+    assert (response.status_code, response.json()["error"]) == (status, text)
     assert people.sign_in_administrator(administrator.email)
 
 
 @pytest.mark.threat("T63", "T68")
-def test_a_password_change_ends_the_other_sessions(people: People, visitor: Caller) -> None:
+def test_a_password_change_ends_the_other_sessions(people: People, anonymous: ApiClient) -> None:
     here = people.administrator("finance_admin")
     there = people.sign_in_administrator(here.email)
     assert change(here).json() == {"success": True}
     assert failures(people, here.email) == 0
     assert works(here)
     assert not works(there)
-    assert login(visitor, here.email).status_code == 401
-    assert login(visitor, here.email, NEW_PASSWORD).status_code == 200
+    assert login(anonymous, here.email).status_code == 401
+    assert login(anonymous, here.email, NEW_PASSWORD).status_code == 200
 
 
 def with_two_steps(people: People) -> tuple[Administrator, pyotp.TOTP]:
@@ -290,36 +294,38 @@ def with_two_steps(people: People) -> tuple[Administrator, pyotp.TOTP]:
     return administrator, totp
 
 
-def test_who_is_asked_for_a_code_has_not_failed(people: People, visitor: Caller) -> None:
+def test_who_is_asked_for_a_code_has_not_failed(people: People, anonymous: ApiClient) -> None:
     administrator, totp = with_two_steps(people)
-    asked = [login(visitor, administrator.email).json()["code"] for _ in range(11)]
+    asked = [login(anonymous, administrator.email).json()["code"] for _ in range(11)]
     assert set(asked) == {"totp_required"}
     assert change(administrator).json()["code"] == "totp_required"
     assert failures(people, administrator.email) == 0
     later = totp.at(time.time() + 30)
-    assert login(visitor, administrator.email, totp=later).status_code == 200
+    assert login(anonymous, administrator.email, totp=later).status_code == 200
 
 
 @pytest.mark.threat("T64")
-def test_codes_cannot_be_guessed(people: People, visitor: Caller) -> None:
+def test_codes_cannot_be_guessed(people: People, anonymous: ApiClient) -> None:
     administrator, totp = with_two_steps(people)
     with ThreadPoolExecutor(9) as pool:
-        guesses = list(pool.map(lambda _: login(visitor, administrator.email, totp="000000"), range(9)))
-    guesses.append(change(administrator, totp="000000"))
-    assert {answer.json()["code"] for answer in guesses} == {"totp_invalid"}
+        login_attempts = list(
+            pool.map(lambda _: login(anonymous, administrator.email, totp="000000"), range(9))
+        )
+    login_attempts.append(change(administrator, totp="000000"))
+    assert {response.json()["code"] for response in login_attempts} == {"totp_invalid"}
     later = totp.at(time.time() + 30)
-    assert login(visitor, administrator.email, totp=later).json()["code"] == "too_many_attempts"
+    assert login(anonymous, administrator.email, totp=later).json()["code"] == "too_many_attempts"
     assert change(administrator, totp=later).json()["code"] == "too_many_attempts"
 
 
-def test_two_step_sign_in(people: People, visitor: Caller, counted: Callable[[str], int]) -> None:
+def test_two_step_sign_in(people: People, anonymous: ApiClient, count_rows: Callable[[str], int]) -> None:
     administrator = people.administrator("finance_admin")
     enrolled = administrator.function("admin-auth", {"action": "totp_enroll"}).json()
     totp = pyotp.TOTP(enrolled["secret"])
     assert enrolled["uri"].startswith("otpauth://totp/")
     assert enrolled["qr_code"].startswith("<svg")
     # Not confirmed yet: signing in works without a code.
-    assert login(visitor, administrator.email).status_code == 200
+    assert login(anonymous, administrator.email).status_code == 200
 
     wrong = administrator.function("admin-auth", {"action": "totp_verify", "code": "000000"})
     assert wrong.json() == {
@@ -329,20 +335,20 @@ def test_two_step_sign_in(people: People, visitor: Caller, counted: Callable[[st
     code = totp.now()
     assert administrator.function("admin-auth", {"action": "totp_verify", "code": code}).status_code == 200
 
-    asked = login(visitor, administrator.email)
+    asked = login(anonymous, administrator.email)
     assert (asked.status_code, asked.json()) == (
         401,
         {"error": "Enter the six-digit code", "code": "totp_required"},
     )
-    assert login(visitor, administrator.email, totp=code).json()["code"] == "totp_invalid", (
+    assert login(anonymous, administrator.email, totp=code).json()["code"] == "totp_invalid", (
         "a code counts once"
     )
     later = totp.at(time.time() + 30)
-    assert login(visitor, administrator.email, totp=later).status_code == 200
+    assert login(anonymous, administrator.email, totp=later).status_code == 200
     secret = enrolled["secret"].encode().hex()
-    assert counted(f"private.admin_users where encode(totp_secret, 'hex') like '%{secret}%'") == 0
+    assert count_rows(f"private.admin_users where encode(totp_secret, 'hex') like '%{secret}%'") == 0
 
 
-def test_a_sign_in_leaves_an_audit_row(people: People, counted: Callable[[str], int]) -> None:
+def test_a_sign_in_leaves_an_audit_row(people: People, count_rows: Callable[[str], int]) -> None:
     administrator = people.administrator("finance_admin")
-    assert counted(f"private.audit_log where actor = 'admin:{administrator.admin_id}'") >= 1
+    assert count_rows(f"private.audit_log where actor = 'admin:{administrator.admin_id}'") >= 1

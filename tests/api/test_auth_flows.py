@@ -19,7 +19,7 @@ NEW_PASSWORD = "another-lantern-58"
 
 @pytest.fixture
 def client(stack: Stack) -> Client:
-    """A browser of its own."""
+    """Return a browser session of its own."""
     return _client(stack)
 
 
@@ -29,27 +29,29 @@ def _client(stack: Stack) -> Client:
     )
 
 
-def _someone(sponsor: Member) -> dict[str, Any]:
+def _someone(referrer: Member) -> dict[str, Any]:
     name = f"f_{uuid.uuid4().hex[:12]}"
     data = {
         "display_name": "Flora Lind",
         "username": name,
         "package_value": 0,
-        "referrer_id": sponsor.profile_id,
+        "referrer_id": referrer.profile_id,
     }
     return {"email": f"{name}@example.com", "password": PASSWORD, "options": {"data": data}}
 
 
 def _follow(link: str) -> dict[str, str]:
     """Open a mail's link as a browser does; what stands behind `#` where it leads."""
-    answer = httpx.get(link, follow_redirects=False)
-    assert answer.status_code == 303
-    fragment = urlsplit(answer.headers["location"]).fragment
+    response = httpx.get(link, follow_redirects=False)
+    assert response.status_code == 303
+    fragment = urlsplit(response.headers["location"]).fragment
     return {name: values[0] for name, values in parse_qs(fragment).items()}
 
 
-def test_sign_up_confirm_and_sign_in(client: Client, stack: Stack, sponsor: Member, mailbox: Mailbox) -> None:
-    someone = _someone(sponsor)
+def test_sign_up_confirm_and_sign_in(
+    client: Client, stack: Stack, referrer: Member, mailbox: Mailbox
+) -> None:
+    someone = _someone(referrer)
     someone["options"]["email_redirect_to"] = f"{stack.values['SITE_URL']}/dashboard"
     made = client.auth.sign_up(someone)
     assert made.session is None
@@ -58,10 +60,10 @@ def test_sign_up_confirm_and_sign_in(client: Client, stack: Stack, sponsor: Memb
     with pytest.raises(AuthApiError, match="Email not confirmed"):
         client.auth.sign_in_with_password({"email": someone["email"], "password": PASSWORD})
 
-    letter = mailbox.wait_for(someone["email"])
-    assert someone["options"]["data"]["username"] in letter["html"]
-    assert "Not you? Ignore this mail." in letter["html"]
-    tokens = _follow(mailbox.link_in(letter))
+    message = mailbox.wait_for(someone["email"])
+    assert someone["options"]["data"]["username"] in message["html"]
+    assert "Not you? Ignore this mail." in message["html"]
+    tokens = _follow(mailbox.link_in(message))
     assert tokens["type"] == "signup"
     client.auth.set_session(tokens["access_token"], tokens["refresh_token"])
     user = client.auth.get_user()
@@ -69,14 +71,14 @@ def test_sign_up_confirm_and_sign_in(client: Client, stack: Stack, sponsor: Memb
     assert user.user.email_confirmed_at
     profile = client.table("profiles").select("username").eq("user_id", user.user.id).single().execute()
     assert profile.data["username"] == someone["options"]["data"]["username"]
-    assert _follow(mailbox.link_in(letter))["error_code"] == "otp_expired", "a link is good once"
+    assert _follow(mailbox.link_in(message))["error_code"] == "otp_expired", "a link is good once"
 
 
 @pytest.mark.threat("T80")
 def test_an_address_that_is_taken_looks_like_any_other(
-    client: Client, sponsor: Member, member: Member, mailbox: Mailbox
+    client: Client, referrer: Member, member: Member, mailbox: Mailbox
 ) -> None:
-    someone = _someone(sponsor) | {"email": member.email}
+    someone = _someone(referrer) | {"email": member.email}
     made = client.auth.sign_up(someone)
     assert made.user
     assert made.user.identities == []
@@ -92,19 +94,19 @@ def test_an_address_that_is_taken_looks_like_any_other(
         ({"referrer_id": "not-a-code"}, "Invalid referral code"),
     ],
 )
-def test_the_product_refuses_in_its_own_words(
-    client: Client, sponsor: Member, changes: dict[str, Any], text: str
+def test_the_product_rejects_in_its_own_words(
+    client: Client, referrer: Member, changes: dict[str, Any], text: str
 ) -> None:
-    someone = _someone(sponsor)
+    someone = _someone(referrer)
     someone["options"]["data"].update(changes)
     with pytest.raises(AuthApiError, match=text):
         client.auth.sign_up(someone)
 
 
 def test_the_six_digits_of_the_mail_do_as_well(
-    client: Client, sponsor: Member, mailbox: Mailbox, stack: Stack
+    client: Client, referrer: Member, mailbox: Mailbox, stack: Stack
 ) -> None:
-    someone = _someone(sponsor)
+    someone = _someone(referrer)
     service = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
     body = {"type": "signup", "email": someone["email"], "password": PASSWORD} | someone["options"]
     link = httpx.post(f"{stack.url}/auth/v1/admin/generate_link", headers=service, json=body).json()
@@ -115,9 +117,9 @@ def test_the_six_digits_of_the_mail_do_as_well(
 
 
 def test_a_second_mail_replaces_the_first(
-    client: Client, stack: Stack, sponsor: Member, mailbox: Mailbox
+    client: Client, stack: Stack, referrer: Member, mailbox: Mailbox
 ) -> None:
-    someone = _someone(sponsor)
+    someone = _someone(referrer)
     client.auth.sign_up(someone)
     first = mailbox.link_in(mailbox.wait_for(someone["email"]))
     # There is a pause between two mails of a kind.
@@ -151,8 +153,8 @@ def test_a_wrong_password_says_nothing_more(client: Client, member: Member, pass
 
 
 @pytest.mark.threat("T81")
-def test_passwords_count_to_their_last_byte(client: Client, sponsor: Member, stack: Stack) -> None:
-    someone = _someone(sponsor)
+def test_passwords_count_to_their_last_byte(client: Client, referrer: Member, stack: Stack) -> None:
+    someone = _someone(referrer)
     with pytest.raises(AuthApiError, match="72"):
         client.auth.sign_up(someone | {"password": "x" * 73})
     large = httpx.post(
@@ -202,16 +204,16 @@ def test_the_seventy_third_byte_makes_another_password(client: Client, member: M
         ("HEAD", "/verify?type=signup&token=x", b"", {405}),
     ],
 )
-def test_nonsense_is_refused_and_never_a_fault(
+def test_nonsense_is_rejected_and_never_a_server_error(
     stack: Stack, method: str, path: str, content: bytes, status: set[int]
 ) -> None:
-    answer = httpx.request(
+    response = httpx.request(
         method, f"{stack.url}/auth/v1{path}", headers={"apikey": stack.anon_key}, content=content
     )
-    assert answer.status_code in status, answer.text
+    assert response.status_code in status, response.text
 
 
-def test_a_forgotten_password_is_replaced_and_ends_other_sessions(
+def test_a_lost_password_is_replaced_and_ends_other_sessions(
     client: Client, stack: Stack, member: Member, mailbox: Mailbox
 ) -> None:
     client.auth.reset_password_for_email(
@@ -222,8 +224,8 @@ def test_a_forgotten_password_is_replaced_and_ends_other_sessions(
     client.auth.set_session(tokens["access_token"], tokens["refresh_token"])
     client.auth.update_user({"password": NEW_PASSWORD})
     assert "changed" in mailbox.wait_for(member.email, "changed")["subject"]
-    gone = member.http.get("/auth/v1/user")
-    assert gone.status_code == 403, "the session from before is over"
+    deleted = member.http.get("/auth/v1/user")
+    assert deleted.status_code == 403, "the session from before is over"
     fresh = _client(stack)
     with pytest.raises(AuthApiError, match="Invalid login credentials"):
         fresh.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
@@ -231,7 +233,7 @@ def test_a_forgotten_password_is_replaced_and_ends_other_sessions(
 
 
 @pytest.mark.threat("T80")
-def test_an_unknown_address_is_told_the_same(client: Client, mailbox: Mailbox) -> None:
+def test_an_unknown_address_gets_the_same_response(client: Client, mailbox: Mailbox) -> None:
     email = f"nobody-{uuid.uuid4().hex}@example.com"
     client.auth.reset_password_for_email(email)
     assert mailbox.to(email) == []
@@ -260,10 +262,12 @@ def test_a_new_address_needs_both_to_agree(
 
 
 @pytest.mark.threat("T83", "T09")
-def test_nobody_takes_an_address_that_has_an_owner(client: Client, member: Member, sponsor: Member) -> None:
+def test_an_address_that_has_an_owner_cannot_be_taken(
+    client: Client, member: Member, referrer: Member
+) -> None:
     client.auth.sign_in_with_password({"email": member.email, "password": PASSWORD})
     with pytest.raises(AuthApiError, match="already been registered"):
-        client.auth.update_user({"email": sponsor.email.upper()})
+        client.auth.update_user({"email": referrer.email.upper()})
 
 
 @pytest.mark.threat("T84")

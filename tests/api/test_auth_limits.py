@@ -1,4 +1,4 @@
-"""The auth service's own limits, off in the reference profile: guesses, fresh proof, mails, addresses."""
+"""The auth service's own limits, off in the reference profile: attempts, reauthentication, emails, IPs."""
 
 import secrets
 import threading
@@ -24,14 +24,14 @@ PASSWORD = "harbour-lantern-41"
 
 @pytest.fixture(scope="module")
 def auth(stack: Stack) -> Iterator[OwnAuth]:
-    """An auth service with the product's limits."""
+    """Yield an auth service with the product's limits."""
     with own_auth(stack) as service:
         yield service
 
 
 @pytest.fixture
 def ada(auth: OwnAuth) -> Iterator[dict[str, Any]]:
-    """Somebody with an account."""
+    """Create an account."""
     user = auth.new_user(PASSWORD)
     yield user
     auth.delete_user(user["id"])
@@ -39,7 +39,7 @@ def ada(auth: OwnAuth) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def admin_db(stack: Stack) -> Iterator[psycopg.Connection[Any]]:
-    """The cluster's superuser, to let time pass."""
+    """Yield a superuser connection, to move timestamps into the past."""
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
         yield connection
 
@@ -53,7 +53,7 @@ def _set_password(auth: OwnAuth, token: str, **fields: str) -> httpx.Response:
     return auth.http.put("/user", headers={**bearer(token), "x-real-ip": address}, json=fields)
 
 
-def test_sign_ins_that_would_wait_too_long_are_refused_at_once(auth: OwnAuth) -> None:
+def test_sign_ins_that_would_wait_too_long_are_rejected_at_once(auth: OwnAuth) -> None:
     def sign_in(_: int) -> int:
         return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code
 
@@ -64,13 +64,13 @@ def test_sign_ins_that_would_wait_too_long_are_refused_at_once(auth: OwnAuth) ->
 
 
 @pytest.mark.threat("T77")
-def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
+def test_the_eleventh_login_attempt_is_rejected_even_when_right_and_the_owner_is_notified(
     auth: OwnAuth, ada: dict[str, Any]
 ) -> None:
     other = auth.new_user(PASSWORD)
     for number in range(10):
-        refused = auth.sign_in(ada["email"], f"wrong-{number}")
-        assert (refused.status_code, refused.json()["error_code"]) == (400, "invalid_credentials")
+        rejected = auth.sign_in(ada["email"], f"wrong-{number}")
+        assert (rejected.status_code, rejected.json()["error_code"]) == (400, "invalid_credentials")
     blocked = auth.sign_in(ada["email"], PASSWORD)
     assert (blocked.status_code, blocked.json()["error_code"]) == (429, "over_request_rate_limit")
     assert auth.sign_in(other["email"], PASSWORD).status_code == 200, "another account is untouched"
@@ -80,17 +80,19 @@ def test_the_eleventh_guess_is_refused_even_when_right_and_the_owner_is_told(
 
 def _wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:
     until = time.monotonic() + 10
-    while not any(email in letter and word in letter for letter in auth.letters):
+    while not any(email in message and word in message for message in auth.messages):
         assert time.monotonic() < until, f"no mail to {email} that says {word!r}"
         time.sleep(0.05)
 
 
-def test_nobody_waits_for_the_mail_about_a_paused_sign_in(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_the_mail_about_a_paused_sign_in_delays_no_response(auth: OwnAuth, ada: dict[str, Any]) -> None:
     for number in range(9):
         auth.sign_in(ada["email"], f"wrong-{number}")
     auth.mail.goes_on.clear()
     assert auth.sign_in(ada["email"], "wrong-again").status_code == 400
-    assert not any(ada["email"] in letter for letter in auth.letters), "it was answered before the mail left"
+    assert not any(ada["email"] in message for message in auth.messages), (
+        "the response came before the mail left"
+    )
     auth.mail.goes_on.set()
     _wait_for_notice(auth, ada["email"], "Sign-in to your account was paused")
 
@@ -102,10 +104,10 @@ def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
 
 
 @pytest.mark.threat("T77")
-def test_parallel_guesses_are_counted_before_they_are_judged(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_parallel_login_attempts_count_before_they_are_verified(auth: OwnAuth, ada: dict[str, Any]) -> None:
     with ThreadPoolExecutor(12) as pool:
-        answers = list(pool.map(lambda n: auth.sign_in(ada["email"], f"guess-{n}"), range(24)))
-    assert sum(answer.status_code == 400 for answer in answers) == 10
+        responses = list(pool.map(lambda n: auth.sign_in(ada["email"], f"guess-{n}"), range(24)))
+    assert sum(response.status_code == 400 for response in responses) == 10
 
 
 @pytest.mark.threat("T79")
@@ -121,14 +123,14 @@ def test_a_restart_clears_no_counter(stack: Stack) -> None:
         service.delete_user(user["id"])
 
 
-def test_the_right_password_forgets_the_wrong_ones(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_the_right_password_purges_the_failures(auth: OwnAuth, ada: dict[str, Any]) -> None:
     for _ in range(2):
         for number in range(9):
             auth.sign_in(ada["email"], f"wrong-{number}")
         assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
 
 
-def test_a_guess_that_was_not_judged_is_not_counted(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_a_login_attempt_that_was_not_verified_does_not_count(auth: OwnAuth, ada: dict[str, Any]) -> None:
     """Who is turned away because the service is busy may try again as often as they like."""
     token = _signed_in(auth, ada)["access_token"]
     # Hashes of four times the usual work: few sign-ins keep the service busy for seconds.
@@ -144,11 +146,11 @@ def test_a_guess_that_was_not_judged_is_not_counted(auth: OwnAuth, ada: dict[str
         while not is_busy():
             assert not all(one.done() for one in waiting)
         own = {"x-real-ip": "10.2.0.1"}
-        refused = [auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code for _ in range(6)]
-        refused += [
+        rejected = [auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code for _ in range(6)]
+        rejected += [
             auth.http.put("/user", headers=bearer(token) | own, json=body).status_code for _ in range(6)
         ]
-    assert refused == [503] * 12
+    assert rejected == [503] * 12
     assert auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code == 200
 
 
@@ -176,7 +178,7 @@ def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
             auth.sign_in(email, "wrong-password")
             times[kind].append(time.perf_counter() - started)
     known, unknown = median(times["known"]), median(times["unknown"])
-    # Without a hash to compare with, nobody would be refused in a tenth of the time.
+    # Without a dummy hash an unknown address would be rejected in a tenth of the time.
     assert abs(known - unknown) < 0.5 * max(known, unknown), (known, unknown)
     for person in people:
         auth.delete_user(person["id"])
@@ -212,7 +214,7 @@ class TestNewPassword:
         assert (ended.status_code, ended.json()["error_code"]) == (403, "session_not_found")
 
     @pytest.mark.threat("T82")
-    def test_guessing_the_current_password_is_counted(
+    def test_attempts_at_the_current_password_count(
         self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
     ) -> None:
         token = _signed_in(auth, ada)["access_token"]
@@ -252,9 +254,9 @@ class TestNewPassword:
 
     @pytest.mark.threat("T81")
     @pytest.mark.parametrize("password", ["123456", "Password", "qwerty", "HARBORLINE"])
-    def test_a_common_one_is_refused(self, auth: OwnAuth, ada: dict[str, Any], password: str) -> None:
-        refused = _set_password(auth, _signed_in(auth, ada)["access_token"], password=password)
-        assert (refused.status_code, refused.json()["weak_password"]) == (422, {"reasons": ["pwned"]})
+    def test_a_common_one_is_rejected(self, auth: OwnAuth, ada: dict[str, Any], password: str) -> None:
+        rejected = _set_password(auth, _signed_in(auth, ada)["access_token"], password=password)
+        assert (rejected.status_code, rejected.json()["weak_password"]) == (422, {"reasons": ["pwned"]})
 
 
 def _step_up(auth: OwnAuth, token: str, secret: str, factor_id: str, code: str = "") -> httpx.Response:
@@ -310,7 +312,7 @@ def test_authenticator_codes_cannot_be_guessed(
     _wait_for_notice(auth, ada["email"], "Two-step sign-in was paused")
 
 
-def test_a_code_that_nobody_could_judge_is_not_counted(
+def test_a_code_that_could_not_be_verified_does_not_count(
     auth: OwnAuth, ada: dict[str, Any], enrolled: tuple[dict[str, Any], str, str], stack: Stack
 ) -> None:
     session, factor_id, secret = enrolled
@@ -325,10 +327,10 @@ def test_a_code_that_nobody_could_judge_is_not_counted(
                 "where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
             ).fetchone()
         assert given.result().status_code == 504
-        counted = holder.execute(
+        failures = holder.execute(
             "select failures from auth.attempts where kind = 'totp' and subject = %s", [ada["id"]]
         ).fetchone()
-    assert counted == (0,)
+    assert failures == (0,)
     assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 200
 
 
@@ -353,21 +355,21 @@ def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> N
     assert opened.status_code == 200, "the link itself still works"
 
 
-def test_wrong_codes_at_once_hold_nobody_else_up(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_wrong_codes_at_once_delay_no_other_client(auth: OwnAuth, ada: dict[str, Any]) -> None:
     token = _signed_in(auth, ada)["access_token"]
 
-    def guess(number: int) -> int:
+    def login_attempt(number: int) -> int:
         body = {"type": "email", "email": ada["email"], "token": "000000"}
         return auth.http.post("/verify", headers={"x-real-ip": f"10.2.{number}.1"}, json=body).status_code
 
     with ThreadPoolExecutor(40) as crowd:
-        guesses = crowd.map(guess, range(32))
+        login_attempts = crowd.map(login_attempt, range(32))
         looks = list(crowd.map(lambda _: _is_served(auth, token), range(4)))
-    assert set(guesses) == {403}
+    assert set(login_attempts) == {403}
     assert all(looks)
 
 
-def test_bodies_that_come_slowly_hold_nobody_else_up(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_slow_bodies_delay_no_other_client(auth: OwnAuth, ada: dict[str, Any]) -> None:
     token = _signed_in(auth, ada)["access_token"]
     device = {"factor_type": "totp", "friendly_name": "slow"}
     factor = auth.http.post("/factors", headers=bearer(token), json=device).json()["id"]
@@ -396,7 +398,7 @@ def test_bodies_that_come_slowly_hold_nobody_else_up(auth: OwnAuth, ada: dict[st
 
 
 def _is_served(auth: OwnAuth, token: str) -> bool:
-    """Whether somebody else's plain request is answered soon."""
+    """Return whether another client gets a response soon."""
     started = time.perf_counter()
     status = auth.http.get("/user", headers=bearer(token)).status_code
     return status == 200 and time.perf_counter() - started < 3
@@ -446,15 +448,15 @@ def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth) -> None
 )
 def test_a_link_leads_only_where_it_may(stack: Stack, lists: OwnAuth, target: str, is_followed: bool) -> None:
     query = {"token": "x", "type": "signup", "redirect_to": target}
-    answer = lists.http.get("/verify", params=query, headers={"x-real-ip": "10.3.0.1"})
-    assert answer.status_code == 303
-    base = answer.headers["location"].split("#")[0]
+    response = lists.http.get("/verify", params=query, headers={"x-real-ip": "10.3.0.1"})
+    assert response.status_code == 303
+    base = response.headers["location"].split("#")[0]
     assert (base == target) if is_followed else (base == "http://app.example.test:8080")
 
 
 @pytest.fixture(scope="module")
 def lists(stack: Stack) -> Iterator[OwnAuth]:
-    """An auth service with an allow-list and no limits per address."""
+    """Yield an auth service with an allow-list and no limits per address."""
     allowed = "https://*.preview.example/*,https://docs.example/**"
     with own_auth(stack, GOTRUE_URI_ALLOW_LIST=allowed, GOTRUE_RATE_LIMIT_HEADER="") as service:
         yield service

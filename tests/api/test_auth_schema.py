@@ -30,7 +30,7 @@ def _migrate(database_url: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def elsewhere(stack: Stack) -> Iterator[str]:
-    """The address of an empty database, dropped afterwards."""
+    """Yield the address of an empty database, dropped afterwards."""
     admin_url = stack.values["DATABASE_ADMIN_URL"]
     name = f"auth_{secrets.token_hex(5)}"
     with psycopg.connect(admin_url, autocommit=True) as admin:
@@ -60,10 +60,10 @@ def test_it_is_made_once(elsewhere: str) -> None:
             assert opened is None, f"{role} has rights on {opened}"
 
 
-def test_an_older_schema_is_refused_with_a_sentence(elsewhere: str) -> None:
+def test_an_older_schema_is_rejected_with_a_sentence(elsewhere: str) -> None:
     _migrate(elsewhere)
     with psycopg.connect(elsewhere) as connection:
         connection.execute("delete from auth.schema_migrations where version >= '2026'")
-    refused = _migrate(elsewhere)
-    assert refused.returncode == 1
-    assert "let the GoTrue that made it migrate first" in refused.stderr
+    rejected = _migrate(elsewhere)
+    assert rejected.returncode == 1
+    assert "let the GoTrue that made it migrate first" in rejected.stderr

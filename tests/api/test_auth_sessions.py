@@ -9,7 +9,7 @@ import psycopg
 import pyotp
 import pytest
 
-from tests.support.people import PASSWORD, Caller, Member
+from tests.support.people import PASSWORD, ApiClient, Member
 from tests.support.stack import Stack
 
 Session = dict[str, Any]
@@ -34,7 +34,7 @@ class Auth:
         return self.http.post("/token?grant_type=refresh_token", json={"refresh_token": token})
 
     def user(self, token: str) -> int:
-        """The status of GET /user with an access token."""
+        """Return the status of GET /user with an access token."""
         return self.http.get("/user", headers={"authorization": f"Bearer {token}"}).status_code
 
     def post(self, path: str, token: str, body: Any = None) -> httpx.Response:
@@ -44,7 +44,7 @@ class Auth:
 
 @pytest.fixture(scope="module")
 def auth(stack: Stack) -> Auth:
-    """The stack's auth service."""
+    """Return the stack's auth service."""
     return Auth(stack)
 
 
@@ -75,12 +75,12 @@ def test_a_chain_stays_one_session(auth: Auth, member: Member) -> None:
 def test_parallel_refreshes_get_one_child(auth: Auth, member: Member) -> None:
     token = auth.sign_in(member)["refresh_token"]
     with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda _: auth.refresh(token), range(6)))
-    assert [answer.status_code for answer in answers] == [200] * 6
-    assert len({answer.json()["refresh_token"] for answer in answers}) == 1
+        responses = list(pool.map(lambda _: auth.refresh(token), range(6)))
+    assert [response.status_code for response in responses] == [200] * 6
+    assert len({response.json()["refresh_token"] for response in responses}) == 1
 
 
-def test_a_client_that_lost_the_answer_gets_the_same_child_at_any_age(
+def test_a_client_that_lost_the_response_gets_the_same_child_at_any_age(
     auth: Auth, member: Member, elapse: Any
 ) -> None:
     first = auth.sign_in(member)["refresh_token"]
@@ -100,7 +100,10 @@ def test_a_stolen_token_used_late_ends_the_session(auth: Auth, member: Member, e
     assert (stolen.status_code, stolen.json()["error_code"]) == (400, "refresh_token_already_used")
     assert auth.refresh(third["refresh_token"]).status_code == 400, "the owner signs in anew"
     assert auth.user(third["access_token"]) == 403
-    assert Caller(auth.stack, third["access_token"]).rows("profiles", "select=id").status_code in {401, 403}
+    assert ApiClient(auth.stack, third["access_token"]).rows("profiles", "select=id").status_code in {
+        401,
+        403,
+    }
 
 
 @pytest.mark.threat("T75")
@@ -114,7 +117,7 @@ def test_signing_out_ends_what_it_says(auth: Auth, member: Member, scope: str, h
     ended = [session for session, status in ((mine, here), (other, there)) if status == 403]
     for session in ended:
         assert auth.refresh(session["refresh_token"]).json()["error_code"] == "refresh_token_not_found"
-        everywhere = Caller(auth.stack, session["access_token"])
+        everywhere = ApiClient(auth.stack, session["access_token"])
         assert everywhere.rows("profiles", "select=id").status_code in {401, 403}
         assert everywhere.function("sync-all-mlm-bonuses").status_code in {401, 403}
 
@@ -130,11 +133,11 @@ def test_signing_out_while_refreshing_never_fails_oddly(auth: Auth, member: Memb
 
 
 class TestSecondFactor:
-    """An authenticator app: enrolled, asked for, removed."""
+    """An authenticator app: enrolled, challenged, removed."""
 
     @pytest.fixture
     def verified(self, auth: Auth, member: Member) -> dict[str, Any]:
-        """A session at aal2, the one it came from, and the factor."""
+        """Return a session at aal2, the session it came from, and the factor."""
         before = auth.sign_in(member)
         factor = auth.post(
             "/factors", before["access_token"], {"factor_type": "totp", "friendly_name": "phone"}
@@ -163,9 +166,9 @@ class TestSecondFactor:
         self, auth: Auth, member: Member, verified: dict[str, Any]
     ) -> None:
         again = auth.sign_in(member)["access_token"]
-        caller = Caller(auth.stack, again)
-        refused = caller.rows("profiles", "select=id")
-        assert (refused.status_code, refused.json()["code"]) == (403, "aal2_required")
+        client = ApiClient(auth.stack, again)
+        rejected = client.rows("profiles", "select=id")
+        assert (rejected.status_code, rejected.json()["code"]) == (403, "aal2_required")
         changed = auth.http.put(
             "/user", headers={"authorization": f"Bearer {again}"}, json={"password": "another-lantern-5"}
         )
@@ -175,7 +178,7 @@ class TestSecondFactor:
         )
         assert (removed.status_code, removed.json()["error_code"]) == (422, "insufficient_aal")
 
-    def test_other_sessions_below_it_end(self, auth: Auth, member: Member) -> None:
+    def test_sessions_of_a_lower_level_end(self, auth: Auth, member: Member) -> None:
         bystander, stepping = auth.sign_in(member), auth.sign_in(member)
         factor = auth.post(
             "/factors", stepping["access_token"], {"factor_type": "totp", "friendly_name": "phone"}
@@ -185,10 +188,10 @@ class TestSecondFactor:
 
     def test_removing_it_takes_the_session_back(self, auth: Auth, verified: dict[str, Any]) -> None:
         token = verified["after"]["access_token"]
-        gone = auth.http.delete(
+        deleted = auth.http.delete(
             f"/factors/{verified['factor']['id']}", headers={"authorization": f"Bearer {token}"}
         )
-        assert gone.status_code == 200
+        assert deleted.status_code == 200
         fresh = auth.refresh(verified["after"]["refresh_token"]).raise_for_status().json()
         assert "factors" not in fresh["user"]
 
@@ -201,7 +204,7 @@ class TestSecondFactor:
         assert (again.status_code, again.json()["error_code"]) == (422, "mfa_ip_address_mismatch")
 
 
-def test_a_ban_blocks_sign_in_and_refresh_with_the_session_kept(
+def test_a_ban_blocks_sign_in_and_refresh_and_keeps_the_session(
     auth: Auth, member: Member, stack: Stack
 ) -> None:
     session = auth.sign_in(member)

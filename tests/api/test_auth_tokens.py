@@ -1,4 +1,4 @@
-"""Tokens that nobody may accept: forged ones at PostgREST, and what the auth service asks of good ones.
+"""Tokens that no service may accept: forged ones at PostgREST, and what the auth service requires.
 
 PostgREST verifies by itself; the verifier that the other services share is in test_token_verifier.py.
 """
@@ -16,11 +16,11 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from tests.support.own_auth import OwnAuth, bearer, own_auth
-from tests.support.people import Caller, Member
+from tests.support.people import ApiClient, Member
 from tests.support.stack import Stack
 
 Forger = Callable[[str, dict[str, Any]], str]
-REFUSED = {400, 401, 403}
+REJECTED = {400, 401, 403}
 
 
 def _encode(value: bytes) -> str:
@@ -131,45 +131,45 @@ FORGERIES: list[Forger] = [
 
 @pytest.fixture(scope="module")
 def published(stack: Stack) -> dict[str, Any]:
-    """The key that the world may know."""
-    answer = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status()
-    keys: list[dict[str, Any]] = answer.json()["keys"]
+    """Return the published public key."""
+    response = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status()
+    keys: list[dict[str, Any]] = response.json()["keys"]
     assert all(not {"d", "k", "p", "q"} & set(key) for key in keys), "only public numbers are published"
     return keys[0]
 
 
 @pytest.mark.threat("T70")
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__[1:])
-def test_a_forged_token_is_refused(
-    stack: Stack, sponsor: Member, published: dict[str, Any], forge: Forger
+def test_a_forged_token_is_rejected(
+    stack: Stack, referrer: Member, published: dict[str, Any], forge: Forger
 ) -> None:
-    assert sponsor.rows("profiles", "select=id").status_code == 200
-    answer = Caller(stack, forge(sponsor.token, published)).rows("profiles", "select=id")
-    assert answer.status_code in REFUSED, answer.text
+    assert referrer.rows("profiles", "select=id").status_code == 200
+    response = ApiClient(stack, forge(referrer.token, published)).rows("profiles", "select=id")
+    assert response.status_code in REJECTED, response.text
 
 
 @pytest.fixture(scope="module")
 def auth(stack: Stack) -> Iterator[OwnAuth]:
-    """An auth service with a key of its own."""
+    """Yield an auth service with a key of its own."""
     with own_auth(stack) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def claims(auth: OwnAuth) -> Iterator[dict[str, Any]]:
-    """The claims of somebody who is signed in."""
+    """Yield the claims of a signed-in member."""
     user = auth.new_user("harbour-lantern-41")
     session = auth.sign_in(user["email"], "harbour-lantern-41").raise_for_status().json()
     yield _claims(session["access_token"])
     auth.delete_user(user["id"])
 
 
-class TestWhatTheSignerMayNotSay:
+class TestClaimsThatTheSignerMayNotMake:
     """Tokens with a good signature and claims that do not hold, at an auth service whose key the test has."""
 
     def _ask(self, auth: OwnAuth, claims: dict[str, Any]) -> tuple[int, str | None]:
-        answer = auth.http.get("/user", headers=bearer(auth.signed(claims)))
-        return answer.status_code, answer.headers.get("x-sb-error-code")
+        response = auth.http.get("/user", headers=bearer(auth.signed(claims)))
+        return response.status_code, response.headers.get("x-sb-error-code")
 
     def test_the_claims_as_they_are(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         assert self._ask(auth, claims) == (200, None)
@@ -188,7 +188,7 @@ class TestWhatTheSignerMayNotSay:
         assert self._ask(auth, {**claims, "sub": "me"}) == (400, "bad_jwt")
 
     @pytest.mark.threat("T75")
-    def test_somebody_elses_session(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
+    def test_another_members_session(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
         other = auth.new_user("harbour-lantern-41")
         assert self._ask(auth, {**claims, "sub": other["id"]}) == (403, "session_not_found")
         auth.delete_user(other["id"])
@@ -198,13 +198,13 @@ class TestWhatTheSignerMayNotSay:
     def test_only_the_service_key_administers(self, auth: OwnAuth, claims: dict[str, Any], role: str) -> None:
         metadata = {"role": "service_role"}
         changed = {**claims, "role": role, "app_metadata": metadata, "user_metadata": metadata}
-        answer = auth.http.get("/admin/users", headers=bearer(auth.signed(changed)))
-        assert (answer.status_code, answer.json()["error_code"]) == (403, "not_admin")
+        response = auth.http.get("/admin/users", headers=bearer(auth.signed(changed)))
+        assert (response.status_code, response.json()["error_code"]) == (403, "not_admin")
 
 
 @pytest.mark.threat("T70")
 def test_another_projects_service_key_opens_nothing(stack: Stack) -> None:
     own = OctKey.import_key("a-secret-of-somebody-else-32-bytes!!")
     token = jwt.encode({"alg": "HS256", "typ": "JWT"}, {"role": "service_role", "iss": "supabase"}, own)
-    answer = Caller(stack, token).http.get("/auth/v1/admin/users")
-    assert answer.status_code in REFUSED
+    response = ApiClient(stack, token).http.get("/auth/v1/admin/users")
+    assert response.status_code in REJECTED

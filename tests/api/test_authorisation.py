@@ -14,9 +14,9 @@ import httpx
 import psycopg
 import pytest
 
-from tests.support.callers import CALLERS, SERVICES_OF_MEMBERS, UNTRUSTED, Callers
 from tests.support.endpoints import Endpoint, Requests, found
 from tests.support.people import Administrator, Member, People, until_served
+from tests.support.principals import PRINCIPALS, SERVICES_OF_MEMBERS, UNTRUSTED, PrincipalClients
 
 MATRIX = Path(__file__).with_name("authorisation.csv")
 # Whatever the requests aim at; none of them may change a thing in it.
@@ -43,17 +43,17 @@ NOT_ASKED = "-"
 class World:
     """The stack with a member who has a row of every kind, and all principals."""
 
-    def __init__(self, people: People, owner: psycopg.Connection[dict[str, Any]], sponsor: Member) -> None:
+    def __init__(self, people: People, owner: psycopg.Connection[dict[str, Any]], referrer: Member) -> None:
         self.owner = owner
         self.finance: Administrator = people.administrator("finance_admin")
-        self.member = people.member(sponsor.profile_id)
+        self.member = people.member(referrer.profile_id)
         people.fund(self.member, 1000, self.finance)
         people.fund(people.member(self.member.profile_id), 50, self.finance)
         account = {"mt5_server": "Demo-1", "mt5_login": "1", "mt5_password": "planted"}
         for bot, action in (("Scout", "subscribe"),):
             request = {"bot_name": bot, "action": action, **account}
             self.member.function("bot-subscription", request).raise_for_status()
-        blocked = people.member(sponsor.profile_id)
+        blocked = people.member(referrer.profile_id)
         owner.execute(
             "update private.profiles set account_status = 'suspended' where user_id = %s", [blocked.user_id]
         )
@@ -63,8 +63,8 @@ class World:
         ).fetchone()
         assert stored
         self.requests = Requests(owner, self.member, stored["name"])
-        self.callers = Callers(
-            people, self.member, people.member(sponsor.profile_id), people.sign_in_blocked(blocked).token
+        self.principals = PrincipalClients(
+            people, self.member, people.member(referrer.profile_id), people.sign_in_blocked(blocked).token
         )
 
     def fingerprint(self) -> str:
@@ -80,35 +80,39 @@ class World:
             digest.update(repr([row["line"] for row in rows.fetchall()]).encode())
         return digest.hexdigest()
 
-    def answers(self, endpoint: Endpoint) -> dict[str, str]:
+    def responses(self, endpoint: Endpoint) -> dict[str, str]:
         """Return the response to each principal, in the notation of the matrix."""
-        answers = {}
-        for caller in CALLERS:
-            if caller == "service" and endpoint.service in SERVICES_OF_MEMBERS:
-                answers[caller] = NOT_ASKED
+        responses = {}
+        for principal in PRINCIPALS:
+            if principal == "service" and endpoint.service in SERVICES_OF_MEMBERS:
+                responses[principal] = NOT_ASKED
                 continue
-            call = self.requests.of(endpoint, caller)
-            client = self.callers.client(caller, endpoint.service)
-            answer = until_served(
+            call = self.requests.of(endpoint, principal)
+            client = self.principals.client(principal, endpoint.service)
+            response = until_served(
                 lambda client=client, call=call: client.request(
                     endpoint.method, call.path, **call.arguments()
                 )
             )
-            answers[caller] = cell(answer, "/rpc/" not in endpoint.template)
-        return answers
+            responses[principal] = cell(response, "/rpc/" not in endpoint.template)
+        return responses
 
 
-def cell(answer: httpx.Response, counted: bool) -> str:
+def cell(response: httpx.Response, with_count: bool) -> str:
     """Return the status, and the code of an error or the number of rows that are not errors themselves."""
     try:
-        body = answer.json()
+        body = response.json()
     except ValueError:
-        return str(answer.status_code)
+        return str(response.status_code)
     rows = body.get("objects") if isinstance(body, dict) else body
-    if isinstance(rows, list) and counted:
-        return f"{answer.status_code} {sum(not row.get('error') for row in rows)}"
+    if isinstance(rows, list) and with_count:
+        return f"{response.status_code} {sum(not row.get('error') for row in rows)}"
     code = body.get("error_code") or body.get("code") if isinstance(body, dict) else None
-    return f"{answer.status_code} {code}" if code and answer.status_code >= 400 else str(answer.status_code)
+    return (
+        f"{response.status_code} {code}"
+        if code and response.status_code >= 400
+        else str(response.status_code)
+    )
 
 
 def matrix() -> dict[Endpoint, dict[str, str]]:
@@ -117,10 +121,10 @@ def matrix() -> dict[Endpoint, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def world(people: People, owner: psycopg.Connection[dict[str, Any]], sponsor: Member) -> Iterator[World]:
-    made = World(people, owner, sponsor)
+def world(people: People, owner: psycopg.Connection[dict[str, Any]], referrer: Member) -> Iterator[World]:
+    made = World(people, owner, referrer)
     yield made
-    made.callers.close()
+    made.principals.close()
 
 
 def test_every_endpoint_is_in_the_matrix(owner: psycopg.Connection[dict[str, Any]]) -> None:
@@ -156,39 +160,39 @@ def test_every_endpoint_is_in_the_matrix(owner: psycopg.Connection[dict[str, Any
     "T105",
     "T106",
 )
-def test_everybody_is_answered_as_the_matrix_says(world: World) -> None:
-    wanted, differences, answered = matrix(), [], {}
+def test_every_principal_gets_the_response_of_the_matrix(world: World) -> None:
+    wanted, differences, responses = matrix(), [], {}
     before = world.fingerprint()
     for endpoint in found(world.owner):
-        answered[endpoint] = world.answers(endpoint)
+        responses[endpoint] = world.responses(endpoint)
         row = wanted.get(endpoint, {})
         differences += [
-            f"{endpoint.method} {endpoint.template} as {caller}: {text}, not {row.get(caller)}"
-            for caller, text in answered[endpoint].items()
-            if row.get(caller) != text
+            f"{endpoint.method} {endpoint.template} as {principal}: {text}, not {row.get(principal)}"
+            for principal, text in responses[endpoint].items()
+            if row.get(principal) != text
         ]
         if endpoint.method not in ("GET", "HEAD") and world.fingerprint() != before:
             differences.append(f"{endpoint.method} {endpoint.template} changed something")
             before = world.fingerprint()
     if "AUTHORISATION_OUT" in os.environ:
-        _write(Path(os.environ["AUTHORISATION_OUT"]), answered)
+        _write(Path(os.environ["AUTHORISATION_OUT"]), responses)
     assert not differences, "\n".join(differences)
 
 
-def _write(path: Path, answered: dict[Endpoint, dict[str, str]]) -> None:
+def _write(path: Path, responses: dict[Endpoint, dict[str, str]]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["method", "endpoint", *CALLERS])
-        writer.writerows([e.method, e.template, *cells.values()] for e, cells in answered.items())
+        writer.writerow(["method", "endpoint", *PRINCIPALS])
+        writer.writerows([e.method, e.template, *cells.values()] for e, cells in responses.items())
 
 
 @pytest.mark.threat("T70")
-def test_the_matrix_itself_lets_nobody_in_with_a_false_token() -> None:
+def test_the_matrix_itself_accepts_no_forged_token() -> None:
     """Whatever its rows say: false tokens open nothing that is closed to the public."""
     for endpoint, row in matrix().items():
         public = row["anon"].startswith(("2", "3")) or row["none"].startswith(("2", "3"))
-        for caller in UNTRUSTED:
-            assert public or row[caller].startswith("4"), (endpoint, caller)
+        for principal in UNTRUSTED:
+            assert public or row[principal].startswith("4"), (endpoint, principal)
         assert not any(text.startswith("5") for text in row.values() if not text.startswith("501")), endpoint
 
 
@@ -196,7 +200,7 @@ def test_the_matrix_itself_lets_nobody_in_with_a_false_token() -> None:
 def test_the_matrix_itself_gives_administrators_functions_to_administrators_alone() -> None:
     for endpoint, row in matrix().items():
         if "/admin-" in endpoint.template or "/auth/v1/admin/" in endpoint.template:
-            for caller in ("none", "anon", "member", "other", "suspended", *UNTRUSTED):
-                assert row[caller].startswith(("401", "403", "404")), (endpoint, caller)
+            for principal in ("none", "anon", "member", "other", "suspended", *UNTRUSTED):
+                assert row[principal].startswith(("401", "403", "404")), (endpoint, principal)
         if endpoint.service == "functions" and endpoint.method == "POST":
             assert row["service"].startswith(("401", "403")), endpoint

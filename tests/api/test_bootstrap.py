@@ -23,20 +23,20 @@ def bootstrap(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-def lines_of(answer: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in answer.splitlines())
+def lines_of(response: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in response.splitlines())
 
 
-def test_there_is_one_first_administrator(stack: Stack, counted: Callable[[str], int]) -> None:
+def test_there_is_one_first_administrator(stack: Stack, count_rows: Callable[[str], int]) -> None:
     email = f"second-{secrets.token_hex(4)}@example.com"
     again = bootstrap(stack, "first-administrator", "--email", email, "--name", "Second")
     assert again.returncode == 1
     assert again.stdout == ""
     assert again.stderr.startswith("There is a super administrator already.")
-    assert counted(f"private.admin_users where email = '{email}'") == 0
+    assert count_rows(f"private.admin_users where email = '{email}'") == 0
 
 
-def test_a_root_member_can_sign_in_and_sponsor(stack: Stack, people: People) -> None:
+def test_a_root_member_can_sign_in_and_refer(stack: Stack, people: People) -> None:
     name = f"root_{secrets.token_hex(4)}"
     email = f"{name}@example.com"
     made = bootstrap(stack, "root-member", "--email", email, "--username", name, "--name", "First Member")
@@ -48,12 +48,12 @@ def test_a_root_member_can_sign_in_and_sponsor(stack: Stack, people: People) -> 
     assert people.member(root.profile_id).username
 
 
-def test_a_root_member_needs_a_free_name(stack: Stack, counted: Callable[[str], int]) -> None:
+def test_a_root_member_needs_a_free_name(stack: Stack, count_rows: Callable[[str], int]) -> None:
     email = f"root_{secrets.token_hex(4)}@example.com"
-    refused = bootstrap(stack, "root-member", "--email", email, "--username", "mara_l", "--name", "Copy")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "Traceback" not in refused.stderr
-    assert counted(f"auth.users where email = '{email}'") == 0
+    rejected = bootstrap(stack, "root-member", "--email", email, "--username", "mara_l", "--name", "Copy")
+    assert (rejected.returncode, rejected.stdout) == (1, "")
+    assert "Traceback" not in rejected.stderr
+    assert count_rows(f"auth.users where email = '{email}'") == 0
 
 
 def test_passwords_are_never_the_same(stack: Stack) -> None:

@@ -6,48 +6,48 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.people import Administrator, Caller, Member, People
+from tests.support.people import Administrator, ApiClient, Member, People
 
 PASSWORD = "mt5-Geheim-7781"
 ACCOUNT = {"mt5_server": "Demo-Server", "mt5_login": "100245", "mt5_password": PASSWORD}
 Owner = psycopg.Connection[dict[str, Any]]
 
 
-def subscribe(member: Caller, bot: str = "Scout", **changes: Any) -> Any:
+def subscribe(member: ApiClient, bot: str = "Scout", **changes: Any) -> Any:
     return member.function("bot-subscription", {"bot_name": bot, "action": "subscribe", **ACCOUNT, **changes})
 
 
-def test_subscribing_and_unsubscribing(member: Member, counted: Callable[[str], int]) -> None:
-    answer = subscribe(member)
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["subscription"]["status"] == "active"
-    assert PASSWORD not in answer.text
+def test_subscribing_and_unsubscribing(member: Member, count_rows: Callable[[str], int]) -> None:
+    response = subscribe(member)
+    assert response.status_code == 200, response.text
+    assert response.json()["subscription"]["status"] == "active"
+    assert PASSWORD not in response.text
     (row,) = member.rpc("get_user_bot_subscriptions", {"p_user_id": member.user_id}).json()
     assert row["bot_name"] == "Scout"
 
     ended = member.function("bot-subscription", {"bot_name": "Scout", "action": "unsubscribe"})
     assert ended.json()["subscription"]["status"] == "cancelled"
-    assert counted(f"private.bot_secrets where subscription_id = '{row['id']}'") == 0
+    assert count_rows(f"private.bot_secrets where subscription_id = '{row['id']}'") == 0
     assert member.rpc("get_user_bot_subscriptions", {"p_user_id": member.user_id}).json() == []
 
 
 @pytest.mark.parametrize("field", ["mt5_server", "mt5_login", "mt5_password"])
-def test_the_whole_account_is_required(member: Member, field: str, counted: Callable[[str], int]) -> None:
-    answer = subscribe(member, **{field: ""})
-    assert (answer.status_code, answer.json()["error"]) == (
+def test_the_whole_account_is_required(member: Member, field: str, count_rows: Callable[[str], int]) -> None:
+    response = subscribe(member, **{field: ""})
+    assert (response.status_code, response.json()["error"]) == (
         400,
         "MT5 server, login and password are required",
     )
-    assert counted(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 0
+    assert count_rows(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 0
 
 
 @pytest.mark.threat("T110")
-def test_one_subscription_for_each_bot(member: Member, counted: Callable[[str], int]) -> None:
+def test_one_subscription_for_each_bot(member: Member, count_rows: Callable[[str], int]) -> None:
     subscribe(member).raise_for_status()
     again = subscribe(member)
     assert (again.status_code, again.json()["error"]) == (409, "You are already subscribed to Scout.")
     assert subscribe(member, "Ranger").status_code == 200
-    assert counted(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 2
+    assert count_rows(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 2
 
 
 @pytest.mark.threat("T110")
@@ -73,17 +73,19 @@ def test_the_password_lies_nowhere_in_clear(member: Member, owner: Owner) -> Non
 
 @pytest.mark.threat("T54")
 def test_who_may_look_at_a_password(
-    member: Member, finance: Administrator, support: Administrator, counted: Callable[[str], int]
+    member: Member, finance: Administrator, support: Administrator, count_rows: Callable[[str], int]
 ) -> None:
     subscription = subscribe(member).json()["subscription"]["id"]
     seen = finance.function("admin-reveal-mt5-password", {"subscriptionId": subscription})
     assert seen.json() == {"password": PASSWORD}
     assert (
-        counted(f"private.audit_log where action = 'bot.password_revealed' and object_id = '{subscription}'")
+        count_rows(
+            f"private.audit_log where action = 'bot.password_revealed' and object_id = '{subscription}'"
+        )
         == 1
     )
-    refused = support.function("admin-reveal-mt5-password", {"subscriptionId": subscription})
-    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    rejected = support.function("admin-reveal-mt5-password", {"subscriptionId": subscription})
+    assert (rejected.status_code, rejected.json()["code"]) == (403, "forbidden")
 
 
 def test_the_bots_of_the_demo_open_with_the_key_of_the_stack(finance: Administrator, owner: Owner) -> None:
@@ -100,16 +102,16 @@ def test_the_bots_of_the_demo_open_with_the_key_of_the_stack(finance: Administra
 
 @pytest.mark.threat("T107")
 def test_a_password_put_into_another_row_does_not_open(
-    people: People, sponsor: Member, finance: Administrator, owner: Owner
+    people: People, referrer: Member, finance: Administrator, owner: Owner
 ) -> None:
-    ids = [subscribe(people.member(sponsor.profile_id)).json()["subscription"]["id"] for _ in range(2)]
+    ids = [subscribe(people.member(referrer.profile_id)).json()["subscription"]["id"] for _ in range(2)]
     owner.execute(
         "update private.bot_secrets as b set secret = o.secret from private.bot_secrets as o "
         "where b.subscription_id = %s and o.subscription_id = %s",
         ids,
     )
-    answer = finance.function("admin-reveal-mt5-password", {"subscriptionId": ids[0]})
-    assert (answer.status_code, answer.json()["code"]) == (409, "seal_broken")
+    response = finance.function("admin-reveal-mt5-password", {"subscriptionId": ids[0]})
+    assert (response.status_code, response.json()["code"]) == (409, "seal_broken")
     assert finance.function("admin-reveal-mt5-password", {"subscriptionId": ids[1]}).status_code == 200
 
 
@@ -125,7 +127,7 @@ def test_twenty_looks_a_minute(people: People, member: Member) -> None:
 def test_an_administrator_suspends_a_subscription(member: Member, support: Administrator) -> None:
     subscription = subscribe(member).json()["subscription"]["id"]
     body = {"subscriptionId": subscription, "status": "suspended", "reason": "Wrong server"}
-    answer = support.function("admin-update-subscription", body)
-    assert answer.json()["subscription"]["status"] == "suspended"
+    response = support.function("admin-update-subscription", body)
+    assert response.json()["subscription"]["status"] == "suspended"
     (row,) = member.rpc("get_user_bot_subscriptions", {"p_user_id": member.user_id}).json()
     assert row["status"] == "suspended"

@@ -11,24 +11,24 @@ from tests.support.people import WALLET, Administrator, Member, People
 Owner = psycopg.Connection[dict[str, Any]]
 
 
-def test_an_approved_package_pays_the_sponsor(
-    people: People, sponsor: Member, finance: Administrator, owner: Owner
+def test_an_approved_package_pays_the_referrer(
+    people: People, referrer: Member, finance: Administrator, owner: Owner
 ) -> None:
-    parent = people.member(sponsor.profile_id)
-    child = people.member(parent.profile_id)
+    referrer = people.member(referrer.profile_id)
+    child = people.member(referrer.profile_id)
     deposit = child.deposit(500)
-    answer = finance.approve_deposit(deposit["id"])
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["success"] is True
-    assert answer.json()["deposit"]["status"] == "approved"
-    bonuses = owner.execute("select * from public.bonuses where user_id = %s", [parent.user_id]).fetchall()
+    response = finance.approve_deposit(deposit["id"])
+    assert response.status_code == 200, response.text
+    assert response.json()["success"] is True
+    assert response.json()["deposit"]["status"] == "approved"
+    bonuses = owner.execute("select * from public.bonuses where user_id = %s", [referrer.user_id]).fetchall()
     assert [(row["bonus_type"], str(row["amount"])) for row in bonuses] == [("referral", "25.00")]
     profile = child.rows("profiles", f"user_id=eq.{child.user_id}").json()[0]
     assert (profile["package_value"], profile["cash_in_amount"]) == (500, 500)
 
 
 @pytest.mark.threat("T57")
-def test_the_same_decision_again_answers_the_first_result(member: Member, finance: Administrator) -> None:
+def test_the_same_decision_again_returns_the_first_result(member: Member, finance: Administrator) -> None:
     deposit = member.deposit(50)
     first = finance.approve_deposit(deposit["id"]).raise_for_status().json()
     again = finance.approve_deposit(deposit["id"])
@@ -41,8 +41,8 @@ def test_the_same_decision_again_answers_the_first_result(member: Member, financ
 def test_a_rejection_without_a_reason(member: Member, finance: Administrator, reason: str | None) -> None:
     deposit = member.deposit(50)
     body = {"depositId": deposit["id"], "action": "reject", "reason": reason}
-    answer = finance.function("admin-approve-deposit", body)
-    assert answer.status_code == 200, answer.text
+    response = finance.function("admin-approve-deposit", body)
+    assert response.status_code == 200, response.text
     row = member.rows("deposits", f"id=eq.{deposit['id']}").json()[0]
     assert (row["status"], row["admin_notes"]) == ("rejected", "No reason provided")
 
@@ -55,13 +55,15 @@ def test_a_reason_reaches_the_member(member: Member, finance: Administrator) -> 
     assert row["admin_notes"] == "The amount differs."
 
 
-def test_a_withdrawal_from_request_to_payout(people: People, sponsor: Member, finance: Administrator) -> None:
-    earner = people.earner(sponsor.profile_id, finance)
+def test_a_withdrawal_from_request_to_payout(
+    people: People, referrer: Member, finance: Administrator
+) -> None:
+    earner = people.earner(referrer.profile_id, finance)
     row = earner.insert("withdrawals", earner.withdrawal_row(150)).raise_for_status().json()[0]
     body = {"withdrawalId": row["id"], "action": "approve"}
-    answer = finance.function("admin-approve-withdrawal", body)
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["withdrawal"]["status"] == "approved"
+    response = finance.function("admin-approve-withdrawal", body)
+    assert response.status_code == 200, response.text
+    assert response.json()["withdrawal"]["status"] == "approved"
     noted = finance.function("admin-approve-withdrawal", {**body, "payoutReference": "tx-77"})
     assert noted.status_code == 200, noted.text
     mine = earner.rows("withdrawals", f"id=eq.{row['id']}").json()[0]
@@ -72,9 +74,9 @@ def test_a_withdrawal_from_request_to_payout(people: People, sponsor: Member, fi
 
 def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) -> None:
     deposit = member.deposit(100)
-    answer = finance.function("admin-get-receipt", {"receiptUrl": deposit["receipt_url"]})
-    assert answer.status_code == 200, answer.text
-    signed = answer.json()["signedUrl"]
+    response = finance.function("admin-get-receipt", {"receiptUrl": deposit["receipt_url"]})
+    assert response.status_code == 200, response.text
+    signed = response.json()["signedUrl"]
     assert signed.startswith(f"{member.stack.url}/storage/v1/object/sign/receipts/{member.user_id}/")
     picture = httpx.get(signed)
     assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
@@ -95,18 +97,18 @@ def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) ->
     ],
 )
 def test_only_receipts_of_deposits_are_signed(finance: Administrator, address: str) -> None:
-    answer = finance.function("admin-get-receipt", {"receiptUrl": address})
-    assert 400 <= answer.status_code < 500, answer.text
-    assert "signedUrl" not in answer.json()
+    response = finance.function("admin-get-receipt", {"receiptUrl": address})
+    assert 400 <= response.status_code < 500, response.text
+    assert "signedUrl" not in response.json()
 
 
-def test_lists_find_a_member_and_carry_what_the_table_shows(member: Member, support: Administrator) -> None:
+def test_lists_find_a_member_and_contain_what_the_table_shows(member: Member, support: Administrator) -> None:
     deposit = member.deposit(250)
-    answer = support.function(
+    response = support.function(
         "admin-list-deposits", {"page": 1, "pageSize": 10, "search": member.username, "status": "pending"}
     )
-    assert answer.status_code == 200, answer.text
-    (item,) = answer.json()["items"]
+    assert response.status_code == 200, response.text
+    (item,) = response.json()["items"]
     assert item["id"] == deposit["id"]
     assert item["username"] == member.username
     assert item["email"] == member.email
@@ -122,42 +124,42 @@ def test_a_list_without_filters_holds_every_pending_row(member: Member, support:
 
 @pytest.mark.threat("T41")
 def test_sync_changes_nothing_when_all_is_right(
-    people: People, sponsor: Member, finance: Administrator, owner: Owner
+    people: People, referrer: Member, finance: Administrator, owner: Owner
 ) -> None:
-    member = people.member(sponsor.profile_id)
+    member = people.member(referrer.profile_id)
     people.fund(people.member(member.profile_id), 100, finance)
 
     def bonuses() -> list[dict[str, Any]]:
         return owner.execute(
             "select * from public.bonuses where user_id = any(%s) order by id",
-            [[sponsor.user_id, member.user_id]],
+            [[referrer.user_id, member.user_id]],
         ).fetchall()
 
     before = bonuses()
     assert before
-    answer = member.function("sync-all-mlm-bonuses")
-    assert answer.status_code == 200, answer.text
-    body = answer.json()
+    response = member.function("sync-all-mlm-bonuses")
+    assert response.status_code == 200, response.text
+    body = response.json()
     assert body["success"] is True
     assert set(body["summary"]) == {"totalBonuses", "totalProfiles"}
     assert bonuses() == before
 
 
 @pytest.mark.threat("T55")
-def test_nobody_decides_an_item_of_the_own_account(people: People, member: Member) -> None:
+def test_an_administrator_cannot_decide_an_item_of_the_own_account(people: People, member: Member) -> None:
     email = people.account("finance_admin")
     deposit = member.deposit(50)
     people.owner.execute("update private.admin_users set email = %s where email = %s", [member.email, email])
     own = people.sign_in_administrator(member.email)
-    answer = own.approve_deposit(deposit["id"])
-    assert answer.status_code == 403, answer.text
+    response = own.approve_deposit(deposit["id"])
+    assert response.status_code == 403, response.text
     assert member.rows("deposits", f"id=eq.{deposit['id']}").json()[0]["status"] == "pending"
 
 
 @pytest.mark.threat("T35")
-def test_a_blocked_member_is_refused_at_once(member: Member, owner: Owner) -> None:
+def test_a_blocked_member_is_rejected_at_once(member: Member, owner: Owner) -> None:
     owner.execute(
         "update private.profiles set account_status = 'suspended' where user_id = %s", [member.user_id]
     )
-    answer = member.function("sync-all-mlm-bonuses")
-    assert (answer.status_code, answer.json()["code"]) == (403, "account_suspended"), answer.text
+    response = member.function("sync-all-mlm-bonuses")
+    assert (response.status_code, response.json()["code"]) == (403, "account_suspended"), response.text

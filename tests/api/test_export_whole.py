@@ -17,14 +17,14 @@ from functions.core.tokens import Claims
 from functions.edge import admin_export
 from functions.edge.door import Caller, Visit
 from tests.support.people import Administrator, Member
-from tests.support.planted import Connection, Planted, taken_back
+from tests.support.rollback_pool import Connection, RollbackPool, rolled_back
 from tests.support.stack import Stack
 
 Export = AsyncIterator[str]
 
 
-def at_the_door(person: Administrator, pool: Any) -> Caller:
-    """The administrator, as the functions recognise one."""
+def principal_of(person: Administrator, pool: Any) -> Caller:
+    """Return the administrator's principal, as the functions build it."""
     part = person.token.split(".")[1]
     values = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return Caller(Claims(values, "test"), Visit("127.0.0.1", "test", "/admin-export"), pool)
@@ -32,17 +32,17 @@ def at_the_door(person: Administrator, pool: Any) -> Caller:
 
 @asynccontextmanager
 async def export(caller: Caller, name: str, **filters: str) -> AsyncIterator[Export]:
-    """The parts of a file, one page each, which come when the test asks for them."""
+    """Yield the pages of a file when the test asks for them."""
     request = admin_export.ExportRequest(list=name, filters=filters)
     async with AsyncExitStack() as held:
-        answer = await admin_export.admin_export(caller, request, held)
-        yield answer.body_iterator
+        response = await admin_export.admin_export(caller, request, held)
+        yield response.body_iterator
 
 
 @pytest.fixture
 async def planted(stack: Stack) -> AsyncIterator[Connection]:
-    """A transaction without triggers, like the one an export opens, taken back at the end."""
-    async with taken_back(stack) as connection:
+    """Yield a transaction without triggers, like the one an export opens, rolled back at the end."""
+    async with rolled_back(stack) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
         await connection.execute("set local session_replication_role = replica")
         yield connection
@@ -56,7 +56,7 @@ async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
     filters = {"search": member.username, "status": "pending", "sort": "created_at.asc"}
     async with (
         make_pool(stack.values["DATABASE_ADMIN_URL"], 2, "test") as pool,
-        export(at_the_door(finance, pool), "deposits", **filters) as parts,
+        export(principal_of(finance, pool), "deposits", **filters) as parts,
     ):
         text = await anext(parts) + await anext(parts)
         finance.approve_deposit(deposits[0]["id"]).raise_for_status()
@@ -65,7 +65,7 @@ async def test_a_decision_meanwhile_neither_loses_a_row_nor_shows_it_twice(
     assert [row["reference_number"] for row in rows] == [row["reference_number"] for row in deposits]
 
 
-async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
+async def test_a_search_that_finds_more_than_a_file_holds_is_rejected(
     planted: Connection, member: Member, finance: Administrator
 ) -> None:
     await planted.execute(
@@ -75,32 +75,30 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_refused(
         " from generate_series(1, 10001) as i",
         [member.user_id],
     )
-    caller = at_the_door(finance, Planted(planted))
-    with pytest.raises(Refusal) as refused:
+    caller = principal_of(finance, RollbackPool(planted))
+    with pytest.raises(Refusal) as rejected:
         async with export(caller, "deposits", search="planted"):
             pass
-    assert (refused.value.status, refused.value.code) == (400, "too_many")
+    assert (rejected.value.status, rejected.value.code) == (400, "too_many")
 
 
 async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
     planted: Connection, finance: Administrator
 ) -> None:
     await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
-    async with export(at_the_door(finance, Planted(planted)), "deposits", status="pending") as parts:
+    async with export(principal_of(finance, RollbackPool(planted)), "deposits", status="pending") as parts:
         with pytest.raises(RuntimeError, match="the pages end after"):
             _ = [part async for part in parts]
 
 
-async def test_two_files_leave_at_once_and_a_third_is_told_to_come_again(
-    stack: Stack, finance: Administrator
-) -> None:
+async def test_two_exports_run_at_once_and_a_third_is_deferred(stack: Stack, finance: Administrator) -> None:
     async with make_pool(stack.values["DATABASE_ADMIN_URL"], 3, "test") as pool:
-        caller = at_the_door(finance, pool)
+        caller = principal_of(finance, pool)
         async with export(caller, "audit"):
             async with export(caller, "deposits"):
-                with pytest.raises(Refusal) as refused:
+                with pytest.raises(Refusal) as rejected:
                     async with export(caller, "deposits"):
                         pass
-            assert (refused.value.status, refused.value.code) == (503, "try_again")
+            assert (rejected.value.status, rejected.value.code) == (503, "try_again")
             async with export(caller, "deposits") as parts:
                 assert (await anext(parts)).startswith("created_at,")

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.endpoints import NOBODY
+from tests.support.endpoints import ANONYMOUS
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
 from tests.support.stack import Stack
@@ -30,13 +30,13 @@ def edge(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own
 
 @pytest.fixture(scope="module")
 def claims(edge: OwnEdge, people: People) -> dict[str, Any]:
-    """What the token of a live administrator session says."""
+    """Return the claims of a token of a live administrator session."""
     email = people.account("super_admin")
     body = {"action": "login", "email": email, "password": PASSWORD}
-    answer = edge.call("admin-auth", body).raise_for_status().json()
+    response = edge.call("admin-auth", body).raise_for_status().json()
     return {
-        "sub": answer["admin"]["id"],
-        "sid": answer["session_token"],
+        "sub": response["admin"]["id"],
+        "sid": response["session_token"],
         "role": "platform_admin",
         "aud": "authenticated",
         "exp": NOW + 3600,
@@ -55,9 +55,9 @@ def test_the_right_token(edge: OwnEdge, claims: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"sub": NOBODY},
+        {"sub": ANONYMOUS},
         {"sub": "' or 1=1"},
-        {"sid": NOBODY},
+        {"sid": ANONYMOUS},
         {"sid": None},
         {"role": "authenticated"},
         {"role": "service_role"},
@@ -98,8 +98,8 @@ def test_the_administrators_key_makes_no_member(edge: OwnEdge, member: Member, o
 @pytest.mark.parametrize("token", ["x", "é.é.é", "a" * 9000], ids=["short", "no ASCII", "long"])
 def test_what_is_no_token(edge: OwnEdge, token: str) -> None:
     headers = {"authorization": f"Bearer {token}".encode()}
-    answer = edge.http.post("/admin-list-deposits", json={}, headers=headers)
-    assert (answer.status_code, answer.json()) == (
+    response = edge.http.post("/admin-list-deposits", json={}, headers=headers)
+    assert (response.status_code, response.json()) == (
         401,
         {"error": "Invalid JWT signature", "code": "invalid_token"},
     )

@@ -23,7 +23,7 @@ def client(stack: Stack) -> Client:
 
 
 @pytest.fixture
-def newcomer(client: Client, mailbox: Mailbox, sponsor: Member) -> dict[str, Any]:
+def newcomer(client: Client, mailbox: Mailbox, referrer: Member) -> dict[str, Any]:
     """Return a new member who signed up, opened the link in the email, and is signed in."""
     name = f"j_{uuid.uuid4().hex[:10]}"
     email = f"{name}@example.com"
@@ -31,13 +31,13 @@ def newcomer(client: Client, mailbox: Mailbox, sponsor: Member) -> dict[str, Any
         "display_name": "June Novak",
         "username": name,
         "package_value": 0,
-        "referrer_id": sponsor.profile_id,
+        "referrer_id": referrer.profile_id,
     }
     client.auth.sign_up({"email": email, "password": PASSWORD, "options": {"data": data}})
     assert client.auth.get_session() is None, "nobody is signed in before the address is confirmed"
-    letter = mailbox.wait_for(email)
-    assert name in letter["html"], "the confirmation names the username"
-    opened = httpx.get(mailbox.link_in(letter))
+    message = mailbox.wait_for(email)
+    assert name in message["html"], "the confirmation names the username"
+    opened = httpx.get(mailbox.link_in(message))
     assert opened.status_code == 303
     assert "access_token=" in opened.headers["location"]
     client.auth.sign_in_with_password({"email": email, "password": PASSWORD})
@@ -86,8 +86,8 @@ def test_from_invitation_to_payout(
         ("referral", 50),
         ("referral", 50),
     ]
-    answer = client.functions.invoke("sync-all-mlm-bonuses", {"body": {}, "responseType": "json"})
-    assert answer["success"] is True
+    response = client.functions.invoke("sync-all-mlm-bonuses", {"body": {}, "responseType": "json"})
+    assert response["success"] is True
 
     withdrawal_id = str(uuid.uuid4())
     client.table("withdrawals").insert(
@@ -119,9 +119,9 @@ def test_from_invitation_to_payout(
 
 def test_an_administrator_with_the_stock_client(stack: Stack, people: Any) -> None:
     email = people.account("super_admin")
-    visitor = create_client(stack.url, stack.anon_key)
+    anonymous = create_client(stack.url, stack.anon_key)
     body = {"action": "login", "email": email, "password": PASSWORD}
-    session = visitor.functions.invoke("admin-auth", {"body": body, "responseType": "json"})
+    session = anonymous.functions.invoke("admin-auth", {"body": body, "responseType": "json"})
     headers = {"Authorization": f"Bearer {session['access_token']}"}
     admin = create_client(stack.url, stack.anon_key, ClientOptions(headers=headers))
     stats = admin.rpc("get_admin_dashboard_stats", {}).execute().data

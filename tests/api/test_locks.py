@@ -35,10 +35,10 @@ LOCKS = {
     "withdrawals": "lock table public.withdrawals in row exclusive mode",
     **{
         name: f"select 1 from private.profiles where user_id = %({name})s for no key update"
-        for name in ("member", "sponsor", "earner")
+        for name in ("member", "referrer", "earner")
     },
 }
-ADD_BELOW = (
+ADD_REFERRAL = (
     "select private.create_profile(gen_random_uuid(), 'x@locks.test', 'locks_test', 'x', %(member_profile)s)"
 )
 SUBSCRIBE = "select edge.subscribe_bot(%(member)s, gen_random_uuid(), 'Scout', 's', 'l', 1, 'k', 'secret')"
@@ -49,7 +49,7 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a deposit is decided": (
         "finance",
         "select public.decide_deposit(%(deposit)s, 'approve')",
-        ("money", "member", "sponsor", "earner", "audit"),
+        ("money", "member", "referrer", "earner", "audit"),
     ),
     "a withdrawal is decided": (
         "finance",
@@ -59,15 +59,15 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a correction is confirmed": (
         "finance",
         "select public.confirm_correction(%(correction)s)",
-        ("money", "member", "sponsor", "earner"),
+        ("money", "member", "referrer", "earner"),
     ),
     "a correction is discarded": (
         "finance",
         "select public.discard_correction(%(correction)s)",
         ("money", "audit"),
     ),
-    "the books are reconciled": ("owner", "select private.reconcile()", ("money",)),
-    "demo mode is left": ("superior", "select public.leave_demo()", ("money", "deposits", "withdrawals")),
+    "bonuses are reconciled": ("owner", "select private.reconcile()", ("money",)),
+    "demo mode is left": ("super_admin", "select public.leave_demo()", ("money", "deposits", "withdrawals")),
     "a deposit is requested": (
         "member",
         "insert into public.deposits (amount, user_id) values (50, %(member)s)",
@@ -126,34 +126,34 @@ class Scene:
 def scene(
     stack: Stack,
     people: People,
-    sponsor: Member,
+    referrer: Member,
     finance: Administrator,
-    superior: Administrator,
+    super_admin: Administrator,
     owner: Owner,
 ) -> Scene:
     """Return an earner, a direct referral, and a referral of that one with a pending deposit."""
-    earner = people.earner(sponsor.profile_id, finance)
+    earner = people.earner(referrer.profile_id, finance)
     above = people.member(earner.profile_id)
     member = people.member(above.profile_id)
     withdrawal = earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status().json()[0]
     proposal = {"p_kind": "set_package", "p_target_id": member.profile_id, "p_value": 50, "p_reason": "locks"}
-    correction = superior.rpc("propose_correction", proposal).raise_for_status().json()["correction"]
+    correction = super_admin.rpc("propose_correction", proposal).raise_for_status().json()["correction"]
     deposit = member.deposit(50)
     values = {
         "member": member.user_id,
         "member_profile": member.profile_id,
-        "sponsor": above.user_id,
+        "referrer": above.user_id,
         "earner": earner.user_id,
         "deposit": deposit["id"],
         "receipt": deposit["receipt_url"].split("/receipts/")[1],
         "withdrawal": withdrawal["id"],
         "correction": correction["id"],
-        "admin": superior.admin_id,
+        "admin": super_admin.admin_id,
         "other_admin": finance.admin_id,
-        "session": superior.session_token,
+        "session": super_admin.session_token,
     }
     claims: dict[str, tuple[str, dict[str, Any]]] = {"owner": ("none", {})}
-    for name, administrator in (("finance", finance), ("superior", superior)):
+    for name, administrator in (("finance", finance), ("super_admin", super_admin)):
         claims[name] = ("platform_admin", {"sub": administrator.admin_id, "sid": administrator.session_token})
     for name, person in (("member", member), ("earner", earner)):
         claims[name] = ("authenticated", {"sub": person.user_id})
@@ -188,10 +188,10 @@ def impatient(scene: Scene, actor: str = "owner") -> Iterator[Owner]:
             connection.rollback()
 
 
-def told(refused: pytest.ExceptionInfo[psycopg.Error]) -> dict[str, Any]:
+def error_of(rejected: pytest.ExceptionInfo[psycopg.Error]) -> dict[str, Any]:
     """Return the code and text of an error."""
-    assert refused.value.sqlstate == "PGRST"
-    return dict(json.loads(refused.value.diag.message_primary or "{}"))
+    assert rejected.value.sqlstate == "PGRST"
+    return dict(json.loads(rejected.value.diag.message_primary or "{}"))
 
 
 PAIRS = [(what, lock) for what, (_, _, locks) in WAITS.items() for lock in locks]
@@ -200,23 +200,23 @@ PAIRS = [(what, lock) for what, (_, _, locks) in WAITS.items() for lock in locks
 @pytest.mark.parametrize(
     ("what", "lock"), PAIRS, ids=[f"{what.replace(' ', '-')}-{lock}" for what, lock in PAIRS]
 )
-def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> None:
+def test_what_waits_gets_try_again(scene: Scene, what: str, lock: str) -> None:
     actor, statement, _ = WAITS[what]
     with held(scene, LOCKS[lock]), impatient(scene, actor) as connection:
-        with pytest.raises(psycopg.Error) as refused:
+        with pytest.raises(psycopg.Error) as rejected:
             connection.execute(statement, scene.values)
-        assert (told(refused)["code"], told(refused)["message"]) == ("try_again", TRY_AGAIN)
+        assert (error_of(rejected)["code"], error_of(rejected)["message"]) == ("try_again", TRY_AGAIN)
 
 
 @pytest.mark.parametrize(
     ("actor", "lock", "statement"),
     [
-        pytest.param("owner", LOCKS["member"], ADD_BELOW, id="a-member-joins"),
+        pytest.param("owner", LOCKS["member"], ADD_REFERRAL, id="a-member-joins"),
         pytest.param(
             "owner",
             "select pg_advisory_xact_lock(private.lock_key('networks'))",
             "select jobs.roll_up_networks()",
-            id="networks-are-folded",
+            id="networks-are-rolled-up",
         ),
         pytest.param(
             "owner",
@@ -226,18 +226,18 @@ def test_what_waits_is_told_to_try_again(scene: Scene, what: str, lock: str) -> 
             id="a-receipt-is-stored",
         ),
         pytest.param(
-            "superior",
+            "super_admin",
             "select 1 from private.admin_users where id = %(other_admin)s for no key update",
             "select public.update_administrator(%(admin)s, 'Other Name', null, null)",
             id="an-administrator-is-changed",
         ),
     ],
 )
-def test_what_waits_in_vain(scene: Scene, actor: str, lock: str, statement: str) -> None:
+def test_what_waits_times_out(scene: Scene, actor: str, lock: str, statement: str) -> None:
     with held(scene, lock), impatient(scene, actor) as connection:
-        with pytest.raises(psycopg.Error) as refused:
+        with pytest.raises(psycopg.Error) as rejected:
             connection.execute(statement, scene.values)
-        assert refused.value.sqlstate == WAITED_IN_VAIN
+        assert rejected.value.sqlstate == WAITED_IN_VAIN
 
 
 @contextmanager
@@ -280,10 +280,10 @@ def test_two_super_admins_who_switch_each_other_off_leave_one(
         acting(url, "platform_admin", {"sub": other.admin_id, "sid": other.session_token}) as second,
     ):
         first.execute(switch_off, {"whom": other.admin_id})
-        with pytest.raises(psycopg.Error) as refused:
+        with pytest.raises(psycopg.Error) as rejected:
             meet(url, first, second, switch_off, {"whom": one.admin_id})
         second.rollback()
-    assert told(refused)["code"] == "session_ended"
+    assert error_of(rejected)["code"] == "session_ended"
     query = "select id::text, is_active from private.admin_users where id = any(%s::uuid[])"
     rows = owner.execute(query, [[one.admin_id, other.admin_id]]).fetchall()
     assert {row["id"]: row["is_active"] for row in rows} == {one.admin_id: True, other.admin_id: False}
@@ -306,11 +306,11 @@ def test_a_request_under_way_is_no_money_of_demo_mode_afterwards(ready_to_leave:
     ):
         first.execute("select actors.claims_deposit('freya', 50)")
         second.execute("select actors.act_as('olga')")
-        with pytest.raises(psycopg.Error) as refused:
+        with pytest.raises(psycopg.Error) as rejected:
             meet(ready_to_leave, first, second, "select public.leave_demo()", {})
         second.rollback()
-        assert told(refused)["code"] == "not_ready"
-        assert told(refused)["message"].startswith("There are deposits or withdrawals from demo mode.")
+        assert error_of(rejected)["code"] == "not_ready"
+        assert error_of(rejected)["message"].startswith("There are deposits or withdrawals from demo mode.")
         row = first.execute(
             "select private.is_demo() as demo, (select count(*) from public.deposits) as deposits"
         ).fetchone()
@@ -334,18 +334,18 @@ def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> Non
             scene.values,
         )
         connection.execute("set local session_replication_role = origin")
-        with pytest.raises(psycopg.Error) as refused:
+        with pytest.raises(psycopg.Error) as rejected:
             connection.execute("select private.reconcile()")
-        assert refused.value.sqlstate == "PGRST"
+        assert rejected.value.sqlstate == "PGRST"
 
 
 def test_the_disclosure_is_published_by_one(scene: Scene) -> None:
     with held(scene, LOCKS["disclosure"]), impatient(scene) as connection:
         connection.execute("set local session_replication_role = replica")
         connection.execute("delete from private.income_disclosures")
-        with pytest.raises(psycopg.Error) as refused:
+        with pytest.raises(psycopg.Error) as rejected:
             connection.execute("select jobs.publish_disclosure()")
-        assert refused.value.sqlstate == WAITED_IN_VAIN
+        assert rejected.value.sqlstate == WAITED_IN_VAIN
 
 
 def test_a_second_reconcile_leaves_it_to_the_first(scene: Scene) -> None:
@@ -371,14 +371,14 @@ def test_mail_that_another_worker_holds_is_skipped(scene: Scene, owner: Owner) -
     owner.execute(f"delete from {mail}")
 
 
-def test_a_visit_that_is_being_noted_is_not_waited_for(scene: Scene, owner: Owner) -> None:
+def test_a_session_touch_in_progress_is_not_waited_for(scene: Scene, owner: Owner) -> None:
     owner.execute(
         "update private.admin_session_activity set last_seen_at = now() - interval '5 minutes'"
         " where session_token = %(session)s",
         scene.values,
     )
     lock = "select 1 from private.admin_session_activity where session_token = %(session)s for update"
-    with held(scene, lock), impatient(scene, "superior") as connection:
+    with held(scene, lock), impatient(scene, "super_admin") as connection:
         connection.execute("select pre_request.check_request()")
 
 
@@ -388,7 +388,7 @@ def test_the_value_before_is_what_was_there_when_the_setting_changed(scene: Scen
         first.execute("update private.settings set value = '\"first\"' where key = 'risk.version'")
 
         def second() -> Any:
-            with impatient(scene, "superior") as connection:
+            with impatient(scene, "super_admin") as connection:
                 connection.execute("set local lock_timeout = '20s'")
                 connection.execute(change, ['"second"'])
                 connection.execute("select set_config('role', 'none', true)")

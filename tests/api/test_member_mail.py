@@ -1,4 +1,4 @@
-"""What members decide about mail, and that a letter is sent once, by whoever holds its lease."""
+"""What members decide about mail, and that an email is sent once, by the holder of its lease."""
 
 import threading
 import time
@@ -26,41 +26,41 @@ BOT = {"bot_name": "Scout", "mt5_server": "Demo-Server", "mt5_login": "1", "mt5_
 
 
 def test_mail_about_bots_is_sent_until_the_member_switches_it_off(
-    member: Member, superior: Administrator, mailbox: Mailbox, owner: Owner
+    member: Member, super_admin: Administrator, mailbox: Mailbox, owner: Owner
 ) -> None:
     made = member.function("bot-subscription", {**BOT, "action": "subscribe"}).raise_for_status().json()
 
     def set_status(status: str) -> None:
         body = {"subscriptionId": made["subscription"]["id"], "status": status, "reason": "Look"}
-        superior.function("admin-update-subscription", body).raise_for_status()
+        super_admin.function("admin-update-subscription", body).raise_for_status()
 
     set_status("suspended")
-    letter = mailbox.wait_for(member.email, "Scout is suspended")
-    address = letter["headers"]["list-unsubscribe"]
+    message = mailbox.wait_for(member.email, "Scout is suspended")
+    address = message["headers"]["list-unsubscribe"]
     assert address == f"<{member.stack.url}/settings>"
-    assert "switch this mail off in your settings" in letter["text"]
+    assert "switch this mail off in your settings" in message["text"]
 
     off = member.rpc("set_mail_choice", {"p_topic": "bots", "p_wanted": False}).raise_for_status().json()
     assert [choice["wanted"] for choice in off] == [False]
     set_status("active")
     member.deposit(50)
-    told = owner.execute(
+    notices = owner.execute(
         "select kind from public.notifications where user_id = %s and kind = 'bot_active'", [member.user_id]
     ).fetchall()
     written = owner.execute(
         "select 1 from private.outbox where recipient = %s and template = 'bot_active'", [member.email]
     ).fetchall()
-    assert (len(told), len(written)) == (1, 0)
+    assert (len(notices), len(written)) == (1, 0)
 
 
 def test_mail_about_money_has_no_switch(member: Member, finance: Administrator, mailbox: Mailbox) -> None:
-    refused = member.rpc("set_mail_choice", {"p_topic": "money", "p_wanted": False})
-    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    rejected = member.rpc("set_mail_choice", {"p_topic": "money", "p_wanted": False})
+    assert (rejected.status_code, rejected.json()["code"]) == (400, "invalid_input")
     body = {"depositId": member.deposit(50)["id"], "action": "reject", "reason": "No transfer"}
     finance.function("admin-approve-deposit", body).raise_for_status()
-    letter = mailbox.wait_for(member.email, "deposit")
-    assert "list-unsubscribe" not in letter["headers"]
-    assert "cannot be switched off" in letter["html"]
+    message = mailbox.wait_for(member.email, "deposit")
+    assert "list-unsubscribe" not in message["headers"]
+    assert "cannot be switched off" in message["html"]
 
 
 def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
@@ -70,17 +70,17 @@ def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
     assert (nothing.status_code, nothing.json()["code"]) == (404, "not_found")
     new = member.email.replace("@", "-new@")
     member.http.put("/auth/v1/user", json={"email": new}).raise_for_status()
-    letters = [mailbox.wait_for(address, "address") for address in (member.email, new)]
+    messages = [mailbox.wait_for(address, "address") for address in (member.email, new)]
     assert member.http.get("/auth/v1/user").json()["new_email"] == new
     assert member.rpc("cancel_email_change").raise_for_status().json() == {"success": True}
     assert not member.http.get("/auth/v1/user").json().get("new_email")
-    for letter in letters:
-        member.http.get(mailbox.link_in(letter))
+    for message in messages:
+        member.http.get(mailbox.link_in(message))
     assert member.http.get("/auth/v1/user").json()["email"] == member.email
 
 
 class Conversation(Smtp):
-    """Lets the test act when a letter is in and not confirmed yet."""
+    """An SMTP server at which the test acts when an email is in and not confirmed yet."""
 
     def _say(self, line: str) -> None:
         if line == "250 taken":
@@ -106,8 +106,8 @@ def server() -> Iterator[Server]:
 
 
 @asynccontextmanager
-async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
-    """A worker's hands, with a database that waits a tenth of a second for a lock."""
+async def own_mailer(stack: Stack, port: int) -> AsyncIterator[Post]:
+    """Yield a worker's handlers on a connection with a lock timeout of a tenth of a second."""
     settings = WorkerSettings(
         audit_heads_path=Path("unused"),
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D100",
@@ -123,7 +123,7 @@ async def post_office(stack: Stack, port: int) -> AsyncIterator[Post]:
 
 
 def leased(owner: Owner) -> dict[str, Any]:
-    """A letter that somebody has claimed, so that the stack's own worker leaves it alone."""
+    """Return an email that is already leased, so that the stack's own worker leaves it alone."""
     row = owner.execute(
         "insert into private.outbox (template, recipient, data, leased_until) values ('test_mail', %s,"
         ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 hour\') returning *',
@@ -133,7 +133,7 @@ def leased(owner: Owner) -> dict[str, Any]:
     return row
 
 
-async def test_a_letter_that_another_worker_took_over_is_left_to_it(
+async def test_an_email_leased_by_another_worker_is_left_to_it(
     stack: Stack, owner: Owner, server: Server
 ) -> None:
     row = leased(owner)
@@ -141,21 +141,21 @@ async def test_a_letter_that_another_worker_took_over_is_left_to_it(
         "update private.outbox set leased_until = leased_until + interval '1 minute' where id = %s",
         [row["id"]],
     )
-    async with post_office(stack, server.server_address[1]) as post:
+    async with own_mailer(stack, server.server_address[1]) as post:
         assert await post.send(row) is False
-        assert server.letters == []
+        assert server.messages == []
         taken = owner.execute("select * from private.outbox where id = %s", [row["id"]]).fetchone()
         assert taken
         assert await post.send(taken) is True
         assert await post.send(taken) is False
-    assert len(server.letters) == 1
+    assert len(server.messages) == 1
 
 
 async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_copy(
     stack: Stack, owner: Owner, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, pauses = leased(owner), []
-    async with post_office(stack, server.server_address[1]) as post:
+    async with own_mailer(stack, server.server_address[1]) as post:
         with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as busy:
             server.before_its_word = lambda: busy.execute(
                 "select 1 from private.outbox where id = %s for update", [row["id"]]
@@ -169,10 +169,10 @@ async def test_a_database_that_is_away_after_the_servers_word_costs_no_second_co
             monkeypatch.setattr(worker_post, "asyncio", SimpleNamespace(sleep=back_at_last))
             assert await post.send(row) is True
     assert pauses == [5, 10]
-    kept = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
-    assert kept
-    assert kept["sent_at"] is not None
-    assert len(server.letters) == 1
+    stored = owner.execute("select sent_at from private.outbox where id = %s", [row["id"]]).fetchone()
+    assert stored
+    assert stored["sent_at"] is not None
+    assert len(server.messages) == 1
 
 
 @pytest.mark.parametrize(("port", "encrypted"), [(465, True), (587, False)])
@@ -185,6 +185,6 @@ async def test_at_port_465_mail_is_encrypted_from_the_first_byte(
         asked.append((options["port"], options["use_tls"]))
 
     monkeypatch.setattr(aiosmtplib, "send", take)
-    async with post_office(stack, port) as post:
+    async with own_mailer(stack, port) as post:
         assert await post.send(leased(owner)) is True
     assert asked == [(port, encrypted)]

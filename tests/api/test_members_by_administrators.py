@@ -16,16 +16,16 @@ def test_suspending_ends_access_at_once_and_reactivating_opens_it(
     people: People, member: Member, support: Administrator
 ) -> None:
     body = {"profileId": member.profile_id, "account_status": "suspended", "reason": "Shared password"}
-    answer = support.function("admin-update-member", body)
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["profile"]["account_status"] == "suspended"
+    response = support.function("admin-update-member", body)
+    assert response.status_code == 200, response.text
+    assert response.json()["profile"]["account_status"] == "suspended"
     assert member.rows("deposits").status_code in (401, 403)
 
     back = people.sign_in_blocked(member)
     status = back.rpc("get_my_account_status").json()
     assert status["message"] == "Your account has been suspended. Please contact support for assistance."
-    for refused in (back.rows("deposits"), back.function("sync-all-mlm-bonuses")):
-        assert (refused.status_code, refused.json()["code"]) == (403, "account_suspended")
+    for rejected in (back.rows("deposits"), back.function("sync-all-mlm-bonuses")):
+        assert (rejected.status_code, rejected.json()["code"]) == (403, "account_suspended")
 
     support.function("admin-update-member", {**body, "account_status": "active"}).raise_for_status()
     assert back.rows("deposits").status_code == 200
@@ -33,18 +33,18 @@ def test_suspending_ends_access_at_once_and_reactivating_opens_it(
 
 @pytest.mark.threat("T54")
 def test_support_neither_disables_nor_lifts_a_disable(
-    member: Member, support: Administrator, superior: Administrator
+    member: Member, support: Administrator, super_admin: Administrator
 ) -> None:
     body = {"profileId": member.profile_id, "account_status": "disabled", "reason": "Second account"}
     assert support.function("admin-update-member", body).status_code == 403
-    assert superior.function("admin-update-member", body).status_code == 200
+    assert super_admin.function("admin-update-member", body).status_code == 200
     assert support.function("admin-update-member", {**body, "account_status": "active"}).status_code == 403
 
 
 def test_notes_are_for_administrators_only(member: Member, support: Administrator) -> None:
     body = {"profileId": member.profile_id, "admin_notes": "Called on Monday"}
-    answer = support.function("admin-update-member", body)
-    assert answer.json()["profile"]["admin_notes"] == "Called on Monday"
+    response = support.function("admin-update-member", body)
+    assert response.json()["profile"]["admin_notes"] == "Called on Monday"
     assert member.rows("profiles", f"user_id=eq.{member.user_id}").json()[0]["admin_notes"] is None
 
 
@@ -62,26 +62,26 @@ def add_factor(member: Member) -> None:
 def test_a_lost_second_device(
     people: People,
     member: Member,
-    superior: Administrator,
+    super_admin: Administrator,
     support: Administrator,
-    counted: Callable[[str], int],
+    count_rows: Callable[[str], int],
 ) -> None:
     add_factor(member)
     without = people.sign_in_blocked(member)
-    refused = without.function("sync-all-mlm-bonuses")
-    assert (refused.status_code, refused.json()["code"]) == (403, "aal2_required")
+    rejected = without.function("sync-all-mlm-bonuses")
+    assert (rejected.status_code, rejected.json()["code"]) == (403, "aal2_required")
 
     body = {"profileId": member.profile_id, "reason": "Passport and voice checked"}
     assert support.function("admin-remove-factors", body).status_code == 403
-    assert superior.function("admin-remove-factors", body).json() == {"success": True}
-    assert counted(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
+    assert super_admin.function("admin-remove-factors", body).json() == {"success": True}
+    assert count_rows(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
     assert without.rows("deposits").status_code == 401, "every sign-in ended"
     assert people.sign_in(member.email, PASSWORD).rows("deposits").status_code == 200
-    assert counted(f"private.profiles where user_id = '{member.user_id}' and hold_reason = 'factor'") == 1
+    assert count_rows(f"private.profiles where user_id = '{member.user_id}' and hold_reason = 'factor'") == 1
 
 
 def test_factors_are_removed_without_the_public_address(
-    stack: Stack, people: People, member: Member, counted: Callable[[str], int], tmp_path: Path
+    stack: Stack, people: People, member: Member, count_rows: Callable[[str], int], tmp_path: Path
 ) -> None:
     """In a container nothing listens there."""
     add_factor(member)
@@ -93,21 +93,21 @@ def test_factors_are_removed_without_the_public_address(
         removed = edge.call("admin-remove-factors", body, token)
     edge.http.close()
     assert (removed.status_code, removed.json()) == (200, {"success": True})
-    assert counted(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
+    assert count_rows(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
 
 
 @pytest.mark.threat("T56")
 def test_a_correction_needs_two_administrators(
-    people: People, member: Member, superior: Administrator, finance: Administrator
+    people: People, member: Member, super_admin: Administrator, finance: Administrator
 ) -> None:
     deposit = member.deposit(50)
     finance.approve_deposit(deposit["id"]).raise_for_status()
     body = {"kind": "void_deposit", "targetId": deposit["id"], "reason": "The transfer was taken back"}
     assert finance.function("admin-propose-correction", body).status_code == 403
-    proposed = superior.function("admin-propose-correction", body)
+    proposed = super_admin.function("admin-propose-correction", body)
     assert proposed.status_code == 200, proposed.text
     correction = {"correctionId": proposed.json()["correction"]["id"]}
-    assert superior.function("admin-confirm-correction", correction).status_code == 403
+    assert super_admin.function("admin-confirm-correction", correction).status_code == 403
     profile = f"user_id=eq.{member.user_id}"
     assert member.rows("profiles", profile).json()[0]["package_value"] == 50
     assert finance.function("admin-confirm-correction", correction).status_code == 200
@@ -117,7 +117,7 @@ def test_a_correction_needs_two_administrators(
 
 @pytest.mark.parametrize("body", [{}, {"page": 1, "pageSize": 5, "type": "deposit", "status": "completed"}])
 def test_the_journal(support: Administrator, body: dict[str, object]) -> None:
-    answer = support.function("admin-get-transactions", body)
-    assert answer.status_code == 200, answer.text
-    assert {"transactions", "total"} <= set(answer.json())
-    assert answer.json()["transactions"]
+    response = support.function("admin-get-transactions", body)
+    assert response.status_code == 200, response.text
+    assert {"transactions", "total"} <= set(response.json())
+    assert response.json()["transactions"]

@@ -39,24 +39,24 @@ bounded: Callable[[Any], Any] = settings(
 )
 
 
-def signed_in(people: People, sponsor: Member) -> Tokens:
+def signed_in(people: People, referrer: Member) -> Tokens:
     """Return a token for each kind of principal that can sign in."""
     roles = ("support", "finance", "super")
     return {
-        "member": people.member(sponsor.profile_id).token,
+        "member": people.member(referrer.profile_id).token,
         **{role: people.administrator(f"{role}_admin").token for role in roles},
     }
 
 
 @pytest.fixture(scope="module")
-def tokens(people: People, sponsor: Member) -> Tokens:
-    return signed_in(people, sponsor)
+def tokens(people: People, referrer: Member) -> Tokens:
+    return signed_in(people, referrer)
 
 
 @pytest.fixture
-def passing(people: People, sponsor: Member) -> Tokens:
+def passing(people: People, referrer: Member) -> Tokens:
     """Tokens that a test may invalidate."""
-    return signed_in(people, sponsor)
+    return signed_in(people, referrer)
 
 
 functions = schemathesis.openapi.from_dict(edge.openapi())
@@ -103,8 +103,8 @@ def ask(operation: Any, people: People, prefix: str, tokens: Tokens) -> None:
             if token:
                 headers["authorization"] = f"Bearer {token}"
             asked = {"base_url": address, "session": session, "headers": headers, "allow_redirects": False}
-            answer = until_served(lambda asked=asked: case.call(**asked))
-            case.validate_response(answer, checks=CHECKS)
+            response = until_served(lambda asked=asked: case.call(**asked))
+            case.validate_response(response, checks=CHECKS)
 
     made_up()
 
@@ -116,7 +116,7 @@ def test_functions(operation: Any, people: People, tokens: Tokens) -> None:
 
 
 @each_operation(functions.include(path_regex=changing["functions"]))
-def test_functions_that_change_their_caller(operation: Any, people: People, passing: Tokens) -> None:
+def test_functions_that_change_their_principal(operation: Any, people: People, passing: Tokens) -> None:
     ask(operation, people, "/functions/v1", passing)
 
 
@@ -131,5 +131,5 @@ def test_auth(operation: Any, people: People, tokens: Tokens) -> None:
 
 
 @each_operation(auth.include(path_regex=changing["auth"]))
-def test_auth_that_changes_its_caller(operation: Any, people: People, passing: Tokens) -> None:
+def test_auth_that_changes_its_principal(operation: Any, people: People, passing: Tokens) -> None:
     ask(operation, people, "/auth/v1", passing)

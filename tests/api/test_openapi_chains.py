@@ -23,10 +23,10 @@ from functions.auth.documents import document
 from functions.edge.main import app as edge
 from tests.api.conftest import Owner
 from tests.api.test_openapi import CHECKS, calling_from
+from tests.support.bucket_fixture import open_bucket
 from tests.support.endpoints import storage_app
 from tests.support.files import png
 from tests.support.people import PASSWORD, Member, People, until_served
-from tests.support.vault import open_vault
 
 pytestmark = pytest.mark.long
 CHAINS = int(os.environ.get("OPENAPI_CHAINS", "8"))
@@ -58,7 +58,7 @@ class Walk:
     prefix: str
     token: str
     given: dict[str, Given]
-    heard: Callable[["Walk", Any, Any], None] = lambda *_: None
+    on_response: Callable[["Walk", Any, Any], None] = lambda *_: None
     done: Counter[str] = field(default_factory=Counter)
 
     def through(self, schema: Any) -> None:
@@ -84,24 +84,24 @@ class Walk:
             def validate_response(self, response: Any, case: Any, **_: Any) -> None:
                 case.validate_response(response, checks=CHECKS)
                 walk.done[f"{case.operation.label} {response.status_code}"] += 1
-                walk.heard(walk, case, response)
+                walk.on_response(walk, case, response)
 
         run_state_machine_as_test(Chain, settings=bounded)
 
-    def reached(self, *answers: str, in_the_end: tuple[str, ...] = ()) -> bool:
+    def reached(self, *responses: str, in_the_end: tuple[str, ...] = ()) -> bool:
         """Whether the chains came this far, and many to their ends: each is an operation and its status."""
-        wanted = answers + (in_the_end if CHAINS >= MANY else ())
-        missing = [answer for answer in wanted if not self.done[answer]]
+        wanted = responses + (in_the_end if CHAINS >= MANY else ())
+        missing = [response for response in wanted if not self.done[response]]
         if missing:
             print(f"never: {missing}; {dict(self.done)}")
         return not missing
 
 
 @pytest.fixture
-def started(people: People, sponsor: Member) -> Member:
+def started(people: People, referrer: Member) -> Member:
     """Return a member with a package, two pending deposits, and a balance to withdraw."""
     finance = people.administrator("finance_admin")
-    earner = people.earner(sponsor.profile_id, finance)
+    earner = people.earner(referrer.profile_id, finance)
     for _ in range(2):
         earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status()
         earner.deposit(37.5)
@@ -111,13 +111,13 @@ def started(people: People, sponsor: Member) -> Member:
 def test_the_life_of_an_object(people: People, owner: Owner, member: Member) -> None:
     def upload(case: Any) -> None:
         case.path_parameters = {
-            "bucket": vault.bucket,
+            "bucket": own_bucket.bucket,
             "path": f"{member.user_id}/{secrets.token_hex(4)}.png",
         }
         case.body, case.media_type = png(), "image/png"
 
     given = {"POST /object/{bucket}/{path}": upload}
-    with open_vault(people.stack, owner) as vault:
+    with open_bucket(people.stack, owner) as own_bucket:
         walk = Walk(people, "/storage/v1", people.stack.service_key, given)
         life = r"^/object/(move$|((info|sign)/)?\{bucket\}/\{path\}$)"
         walk.through(schemathesis.openapi.from_dict(storage_app().openapi()).include(path_regex=life))
@@ -132,12 +132,12 @@ def test_the_life_of_an_object(people: People, owner: Owner, member: Member) -> 
     )
 
 
-def test_the_life_of_an_account(people: People, sponsor: Member) -> None:
+def test_the_life_of_an_account(people: People, referrer: Member) -> None:
     made: list[str] = []
 
     def newcomer(case: Any) -> None:
         name = f"t_{secrets.token_hex(5)}"
-        data = {"display_name": "A", "username": name, "package_value": 0, "referrer_id": sponsor.profile_id}
+        data = {"display_name": "A", "username": name, "package_value": 0, "referrer_id": referrer.profile_id}
         case.body = {"email": f"{name}@example.com", "password": PASSWORD}
         if case.operation.path == "/signup":
             case.body |= {"data": data}
@@ -181,10 +181,10 @@ def test_the_life_of_a_second_factor(people: People, member: Member) -> None:
             case.body = {**case.body, "code": pyotp.TOTP(secret).now()}
 
     def listen(walk: Walk, case: Any, response: Any) -> None:
-        answer = response.json()
-        walk.token = answer.get("access_token", walk.token)
-        if "totp" in answer:
-            known[answer["id"]] = answer["totp"]["secret"]
+        response = response.json()
+        walk.token = response.get("access_token", walk.token)
+        if "totp" in response:
+            known[response["id"]] = response["totp"]["secret"]
 
     given = {"POST /factors": totp, "POST /factors/{factor_id}/verify": right_code}
     walk = Walk(people, "/auth/v1", member.token, given, listen)

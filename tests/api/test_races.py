@@ -35,11 +35,11 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
         return list(pool.map(run, calls))
 
 
-def statuses(answers: Sequence[httpx.Response]) -> dict[int, int]:
+def statuses(responses: Sequence[httpx.Response]) -> dict[int, int]:
     """Count the responses by status."""
     found: dict[int, int] = {}
-    for answer in answers:
-        found[answer.status_code] = found.get(answer.status_code, 0) + 1
+    for response in responses:
+        found[response.status_code] = found.get(response.status_code, 0) + 1
     return found
 
 
@@ -51,13 +51,13 @@ def one(owner: Owner, query: str, *arguments: object) -> Any:
 
 
 @pytest.fixture
-def earner(people: People, sponsor: Member, finance: Administrator) -> Member:
+def earner(people: People, referrer: Member, finance: Administrator) -> Member:
     """Return a member with 1,100.00 to withdraw."""
-    return people.earner(sponsor.profile_id, finance)
+    return people.earner(referrer.profile_id, finance)
 
 
 @pytest.fixture(autouse=True)
-def books(owner: Owner) -> Any:
+def ledger(owner: Owner) -> Any:
     """Assert that the ledger checks pass after the race."""
     yield
     assert owner.execute("select * from private.check_ledger()").fetchall() == []
@@ -65,19 +65,21 @@ def books(owner: Owner) -> Any:
 
 @pytest.mark.threat("T31")
 def test_fifty_withdrawals_of_one_balance(earner: Member, owner: Owner) -> None:
-    answers = together([lambda: earner.insert("withdrawals", earner.withdrawal_row(100)) for _ in range(50)])
-    assert statuses(answers) == {201: BALANCE // 100, 400: 50 - BALANCE // 100}
-    refused = {a.json()["message"] for a in answers if a.status_code == 400}
-    assert refused == {"Insufficient balance. Available: $0.00"}
+    responses = together(
+        [lambda: earner.insert("withdrawals", earner.withdrawal_row(100)) for _ in range(50)]
+    )
+    assert statuses(responses) == {201: BALANCE // 100, 400: 50 - BALANCE // 100}
+    rejected = {a.json()["message"] for a in responses if a.status_code == 400}
+    assert rejected == {"Insufficient balance. Available: $0.00"}
     query = "select sum(amount)::int from public.withdrawals where user_id = %s"
     assert one(owner, query, earner.user_id) == BALANCE
 
 
 @pytest.mark.threat("T32")
-def test_an_array_above_the_balance_is_refused_whole(earner: Member, owner: Owner) -> None:
-    answer = earner.insert("withdrawals", [earner.withdrawal_row(100) for _ in range(50)])
-    assert answer.status_code == 400
-    assert answer.json()["code"] == "insufficient_balance"
+def test_an_array_above_the_balance_is_rejected_whole(earner: Member, owner: Owner) -> None:
+    response = earner.insert("withdrawals", [earner.withdrawal_row(100) for _ in range(50)])
+    assert response.status_code == 400
+    assert response.json()["code"] == "insufficient_balance"
     assert one(owner, "select count(*) from public.withdrawals where user_id = %s", earner.user_id) == 0
 
 
@@ -110,8 +112,8 @@ def test_one_deposit_request_sent_twenty_times(member: Member, owner: Owner) -> 
 def test_ten_deposits_at_once_keep_the_limit(member: Member, owner: Owner) -> None:
     # Uploads are limited to ten an hour: these are the ten.
     rows = [member.deposit_row(50) for _ in range(10)]
-    answers = together([lambda row=row: member.insert("deposits", row) for row in rows])  # type: ignore[misc]
-    assert statuses(answers) == {201: 5, 409: 5}
+    responses = together([lambda row=row: member.insert("deposits", row) for row in rows])  # type: ignore[misc]
+    assert statuses(responses) == {201: 5, 409: 5}
     assert one(owner, "select count(*) from public.deposits where user_id = %s", member.user_id) == 5
 
 
@@ -119,14 +121,14 @@ def test_ten_deposits_at_once_keep_the_limit(member: Member, owner: Owner) -> No
 def test_twenty_approvals_of_one_deposit(people: People, member: Member, owner: Owner) -> None:
     first, second = people.administrator("finance_admin"), people.administrator("super_admin")
     deposit = member.deposit(500)
-    answers = together(
+    responses = together(
         [lambda a=a: a.approve_deposit(deposit["id"]) for a in [first, second] * 10]  # type: ignore[misc]
     )
-    effective = [a for a in answers if a.status_code == 200 and "already" not in a.json()]
+    effective = [a for a in responses if a.status_code == 200 and "already" not in a.json()]
     assert len(effective) == 1
-    assert statuses(answers) == {200: 10, 409: 10}
-    told = {a.json()["code"] for a in answers if a.status_code == 409}
-    assert told == {"already_decided"}
+    assert statuses(responses) == {200: 10, 409: 10}
+    codes = {a.json()["code"] for a in responses if a.status_code == 409}
+    assert codes == {"already_decided"}
     query = "select cash_in_amount::int from private.profiles where user_id = %s"
     assert one(owner, query, member.user_id) == 500
     query = "select count(*) from public.transactions where reference_id = %s and status = 'completed'"
@@ -140,14 +142,14 @@ def test_approve_and_reject_at_once(people: People, member: Member, owner: Owner
         deposit = member.deposit(50 if one(owner, _PACKAGE, member.user_id) == 0 else 7)
         approve = {"depositId": deposit["id"], "action": "approve"}
         reject = {"depositId": deposit["id"], "action": "reject", "reason": "race"}
-        answers = together(
+        responses = together(
             [
                 lambda: first.function("admin-approve-deposit", approve),  # noqa: B023
                 lambda: second.function("admin-approve-deposit", reject),  # noqa: B023
             ]
         )
-        assert statuses(answers) == {200: 1, 409: 1}
-        won = "approved" if answers[0].status_code == 200 else "rejected"
+        assert statuses(responses) == {200: 1, 409: 1}
+        won = "approved" if responses[0].status_code == 200 else "rejected"
         assert one(owner, "select status::text from public.deposits where id = %s", deposit["id"]) == won
 
 
@@ -155,16 +157,16 @@ _PACKAGE = "select package_value::int from private.profiles where user_id = %s"
 
 
 @pytest.mark.threat("T25")
-def test_one_transfer_claimed_by_two(people: People, sponsor: Member, finance: Administrator) -> None:
+def test_one_transfer_claimed_by_two(people: People, referrer: Member, finance: Administrator) -> None:
     reference = secrets.token_hex(32)
-    members = [people.member(sponsor.profile_id) for _ in range(4)]
+    members = [people.member(referrer.profile_id) for _ in range(4)]
     rows = [m.deposit_row(50, reference_number=f"0x{reference}") for m in members]
     ids = [
         m.insert("deposits", row).raise_for_status().json()[0]["id"]
         for m, row in zip(members, rows, strict=True)
     ]
-    answers = together([lambda i=i: finance.approve_deposit(i) for i in ids])  # type: ignore[misc]
-    assert statuses(answers) == {200: 1, 409: 3}
+    responses = together([lambda i=i: finance.approve_deposit(i) for i in ids])  # type: ignore[misc]
+    assert statuses(responses) == {200: 1, 409: 3}
 
 
 @pytest.mark.threat("T37", "T53")
@@ -179,34 +181,34 @@ def test_two_approvals_beyond_the_balance(people: People, earner: Member, owner:
     proposed = first.rpc("propose_correction", proposal).raise_for_status().json()["correction"]["id"]
     second.rpc("confirm_correction", {"p_correction_id": proposed}).raise_for_status()
     bodies = [{"withdrawalId": i, "action": "approve"} for i in ids]
-    answers = together(
+    responses = together(
         [
             lambda: first.function("admin-approve-withdrawal", bodies[0]),
             lambda: second.function("admin-approve-withdrawal", bodies[1]),
         ]
     )
-    assert statuses(answers) == {200: 1, 409: 1}
-    loser = next(a for a in answers if a.status_code == 409)
+    assert statuses(responses) == {200: 1, 409: 1}
+    loser = next(a for a in responses if a.status_code == 409)
     assert loser.json()["error"] == "Insufficient available balance"
     query = "select sum(amount) <= 900 from public.withdrawals where user_id = %s and status = 'approved'"
     assert one(owner, query, earner.user_id) is True
 
 
 @pytest.mark.threat("T36", "T41")
-def test_syncs_beside_readers_change_nothing(earner: Member, owner: Owner) -> None:
+def test_syncs_parallel_to_readers_change_nothing(earner: Member, owner: Owner) -> None:
     query = (
         "select md5(string_agg(b::text || b.xmin || b.ctid, '' order by b.id)) from public.bonuses as b"
         " where b.user_id = %s"
     )
     before = one(owner, query, earner.user_id)
-    answers = together([lambda: earner.function("sync-all-mlm-bonuses") for _ in range(20)])
-    assert statuses(answers) == {200: 20}
+    responses = together([lambda: earner.function("sync-all-mlm-bonuses") for _ in range(20)])
+    assert statuses(responses) == {200: 20}
     assert one(owner, query, earner.user_id) == before
     assert earner.rows("profiles", f"user_id=eq.{earner.user_id}").json()[0]["available_balance"] == BALANCE
 
 
 @pytest.mark.threat("T11")
-def test_one_username_asked_for_twenty_times(stack: Stack, sponsor: Member) -> None:
+def test_one_username_asked_for_twenty_times(stack: Stack, referrer: Member) -> None:
     name = f"r_{secrets.token_hex(5)}"
 
     def ask(number: int) -> Any:
@@ -216,7 +218,7 @@ def test_one_username_asked_for_twenty_times(stack: Stack, sponsor: Member) -> N
                 "user_metadata": {
                     "username": name.upper() if number % 2 else name,
                     "display_name": "Racer",
-                    "referrer_id": sponsor.profile_id,
+                    "referrer_id": referrer.profile_id,
                 },
             }
         }
@@ -230,34 +232,34 @@ def test_one_username_asked_for_twenty_times(stack: Stack, sponsor: Member) -> N
 
     barrier = threading.Barrier(10)
     with ThreadPoolExecutor(10) as pool:
-        answers = list(pool.map(ask, range(10)))
-    refused = [a for a in answers if a]
-    assert len(refused) == 9
-    assert {a["error"]["message"] for a in refused} == {
+        responses = list(pool.map(ask, range(10)))
+    rejected = [a for a in responses if a]
+    assert len(rejected) == 9
+    assert {a["error"]["message"] for a in rejected} == {
         "Username already exists. Please choose a different username."
     }
 
 
 @pytest.mark.threat("T47")
-def test_children_are_numbered_without_gaps(people: People, sponsor: Member, owner: Owner) -> None:
-    parent = people.member(sponsor.profile_id)
-    together([lambda: people.member(parent.profile_id, wallet=False) for _ in range(8)])
+def test_children_are_numbered_without_gaps(people: People, referrer: Member, owner: Owner) -> None:
+    referrer = people.member(referrer.profile_id)
+    together([lambda: people.member(referrer.profile_id, wallet=False) for _ in range(8)])
     rows = owner.execute(
         "select c.child_no from private.positions as c join private.positions as p on p.no = c.referrer_no"
         " where p.user_id = %s order by c.child_no",
-        [parent.user_id],
+        [referrer.user_id],
     ).fetchall()
     assert [row["child_no"] for row in rows] == list(range(1, 9))
 
 
 @pytest.mark.threat("T52")
-def test_a_stuck_session_is_answered_with_try_again(stack: Stack, earner: Member) -> None:
+def test_a_stuck_session_gets_try_again(stack: Stack, earner: Member) -> None:
     with psycopg.connect(stack.database_url) as stuck:
         stuck.execute("select 1 from private.profiles where user_id = %s for no key update", [earner.user_id])
         started = time.monotonic()
-        answer = earner.insert("withdrawals", earner.withdrawal_row(100))
+        response = earner.insert("withdrawals", earner.withdrawal_row(100))
         assert time.monotonic() - started < 5
-        assert (answer.status_code, answer.json()["code"]) == (503, "try_again")
+        assert (response.status_code, response.json()["code"]) == (503, "try_again")
         assert earner.rows("profiles", f"user_id=eq.{earner.user_id}").status_code == 200
         stuck.rollback()
     assert earner.insert("withdrawals", earner.withdrawal_row(100)).status_code == 201

@@ -54,10 +54,10 @@ EXCEPTIONS = {
 # Rows that one call may read of one growing table of 11,000 members, whatever the way.
 ROWS = 1000
 BY_NUMBER = "a page by its number skips the rows before it"
-COUNTED = "the total of a filter is counted"
+COUNT_OF_FILTER = "the total of a filter is counted"
 FREQUENT = "a frequent text: collects up to 10,001 matches"
 READS_MORE = {
-    "function/admin-audit": COUNTED,
+    "function/admin-audit": COUNT_OF_FILTER,
     "function/admin-get-transactions everything": "an export",
     "function/admin-get-transactions page middle": BY_NUMBER,
     "function/admin-get-transactions search kof": FREQUENT,
@@ -68,7 +68,7 @@ READS_MORE = {
     "function/admin-list-deposits sort amount.desc page middle": BY_NUMBER,
     "function/admin-list-deposits status approved page middle": BY_NUMBER,
     "function/admin-list-withdrawals sort username.asc": "members in order until the page is full",
-    "rpc/list_members package 50 page few": COUNTED,
+    "rpc/list_members package 50 page few": COUNT_OF_FILTER,
     "rpc/list_members page middle": BY_NUMBER,
     "rpc/list_members search kof": FREQUENT,
     "rpc/list_members sort package_value.desc page middle": BY_NUMBER,
@@ -86,7 +86,7 @@ class Watched:
     screens: Screens
     plans: list[dict[str, Any]] = field(default_factory=list)
 
-    def hear(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+    def record(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """Keep a plan that auto_explain reports."""
         _, found, plan = (diagnostic.message_primary or "").partition("plan:\n")
         if found:
@@ -165,7 +165,7 @@ def watched() -> Iterator[Watched]:
             "set auto_explain.log_verbose = on; set auto_explain.log_format = json; "
             "set auto_explain.log_level = notice"
         )
-        connection.add_notice_handler(watched.hear)
+        connection.add_notice_handler(watched.record)
         yield watched
     network.drop(f"bench_{SIZE}")
 
@@ -176,7 +176,7 @@ def test_the_list_of_calls_is_complete() -> None:
 
 def test_no_screen_reads_a_growing_table_from_end_to_end(watched: Watched) -> None:
     found = {}
-    for no in (watched.screens.hub, watched.screens.members // 3):
+    for no in (watched.screens.top_referrer, watched.screens.members // 3):
         facts = watched.screens.facts(no)
         # A decision that was rolled back has moved the sequence that says whether to compare at all.
         watched.screens.connection.execute("select jobs.reconcile()")
@@ -187,7 +187,7 @@ def test_no_screen_reads_a_growing_table_from_end_to_end(watched: Watched) -> No
 
 
 def test_a_missing_index_would_be_seen(watched: Watched) -> None:
-    facts = watched.screens.facts(watched.screens.hub)
+    facts = watched.screens.facts(watched.screens.top_referrer)
     dashboard = next(call for call in CALLS if call.wire == "rpc/get_member_dashboard")
     with watched.screens.connection.transaction(force_rollback=True):
         watched.screens.leave()

@@ -11,16 +11,16 @@ from storage3.exceptions import StorageApiError
 from supabase import Client, create_client
 
 from tests.api.conftest import Owner
+from tests.support.bucket_fixture import BucketFixture, open_bucket
 from tests.support.files import png
 from tests.support.people import Member
 from tests.support.stack import Stack
-from tests.support.vault import Vault, open_vault
 
 
 @pytest.fixture(scope="module")
-def vault(stack: Stack, owner: Owner) -> Iterator[Vault]:
-    with open_vault(stack, owner) as vault:
-        yield vault
+def own_bucket(stack: Stack, owner: Owner) -> Iterator[BucketFixture]:
+    with open_bucket(stack, owner) as own_bucket:
+        yield own_bucket
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def client(stack: Stack, member: Member) -> Client:
     return client
 
 
-def test_a_members_files(client: Client, vault: Vault, member: Member) -> None:
-    files, content = client.storage.from_(vault.bucket), png()
+def test_a_members_files(client: Client, own_bucket: BucketFixture, member: Member) -> None:
+    files, content = client.storage.from_(own_bucket.bucket), png()
     path = f"{member.user_id}/a b.png"
     made = files.upload(path, content, {"content-type": "image/png", "cache-control": "60"})
     assert made.path == path
@@ -54,24 +54,24 @@ def test_a_members_files(client: Client, vault: Vault, member: Member) -> None:
     assert [row["name"] for row in files.remove([path])] == [path]
 
 
-def test_a_signed_upload(client: Client, vault: Vault, member: Member) -> None:
-    files, content, path = client.storage.from_(vault.bucket), png(), f"{member.user_id}/signed.png"
+def test_a_signed_upload(client: Client, own_bucket: BucketFixture, member: Member) -> None:
+    files, content, path = client.storage.from_(own_bucket.bucket), png(), f"{member.user_id}/signed.png"
     made = files.create_signed_upload_url(path)
     files.upload_to_signed_url(path, made["token"], content, {"content-type": "image/png"})
     assert files.download(path) == content
 
 
-def test_refusals_carry_code_and_message(client: Client, vault: Vault) -> None:
-    with pytest.raises(StorageApiError) as refused:
-        client.storage.from_(vault.bucket).upload("somewhere/else.png", png())
-    assert refused.value.message == "new row violates row-level security policy"
+def test_errors_have_code_and_message(client: Client, own_bucket: BucketFixture) -> None:
+    with pytest.raises(StorageApiError) as rejected:
+        client.storage.from_(own_bucket.bucket).upload("somewhere/else.png", png())
+    assert rejected.value.message == "new row violates row-level security policy"
     with pytest.raises(StorageApiError) as missing:
-        client.storage.from_(vault.bucket).download("none")
+        client.storage.from_(own_bucket.bucket).download("none")
     assert missing.value.message == "Object not found"
 
 
-def test_buckets_copies_and_moves_of_the_service_key(service: Client, vault: Vault) -> None:
-    name = f"{vault.bucket}-more"
+def test_buckets_copies_and_moves_of_the_service_key(service: Client, own_bucket: BucketFixture) -> None:
+    name = f"{own_bucket.bucket}-more"
     service.storage.create_bucket(name, options={"public": True, "file_size_limit": 1000})
     assert service.storage.get_bucket(name).public
     assert name in [bucket.name for bucket in service.storage.list_buckets()]
@@ -91,41 +91,43 @@ def test_buckets_copies_and_moves_of_the_service_key(service: Client, vault: Vau
 
 
 @contextmanager
-def writing(vault: Vault, path: str) -> Iterator[Future[None]]:
-    """An object that is replaced again and again, until the future is done."""
+def writing(own_bucket: BucketFixture, path: str) -> Iterator[Future[None]]:
+    """Yield an object that is overwritten continuously until the future is done."""
 
     def write() -> None:
-        answer = vault.put(vault.service, path, png(), x_upsert="true")
-        assert answer.status_code == 200, answer.text
+        response = own_bucket.put(own_bucket.service, path, png(), x_upsert="true")
+        assert response.status_code == 200, response.text
 
     def write_often() -> None:
         for _ in range(80):
             write()
 
     write()
-    with ThreadPoolExecutor(1) as beside:
-        future = beside.submit(write_often)
+    with ThreadPoolExecutor(1) as parallel:
+        future = parallel.submit(write_often)
         yield future
         future.result()
 
 
-def test_a_reader_beside_a_writer_always_finds_a_version(vault: Vault) -> None:
+def test_a_reader_parallel_to_a_writer_always_finds_a_version(own_bucket: BucketFixture) -> None:
     """The bytes that a replacement takes away may be those whose row was just read."""
     found = []
-    with writing(vault, "replaced.png") as work:
+    with writing(own_bucket, "replaced.png") as work:
         while not work.done():
-            found.append(vault.get(vault.service, "replaced.png").status_code)
+            found.append(own_bucket.get(own_bucket.service, "replaced.png").status_code)
     assert set(found) == {200}
 
 
-def test_a_copy_beside_a_writer_is_of_one_version(vault: Vault) -> None:
-    """Bytes and what is said of them belong together, also when the bytes first found are gone."""
-    asked = {"bucketId": vault.bucket, "sourceKey": "copied.png", "destinationKey": "copy.png"}
+def test_a_copy_parallel_to_a_writer_is_of_one_version(own_bucket: BucketFixture) -> None:
+    """Bytes and metadata belong together, also when the bytes first found were deleted."""
+    asked = {"bucketId": own_bucket.bucket, "sourceKey": "copied.png", "destinationKey": "copy.png"}
     found = []
-    with writing(vault, "copied.png") as work:
+    with writing(own_bucket, "copied.png") as work:
         while not work.done():
-            copied = vault.call(vault.service, "POST", "/object/copy", asked, **{"x-upsert": "true"})
+            copied = own_bucket.call(
+                own_bucket.service, "POST", "/object/copy", asked, **{"x-upsert": "true"}
+            )
             found.append((copied.status_code, copied.text if copied.status_code != 200 else ""))
-            copy = vault.get(vault.service, "copy.png")
+            copy = own_bucket.get(own_bucket.service, "copy.png")
             assert copy.headers["etag"] == f'"{md5(copy.content).hexdigest()}"'
     assert set(found) == {(200, "")}

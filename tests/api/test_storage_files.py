@@ -13,24 +13,24 @@ from PIL import Image
 from functions.storage.content import check_content
 from functions.storage.errors import StorageError
 from tests.api.conftest import Owner
+from tests.support.bucket_fixture import LIMIT, RECEIPT_TYPES, BucketFixture, open_bucket
 from tests.support.files import HTML, PDF, SVG, png
 from tests.support.people import Member
 from tests.support.stack import Stack
-from tests.support.vault import LIMIT, RECEIPT_TYPES, Vault, open_vault
 
 GIF_SCRIPT = b"GIF89a/*" + b"\0" * 20 + b"*/=1;alert(1)"
 SCRIPT_PDF = PDF.replace(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/JavaScript/JS(app.alert(1))>>")
 
 
 def encoded(kind: str, width: int = 30, height: int = 20) -> bytes:
-    """A real image."""
+    """Return a real image."""
     file = io.BytesIO()
     Image.new("RGB", (width, height), "navy").save(file, kind)
     return file.getvalue()
 
 
 def claiming_png(width: int, height: int) -> bytes:
-    """A small file that says it is a picture of this size."""
+    """Return a small file whose header claims an image of this size."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunk = b"IHDR" + header
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk))
@@ -48,7 +48,7 @@ TAKEN = {
     "png under another ending": (PNG, "image/png", "html"),
     "png of exactly 25 megapixels": (claiming_png(5000, 5000), "image/png", "png"),
 }
-REFUSED = {
+REJECTED = {
     "svg": (SVG, "image/svg+xml", "svg"),
     "svg said to be png": (SVG, "image/png", "png"),
     "html": (HTML, "text/html", "html"),
@@ -78,50 +78,50 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def vault(stack: Stack, owner: Owner) -> Iterator[Vault]:
-    with open_vault(stack, owner, file_size_limit=LIMIT, allowed_mime_types=RECEIPT_TYPES) as vault:
-        yield vault
+def own_bucket(stack: Stack, owner: Owner) -> Iterator[BucketFixture]:
+    with open_bucket(stack, owner, file_size_limit=LIMIT, allowed_mime_types=RECEIPT_TYPES) as own_bucket:
+        yield own_bucket
 
 
 @pytest.fixture(scope="module")
-def alice(sponsor: Member) -> Member:
-    return sponsor
+def alice(referrer: Member) -> Member:
+    return referrer
 
 
 @pytest.mark.threat("T95")
 @pytest.mark.parametrize("case", TAKEN)
-def test_taken(vault: Vault, alice: Member, case: str) -> None:
+def test_taken(own_bucket: BucketFixture, alice: Member, case: str) -> None:
     content, kind, ending = TAKEN[case]
     path = f"{alice.user_id}/{len(case)}-{kind[-3:]}.{ending}"
-    assert vault.put(alice, path, content, kind).status_code == 200
-    answer = vault.get(alice, path)
-    assert answer.content == content
-    assert answer.headers["content-type"] == kind
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "sandbox" in answer.headers["content-security-policy"]
-    vault.call(vault.service, "DELETE", f"/object/{vault.bucket}/{path}").raise_for_status()
+    assert own_bucket.put(alice, path, content, kind).status_code == 200
+    response = own_bucket.get(alice, path)
+    assert response.content == content
+    assert response.headers["content-type"] == kind
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in response.headers["content-security-policy"]
+    own_bucket.call(own_bucket.service, "DELETE", f"/object/{own_bucket.bucket}/{path}").raise_for_status()
 
 
 # The parameters of a part's type are dropped before it is compared.
-IN_A_FORM = [case for case in REFUSED if case != "type with a parameter"]
+IN_A_FORM = [case for case in REJECTED if case != "type with a parameter"]
 
 
 @pytest.mark.threat("T95")
 @pytest.mark.parametrize(
     ("case", "form"),
-    [(case, "the file itself") for case in REFUSED] + [(case, "a form") for case in IN_A_FORM],
+    [(case, "the file itself") for case in REJECTED] + [(case, "a form") for case in IN_A_FORM],
 )
-def test_refused(vault: Vault, alice: Member, case: str, form: str) -> None:
-    content, kind, ending = REFUSED[case]
+def test_rejected(own_bucket: BucketFixture, alice: Member, case: str, form: str) -> None:
+    content, kind, ending = REJECTED[case]
     path = f"{alice.user_id}/1.{ending}"
     if form == "a form":
-        url = f"/storage/v1/object/{vault.bucket}/{path}"
-        answer = alice.http.post(url, files={"cacheControl": (None, "3600"), "": ("a.png", content, kind)})
+        url = f"/storage/v1/object/{own_bucket.bucket}/{path}"
+        response = alice.http.post(url, files={"cacheControl": (None, "3600"), "": ("a.png", content, kind)})
     else:
-        answer = vault.put(alice, path, content, kind)
-    assert answer.status_code == 400
-    assert answer.json()["code"] in ("InvalidMimeType", "EntityTooLarge")
-    assert vault.names() == []
+        response = own_bucket.put(alice, path, content, kind)
+    assert response.status_code == 400
+    assert response.json()["code"] in ("InvalidMimeType", "EntityTooLarge")
+    assert own_bucket.names() == []
 
 
 @pytest.mark.threat("T96")

@@ -10,10 +10,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.api.conftest import Owner
+from tests.support.bucket_fixture import BucketFixture, open_bucket
 from tests.support.files import png
 from tests.support.people import Member
 from tests.support.stack import Stack
-from tests.support.vault import Vault, open_vault
 
 # As they stand in the request line, below the member's own folder.
 CLIMBING = [
@@ -63,19 +63,19 @@ HARMLESS = {"..;/x.png", "./x.png", "a/./x.png", "%2e/x.png", "a/."}
 
 
 @pytest.fixture(scope="module")
-def vault(stack: Stack, owner: Owner) -> Iterator[Vault]:
-    with open_vault(stack, owner) as vault:
-        yield vault
+def own_bucket(stack: Stack, owner: Owner) -> Iterator[BucketFixture]:
+    with open_bucket(stack, owner) as own_bucket:
+        yield own_bucket
 
 
 @pytest.fixture(autouse=True)
-def _empty(vault: Vault) -> None:
+def _empty(own_bucket: BucketFixture) -> None:
     """Every test starts with an empty bucket."""
-    vault.call(vault.service, "POST", f"/bucket/{vault.bucket}/empty", {}).raise_for_status()
+    own_bucket.call(own_bucket.service, "POST", f"/bucket/{own_bucket.bucket}/empty", {}).raise_for_status()
 
 
 def raw(stack: Stack, token: str, verb: str, target: str, body: bytes | None) -> tuple[int, bytes]:
-    """A request whose path no client library has tidied."""
+    """Return a request whose path no client library has normalised."""
     parts = urlsplit(stack.url)
     context = ssl.create_default_context()
     connection = (
@@ -90,10 +90,10 @@ def raw(stack: Stack, token: str, verb: str, target: str, body: bytes | None) ->
         connection.putheader("Content-Type", "image/png")
         connection.putheader("Content-Length", str(len(body)))
     connection.endheaders(body)
-    answer = connection.getresponse()
-    content = answer.read()
+    response = connection.getresponse()
+    content = response.read()
     connection.close()
-    return answer.status, content
+    return response.status, content
 
 
 def test_there_are_forty() -> None:
@@ -102,12 +102,12 @@ def test_there_are_forty() -> None:
 
 @pytest.mark.threat("T93")
 @pytest.mark.parametrize("name", CLIMBING, ids=lambda name: name[:40])
-def test_climbing_names_are_refused(
-    stack: Stack, vault: Vault, member: Member, tmp_path: Path, name: str
+def test_climbing_names_are_rejected(
+    stack: Stack, own_bucket: BucketFixture, member: Member, tmp_path: Path, name: str
 ) -> None:
     canary = tmp_path / "canary"
     canary.write_text("untouched")
-    target = f"/storage/v1/object/{vault.bucket}/{member.user_id}/{name}"
+    target = f"/storage/v1/object/{own_bucket.bucket}/{member.user_id}/{name}"
     # Who climbs out of the storage API altogether finds the web app, which has one page for every path.
     outside = not posixpath.normpath(unquote(target)).startswith("/storage/v1/object/")
     for verb, body in (("POST", png()), ("GET", None)):
@@ -116,18 +116,18 @@ def test_climbing_names_are_refused(
         assert b"untouched" not in content
         assert b"root:" not in content
     assert canary.read_text() == "untouched"
-    kept = vault.names()
-    assert all(stored.startswith(f"{member.user_id}/") for stored in kept)
-    assert not kept or name in HARMLESS
+    names = own_bucket.names()
+    assert all(stored.startswith(f"{member.user_id}/") for stored in names)
+    assert not names or name in HARMLESS
 
 
 @pytest.mark.threat("T93")
-def test_a_destination_cannot_climb_either(vault: Vault, member: Member) -> None:
+def test_a_destination_cannot_climb_either(own_bucket: BucketFixture, member: Member) -> None:
     path = f"{member.user_id}/a.png"
-    vault.put(member, path, png()).raise_for_status()
+    own_bucket.put(member, path, png()).raise_for_status()
     for verb in ("move", "copy"):
         for name in ("../x.png", f"{member.user_id}/../x.png", "/etc/../passwd", "a\\b", "x\u0000y", "", "."):
-            body = {"bucketId": vault.bucket, "sourceKey": path, "destinationKey": name}
-            answer = vault.call(member, "POST", f"/object/{verb}", body)
-            assert answer.status_code == 400, (verb, name, answer.text)
-    assert vault.names() == [path]
+            body = {"bucketId": own_bucket.bucket, "sourceKey": path, "destinationKey": name}
+            response = own_bucket.call(member, "POST", f"/object/{verb}", body)
+            assert response.status_code == 400, (verb, name, response.text)
+    assert own_bucket.names() == [path]

@@ -33,8 +33,8 @@ def stored(owner: Owner, member: Member) -> int:
 @pytest.mark.threat("T91")
 def test_the_stored_address_opens_nothing(member: Member) -> None:
     url = member.receipt()
-    for answer in (httpx.get(url, timeout=20), member.http.get(url), httpx.head(url, timeout=20)):
-        assert answer.status_code == 400
+    for response in (httpx.get(url, timeout=20), member.http.get(url), httpx.head(url, timeout=20)):
+        assert response.status_code == 400
 
 
 @pytest.mark.threat("T93")
@@ -53,9 +53,9 @@ def test_the_stored_address_opens_nothing(member: Member) -> None:
         "1234567890.PNG",
     ],
 )
-def test_other_names_are_refused(owner: Owner, member: Member, name: str) -> None:
-    answer = put(member, name, png())
-    assert (answer.status_code, answer.json()["statusCode"]) == (400, "403")
+def test_other_names_are_rejected(owner: Owner, member: Member, name: str) -> None:
+    response = put(member, name, png())
+    assert (response.status_code, response.json()["statusCode"]) == (400, "403")
     assert stored(owner, member) == 0
 
 
@@ -70,9 +70,9 @@ def test_other_names_are_refused(owner: Owner, member: Member, name: str) -> Non
         (b"GIF89a", "image/gif"),
     ],
 )
-def test_other_files_are_refused(owner: Owner, member: Member, content: bytes, kind: str) -> None:
-    answer = put(member, "1234567890.png", content, content_type=kind)
-    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidMimeType")
+def test_other_files_are_rejected(owner: Owner, member: Member, content: bytes, kind: str) -> None:
+    response = put(member, "1234567890.png", content, content_type=kind)
+    assert (response.status_code, response.json()["code"]) == (400, "InvalidMimeType")
     assert stored(owner, member) == 0
 
 
@@ -80,7 +80,7 @@ def test_other_files_are_refused(owner: Owner, member: Member, content: bytes, k
 def test_a_receipt_stays_as_it_is(owner: Owner, member: Member) -> None:
     first = png()
     put(member, "1234567890.png", first).raise_for_status()
-    refused = [
+    rejected = [
         put(member, "1234567890.png", png()),
         put(member, "1234567890.png", png(), x_upsert="true"),
         put(member, "1234567890.png", png(), verb="PUT"),
@@ -94,9 +94,9 @@ def test_a_receipt_stays_as_it_is(owner: Owner, member: Member) -> None:
             },
         ),
     ]
-    assert [answer.status_code for answer in refused] == [400] * len(refused)
-    kept = member.http.get(f"/storage/v1/object/receipts/{member.user_id}/1234567890.png")
-    assert kept.content == first
+    assert [response.status_code for response in rejected] == [400] * len(rejected)
+    current = member.http.get(f"/storage/v1/object/receipts/{member.user_id}/1234567890.png")
+    assert current.content == first
     assert stored(owner, member) == 1
 
 
@@ -111,8 +111,8 @@ def test_a_copy_is_not_said_to_be_another_type(owner: Owner, member: Member, kin
         "copyMetadata": False,
         "metadata": {"mimetype": kind},
     }
-    answer = member.http.post("/storage/v1/object/copy", json=asked)
-    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidMimeType")
+    response = member.http.post("/storage/v1/object/copy", json=asked)
+    assert (response.status_code, response.json()["code"]) == (400, "InvalidMimeType")
     assert stored(owner, member) == 1
 
 
@@ -120,35 +120,39 @@ def test_a_copy_is_not_said_to_be_another_type(owner: Owner, member: Member, kin
 def test_ten_an_hour_even_at_once(owner: Owner, member: Member) -> None:
     start = time.time_ns() // 1_000_000
     with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda n: put(member, f"{start + n}.png", png()), range(14)))
-    taken = [answer for answer in answers if answer.status_code == 200]
+        responses = list(pool.map(lambda n: put(member, f"{start + n}.png", png()), range(14)))
+    taken = [response for response in responses if response.status_code == 200]
     assert len(taken) == stored(owner, member) == 10
-    assert {answer.json()["message"] for answer in answers if answer.status_code != 200} == {AN_HOUR_FULL}
+    assert {response.json()["message"] for response in responses if response.status_code != 200} == {
+        AN_HOUR_FULL
+    }
 
 
 @pytest.mark.threat("T35")
 @pytest.mark.parametrize("status", ["suspended", "disabled"])
-def test_a_blocked_member_is_refused_at_once(member: Member, superior: Administrator, status: str) -> None:
+def test_a_blocked_member_is_rejected_at_once(
+    member: Member, super_admin: Administrator, status: str
+) -> None:
     member.receipt()
     change = {"profileId": member.profile_id, "account_status": status, "reason": "a test"}
-    superior.function("admin-update-member", change).raise_for_status()
-    for answer in (
+    super_admin.function("admin-update-member", change).raise_for_status()
+    for response in (
         put(member, "1234567890.png", png()),
         member.http.post("/storage/v1/object/list/receipts", json={"prefix": member.user_id}),
         member.http.get(f"/storage/v1/object/receipts/{member.user_id}/1.png"),
     ):
-        body = answer.json()
-        assert answer.status_code in (401, 403)
-        assert body["statusCode"] == str(answer.status_code)
+        body = response.json()
+        assert response.status_code in (401, 403)
+        assert body["statusCode"] == str(response.status_code)
         assert body["code"] in (f"account_{status}", "session_ended")
 
 
 @pytest.mark.threat("T75")
-def test_an_ended_session_is_refused(member: Member) -> None:
+def test_an_ended_session_is_rejected(member: Member) -> None:
     member.receipt()
     member.http.post("/auth/v1/logout").raise_for_status()
-    answer = put(member, "1234567890.png", png())
-    assert (answer.status_code, answer.json()["code"]) == (401, "session_ended")
+    response = put(member, "1234567890.png", png())
+    assert (response.status_code, response.json()["code"]) == (401, "session_ended")
 
 
 @pytest.mark.threat("T84")
@@ -161,7 +165,7 @@ def test_a_second_factor_is_asked_for(member: Member) -> None:
     proof = {"challenge_id": challenge["id"], "code": code}
     stronger = member.http.post(f"{path}/verify", json=proof).raise_for_status().json()["access_token"]
     # The first token says aal1, whenever it was issued.
-    answer = member.http.get(f"/storage/v1/object/{receipt}")
-    assert (answer.status_code, answer.json()["code"]) == (403, "aal2_required")
+    response = member.http.get(f"/storage/v1/object/{receipt}")
+    assert (response.status_code, response.json()["code"]) == (403, "aal2_required")
     opened = member.http.get(f"/storage/v1/object/{receipt}", headers={"authorization": f"Bearer {stronger}"})
     assert opened.status_code == 200

@@ -30,7 +30,7 @@ def listening(port: int) -> bool:
 
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A bucket of a real server."""
+    """Yield a bucket on a real S3-compatible server."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -81,8 +81,8 @@ async def test_keep_read_copy_remove(tmp_path: Path, url: str) -> None:
     soon = datetime.now(UTC) + timedelta(minutes=1)
     found = [version async for versions in store.older_than(soon) for version in versions]
     assert sorted(found) == [FIRST, SECOND]
-    long_ago = datetime.now(UTC) - timedelta(hours=1)
-    assert [version async for versions in store.older_than(long_ago) for version in versions] == []
+    hour_before = datetime.now(UTC) - timedelta(hours=1)
+    assert [version async for versions in store.older_than(hour_before) for version in versions] == []
 
     await store.remove([FIRST, FIRST])
     assert await joined(await store.read(SECOND, 0, len(CONTENT))) == CONTENT
@@ -127,7 +127,7 @@ async def test_an_upload_that_stopped_is_found(tmp_path: Path) -> None:
     assert not store.arrival(FIRST).exists()
 
 
-def test_an_upload_that_arrives_beside_the_search_is_no_error(tmp_path: Path) -> None:
+def test_an_upload_during_the_search_is_no_error(tmp_path: Path) -> None:
     store = ByteStore((tmp_path / "files").as_uri(), tmp_path)
 
     def arrive() -> None:
@@ -136,8 +136,8 @@ def test_an_upload_that_arrives_beside_the_search_is_no_error(tmp_path: Path) ->
             path.write_bytes(b"")
             path.unlink()
 
-    with ThreadPoolExecutor(1) as beside:
-        arriving = beside.submit(arrive)
+    with ThreadPoolExecutor(1) as parallel:
+        arriving = parallel.submit(arrive)
         while not arriving.done():
             assert store.abandoned_before(datetime.now(UTC) - timedelta(hours=1)) == []
         arriving.result()

@@ -16,18 +16,18 @@ import httpx
 import pytest
 from joserfc import jwk, jwt
 
-from tests.support.callers import claims_of
-from tests.support.people import Administrator, Caller, Member
+from tests.support.people import Administrator, ApiClient, Member
+from tests.support.principals import claims_of
 from tests.support.stack import DEFAULT_ENV
 
 NOW = int(time.time())
-REFUSED = (400, 401, 403)
-Ask = Callable[[Caller], httpx.Response]
+REJECTED = (400, 401, 403)
+Ask = Callable[[ApiClient], httpx.Response]
 SERVICES: dict[str, Ask] = {
-    "rest": lambda caller: caller.rows("profiles", "select=id"),
-    "auth": lambda caller: caller.http.get("/auth/v1/user"),
-    "storage": lambda caller: caller.http.post("/storage/v1/object/list/receipts", json={"prefix": ""}),
-    "functions": lambda caller: caller.function("sync-all-mlm-bonuses"),
+    "rest": lambda client: client.rows("profiles", "select=id"),
+    "auth": lambda client: client.http.get("/auth/v1/user"),
+    "storage": lambda client: client.http.post("/storage/v1/object/list/receipts", json={"prefix": ""}),
+    "functions": lambda client: client.function("sync-all-mlm-bonuses"),
 }
 
 
@@ -41,15 +41,15 @@ def signed(name: str, claims: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def subject(sponsor: Member) -> Member:
+def subject(referrer: Member) -> Member:
     """Whose claims are changed."""
-    return sponsor
+    return referrer
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_the_claims_as_they_are(subject: Member, service: str) -> None:
-    answer = SERVICES[service](Caller(subject.stack, signed("auth", claims_of(subject.token))))
-    assert answer.status_code == 200, answer.text
+    response = SERVICES[service](ApiClient(subject.stack, signed("auth", claims_of(subject.token))))
+    assert response.status_code == 200, response.text
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_claims_as_they_are(subject: Member, service: str) -> None:
     ],
 )
 def test_claims_that_do_not_hold_at_postgrest(subject: Member, change: dict[str, Any]) -> None:
-    _refuses("rest", subject, change)
+    _rejects("rest", subject, change)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -74,12 +74,14 @@ def test_claims_that_do_not_hold_at_postgrest(subject: Member, change: dict[str,
     ],
 )
 def test_a_session_that_is_not_there(subject: Member, service: str, change: dict[str, Any]) -> None:
-    _refuses(service, subject, change)
+    _rejects(service, subject, change)
 
 
-def _refuses(service: str, subject: Member, change: dict[str, Any]) -> None:
-    answer = SERVICES[service](Caller(subject.stack, signed("auth", {**claims_of(subject.token), **change})))
-    assert answer.status_code in REFUSED, answer.text
+def _rejects(service: str, subject: Member, change: dict[str, Any]) -> None:
+    response = SERVICES[service](
+        ApiClient(subject.stack, signed("auth", {**claims_of(subject.token), **change}))
+    )
+    assert response.status_code in REJECTED, response.text
 
 
 @pytest.mark.threat("T73", "T74")
@@ -87,10 +89,10 @@ def _refuses(service: str, subject: Member, change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("role", ["postgres", "authenticator", "supabase_admin", "platform_admin"])
 def test_a_role_that_members_do_not_have(subject: Member, service: str, role: str) -> None:
     """The auth service is left out: it gives no right by role, but to the service key."""
-    answer = SERVICES[service](
-        Caller(subject.stack, signed("auth", {**claims_of(subject.token), "role": role}))
+    response = SERVICES[service](
+        ApiClient(subject.stack, signed("auth", {**claims_of(subject.token), "role": role}))
     )
-    assert answer.status_code in REFUSED, answer.text
+    assert response.status_code in REJECTED, response.text
 
 
 @pytest.mark.threat("T74")
@@ -101,5 +103,5 @@ def test_an_administrators_token_is_no_members(finance: Administrator, subject: 
         claims = {**claims_of(finance.token), "role": "authenticated"}
     else:
         claims = claims_of(subject.token)
-    answer = SERVICES[service](Caller(subject.stack, signed("admin", claims)))
-    assert answer.status_code in REFUSED, answer.text
+    response = SERVICES[service](ApiClient(subject.stack, signed("admin", claims)))
+    assert response.status_code in REJECTED, response.text

@@ -7,13 +7,13 @@ from base64 import b64encode
 import httpx
 import pytest
 
-from tests.support.people import Administrator, Caller, Member, People, until_served
+from tests.support.people import Administrator, ApiClient, Member, People, until_served
 
 INTERNALS = re.compile(
     r"Failing row|Traceback|\.py\b|psycopg|asyncpg|SELECT |INSERT INTO|UPDATE private|private\.|CONTEXT:|"
     r"PL/pgSQL|/work/|/usr/|site-packages|relation \"|constraint \"",
 )
-NOBODY = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
+ANONYMOUS = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
 PAYLOADS = (
     "'",
     "' or '1'='1",
@@ -30,9 +30,9 @@ PAYLOADS = (
 )
 
 
-def told(answer: httpx.Response) -> str:
+def internals_in(response: httpx.Response) -> str:
     """Return the internals that a response reveals, if any."""
-    found = INTERNALS.search(answer.text)
+    found = INTERNALS.search(response.text)
     return found[0] if found else ""
 
 
@@ -52,11 +52,11 @@ def told(answer: httpx.Response) -> str:
         ("no_such_table", {}),
     ],
 )
-def test_refused_rows_show_nothing_of_the_inside(member: Member, table: str, row: object) -> None:
+def test_rejected_rows_reveal_no_internals(member: Member, table: str, row: object) -> None:
     sent = {"user_id": member.user_id, "status": "pending", **row} if isinstance(row, dict) and row else row
-    answer = member.insert(table, sent)
-    assert answer.status_code < 500, answer.text
-    assert not told(answer), answer.text
+    response = member.insert(table, sent)
+    assert response.status_code < 500, response.text
+    assert not internals_in(response), response.text
 
 
 @pytest.mark.threat("T116", "T118")
@@ -79,18 +79,18 @@ def test_sql_in_whatever_is_sent_is_text(member: Member, finance: Administrator,
         finance.function("admin-get-receipt", {"receiptUrl": payload}),
         finance.rpc("list_members", {"p_filters": {"search": payload, "sort": payload}}),
     ]
-    for answer in member_asks + administrator_asks:
-        assert answer.status_code < 500, f"{answer.request.url}: {answer.text}"
-        assert not told(answer), f"{answer.request.url}: {answer.text}"
-        assert answer.elapsed.total_seconds() < 4
+    for response in member_asks + administrator_asks:
+        assert response.status_code < 500, f"{response.request.url}: {response.text}"
+        assert not internals_in(response), f"{response.request.url}: {response.text}"
+        assert response.elapsed.total_seconds() < 4
 
 
 @pytest.mark.threat("T118")
 def test_unknown_paths_of_every_service_show_nothing(member: Member) -> None:
     for path in ("/rest/v1/rpc/nothing", "/auth/v1/nothing", "/storage/v1/nothing", "/functions/v1/nothing"):
-        answer = member.http.post(path, json={})
-        assert answer.status_code == 404
-        assert not told(answer), answer.text
+        response = member.http.post(path, json={})
+        assert response.status_code == 404
+        assert not internals_in(response), response.text
 
 
 @pytest.mark.threat("T123")
@@ -98,38 +98,40 @@ def test_no_request_undoes_itself(member: Member) -> None:
     """`tx=rollback` would report a row as stored; it must be ignored."""
     row = member.deposit_row(50)
     headers = {"prefer": "tx=rollback, return=representation"}
-    answer = member.http.post("/rest/v1/deposits", json=row, headers=headers)
-    assert answer.status_code == 201
-    assert "tx=" not in answer.headers.get("preference-applied", "")
+    response = member.http.post("/rest/v1/deposits", json=row, headers=headers)
+    assert response.status_code == 201
+    assert "tx=" not in response.headers.get("preference-applied", "")
     assert [found["id"] for found in member.rows("deposits", f"id=eq.{row['id']}").json()] == [row["id"]]
 
 
 @pytest.mark.threat("T123")
 def test_no_plans(member: Member) -> None:
-    answer = member.http.get("/rest/v1/deposits", headers={"accept": "application/vnd.pgrst.plan+json"})
-    assert answer.status_code == 415
-    assert "Plan" not in answer.text
+    response = member.http.get("/rest/v1/deposits", headers={"accept": "application/vnd.pgrst.plan+json"})
+    assert response.status_code == 415
+    assert "Plan" not in response.text
 
 
 @pytest.mark.threat("T123", "T14")
 @pytest.mark.parametrize("select", ["count()", "amount.sum()", "total:amount.avg()", "user_id,amount.max()"])
 def test_no_aggregates(member: Member, select: str) -> None:
-    answer = member.rows("deposits", f"select={select}")
-    assert answer.status_code == 400, answer.text
-    assert answer.json()["code"] == "PGRST123"
+    response = member.rows("deposits", f"select={select}")
+    assert response.status_code == 400, response.text
+    assert response.json()["code"] == "PGRST123"
 
 
 @pytest.mark.threat("T119")
-def test_no_description_of_the_database(visitor: Caller, member: Member) -> None:
-    for caller in (visitor, member):
-        answer = caller.http.get("/rest/v1/")
-        assert answer.status_code == 404
-        assert "definitions" not in answer.text
+def test_no_description_of_the_database(anonymous: ApiClient, member: Member) -> None:
+    for client in (anonymous, member):
+        response = client.http.get("/rest/v1/")
+        assert response.status_code == 404
+        assert "definitions" not in response.text
 
 
 @pytest.mark.threat("T115")
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_form_of_another_site_changes_nothing(member: Member, superior: Administrator, kind: str) -> None:
+def test_a_form_of_another_site_changes_nothing(
+    member: Member, super_admin: Administrator, kind: str
+) -> None:
     """Another site can send these content types without preflight; with or without a token they fail."""
     body = b'{"action": "logout"}'
     stack = member.stack
@@ -137,17 +139,17 @@ def test_a_form_of_another_site_changes_nothing(member: Member, superior: Admini
         f"{stack.url}/functions/v1/admin-auth", content=body, headers={"content-type": kind}, timeout=20
     )
     assert alone.status_code in (401, 415)
-    answer = superior.http.post("/functions/v1/admin-auth", content=body, headers={"content-type": kind})
-    assert answer.status_code == 415, answer.text
-    assert superior.rpc("touch_admin_session").status_code == 200
+    response = super_admin.http.post("/functions/v1/admin-auth", content=body, headers={"content-type": kind})
+    assert response.status_code == 415, response.text
+    assert super_admin.rpc("touch_admin_session").status_code == 200
 
 
 @pytest.mark.threat("T122")
 def test_a_thousand_rows_are_the_most(finance: Administrator) -> None:
     started = time.monotonic()
-    answer = finance.rows("transactions", "select=id&limit=1000000")
-    assert answer.status_code in (200, 206)
-    assert len(answer.json()) <= 1000
+    response = finance.rows("transactions", "select=id&limit=1000000")
+    assert response.status_code in (200, 206)
+    assert len(response.json()) <= 1000
     assert time.monotonic() - started < 8
 
 
@@ -163,8 +165,8 @@ def test_what_is_said_of_a_copy_breaks_no_header(member: Member, field: str, tex
         "copyMetadata": False,
         "metadata": {field: value},
     }
-    answer = member.http.post("/storage/v1/object/copy", json=asked)
-    assert (answer.status_code, answer.json()["code"]) == (400, "InvalidRequest"), answer.text
+    response = member.http.post("/storage/v1/object/copy", json=asked)
+    assert (response.status_code, response.json()["code"]) == (400, "InvalidRequest"), response.text
 
 
 @pytest.mark.parametrize(
@@ -172,8 +174,8 @@ def test_what_is_said_of_a_copy_breaks_no_header(member: Member, field: str, tex
 )
 def test_a_date_that_no_calendar_has_is_ignored(member: Member, date: str) -> None:
     path = member.receipt().split("/public/")[1]
-    answer = member.http.get(f"/storage/v1/object/{path}", headers={"if-modified-since": date})
-    assert answer.status_code == 200, answer.text
+    response = member.http.get(f"/storage/v1/object/{path}", headers={"if-modified-since": date})
+    assert response.status_code == 200, response.text
 
 
 @pytest.mark.parametrize("folders", [True, False])
@@ -186,24 +188,24 @@ def test_a_moment_in_a_cursor_that_only_python_reads(
 ) -> None:
     cursor = b64encode(f"l:x\no:asc\nc:created_at\na:{moment}".encode()).decode()
     asked = {"cursor": cursor, "with_delimiter": folders}
-    answer = member.http.post("/storage/v1/object/list-v2/receipts", json=asked)
-    assert answer.status_code == status, answer.text
+    response = member.http.post("/storage/v1/object/list-v2/receipts", json=asked)
+    assert response.status_code == status, response.text
 
 
 @pytest.mark.parametrize("size", ["9" * 400, "9" * 400 + ".5kb"])
 def test_a_size_of_four_hundred_digits(people: People, size: str) -> None:
-    service = Caller(people.stack, people.stack.service_key)
-    answer = service.http.post("/storage/v1/bucket", json={"name": "huge", "file_size_limit": size})
-    assert (answer.status_code, answer.json()["code"]) == (400, "EntityTooLarge"), answer.text
+    service = ApiClient(people.stack, people.stack.service_key)
+    response = service.http.post("/storage/v1/bucket", json={"name": "huge", "file_size_limit": size})
+    assert (response.status_code, response.json()["code"]) == (400, "EntityTooLarge"), response.text
 
 
 def test_json_too_deep_to_be_read(finance: Administrator) -> None:
-    answer = finance.http.post(
+    response = finance.http.post(
         "/functions/v1/admin-list-deposits",
         content="[" * 990 + "]" * 990,
         headers={"content-type": "application/json"},
     )
-    assert (answer.status_code, answer.json()) == (
+    assert (response.status_code, response.json()) == (
         400,
         {"error": "The request is not valid JSON.", "code": "invalid_input"},
     )
@@ -219,7 +221,7 @@ def test_json_too_deep_to_be_read(finance: Administrator) -> None:
     ],
 )
 def test_a_character_that_cannot_be_stored(
-    superior: Administrator, name: str, body: dict[str, object]
+    super_admin: Administrator, name: str, body: dict[str, object]
 ) -> None:
-    answer = until_served(lambda: superior.function(name, body))
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input"), answer.text
+    response = until_served(lambda: super_admin.function(name, body))
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_input"), response.text

@@ -1,4 +1,4 @@
-"""The worker: what a transaction tells reaches the person, once, whatever happens to the process."""
+"""The worker: a notification of a transaction arrives once, whatever happens to the process."""
 
 import json
 import os
@@ -19,15 +19,15 @@ from functions.worker.post import Post
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
-from tests.support.people import Administrator, Caller, Member, People
-from tests.support.planted import Planted, taken_back
+from tests.support.people import Administrator, ApiClient, Member, People
+from tests.support.rollback_pool import RollbackPool, rolled_back
 from tests.support.stack import DEFAULT_ENV, Stack
 
 Owner = psycopg.Connection[dict[str, Any]]
 
 
 def worker_of(stack: Stack) -> int | None:
-    """The process id of this stack's worker: it holds the address of this stack's database."""
+    """Return the process id of this stack's worker: it holds the address of this stack's database."""
     database = f":{urlsplit(stack.database_url).port}/"
     for process in Path("/proc").iterdir():
         try:
@@ -66,11 +66,11 @@ def test_a_decision_is_mailed_with_its_reason(
     body = {"depositId": deposit["id"], "action": "reject", "reason": "The amount differs <b>here</b>."}
     started = time.monotonic()
     finance.function("admin-approve-deposit", body).raise_for_status()
-    letter = mailbox.wait_for(member.email, "deposit")
+    message = mailbox.wait_for(member.email, "deposit")
     assert time.monotonic() - started < 10, "mail is announced, not found by waiting"
-    assert "The amount differs <b>here</b>." in letter["text"]
-    assert "The amount differs &lt;b&gt;here&lt;/b&gt;." in letter["html"]
-    assert member.username in letter["text"] or "Test Person" in letter["text"]
+    assert "The amount differs <b>here</b>." in message["text"]
+    assert "The amount differs &lt;b&gt;here&lt;/b&gt;." in message["html"]
+    assert member.username in message["text"] or "Test Person" in message["text"]
 
 
 @pytest.mark.alone
@@ -83,15 +83,15 @@ def test_a_mail_written_while_the_worker_is_dead_arrives_once(
     mailbox.wait_for(member.email, "approved")
     unsent = "select 1 from private.outbox where recipient = %s and sent_at is null"
     until(lambda: not owner.execute(unsent, [member.email]).fetchall())
-    letters = [letter for letter in mailbox.to(member.email) if "approved" in letter["subject"].lower()]
-    assert len(letters) == 1
+    messages = [message for message in mailbox.to(member.email) if "approved" in message["subject"].lower()]
+    assert len(messages) == 1
 
 
 @pytest.mark.alone
 def test_killing_the_worker_again_and_again_loses_nothing(
-    people: People, sponsor: Member, finance: Administrator, stack: Stack, owner: Owner, mailbox: Mailbox
+    people: People, referrer: Member, finance: Administrator, stack: Stack, owner: Owner, mailbox: Mailbox
 ) -> None:
-    members = [people.member(sponsor.profile_id) for _ in range(6)]
+    members = [people.member(referrer.profile_id) for _ in range(6)]
     deposits = [member.deposit(50) for member in members]
     for number, deposit in enumerate(deposits):
         finance.approve_deposit(deposit["id"]).raise_for_status()
@@ -104,9 +104,9 @@ def test_killing_the_worker_again_and_again_loses_nothing(
     for member in members:
         mailbox.wait_for(member.email, "approved", seconds=90)
         names = {
-            letter["messageId"] for letter in mailbox.to(member.email) if "approved" in letter["subject"]
+            message["messageId"] for message in mailbox.to(member.email) if "approved" in message["subject"]
         }
-        assert len(names) == 1, "a second copy is the same letter"
+        assert len(names) == 1, "a second copy is the same email"
 
 
 def outbox_row(owner: Owner, address: str) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def outbox_row(owner: Owner, address: str) -> dict[str, Any]:
     return row
 
 
-def test_a_letter_that_cannot_be_written_is_tried_again_later_and_then_given_up(owner: Owner) -> None:
+def test_an_email_that_cannot_be_rendered_is_retried_later_and_then_given_up(owner: Owner) -> None:
     address = f"broken-{time.time_ns()}@example.com"
     insert = "insert into private.outbox (template, recipient, data) values ('deposit_approved', %s, '{}')"
     owner.execute(insert, [address])
@@ -130,22 +130,22 @@ def test_a_letter_that_cannot_be_written_is_tried_again_later_and_then_given_up(
     until(lambda: outbox_row(owner, address)["failed_at"])
 
 
-def test_the_timetable_is_kept(owner: Owner) -> None:
-    def checked_lately() -> Any:
+def test_the_timetable_runs_on_time(owner: Owner) -> None:
+    def checked_recently() -> Any:
         return owner.execute(
             "select from private.ledger_check_state where checked_at > now() - interval '2 minutes'"
         ).fetchall()
 
-    assert until(checked_lately, 90)
+    assert until(checked_recently, 90)
 
 
-def test_new_mail_and_a_retry_wake_whoever_listens(
-    stack: Stack, owner: Owner, superior: Administrator
+def test_new_mail_and_a_retry_notify_the_listeners(
+    stack: Stack, owner: Owner, super_admin: Administrator
 ) -> None:
-    def is_told_by(connection: psycopg.Connection[Any]) -> bool:
+    def is_notified_by(connection: psycopg.Connection[Any]) -> bool:
         return any(note.pid == connection.info.backend_pid for note in listener.notifies(timeout=5))
 
-    claims = {"sub": superior.admin_id, "sid": superior.session_token, "role": "platform_admin"}
+    claims = {"sub": super_admin.admin_id, "sid": super_admin.session_token, "role": "platform_admin"}
     with (
         psycopg.connect(stack.database_url, autocommit=True) as listener,
         psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as administrator,
@@ -157,14 +157,14 @@ def test_new_mail_and_a_retry_wake_whoever_listens(
             " values ('wake_test', 'wake@example.com', now(), now()) returning id"
         ).fetchone()
         assert row
-        assert is_told_by(owner)
+        assert is_notified_by(owner)
         administrator.execute(
             "select set_config('request.jwt.claims', %s, true), set_config('role', 'platform_admin', true)",
             [json.dumps({**claims, "aud": "authenticated"})],
         )
         administrator.execute("select public.retry_mail(%s)", [row["id"]])
         administrator.commit()
-        assert is_told_by(administrator)
+        assert is_notified_by(administrator)
         owner.execute("delete from private.outbox where id = %s", [row["id"]])
 
 
@@ -187,13 +187,13 @@ async def remove_unused(stack: Stack) -> int:
 
 
 def versions_of_bytes() -> set[str]:
-    """The versions whose bytes lie in the stack's folder."""
+    """Return the versions whose bytes lie in the stack's folder."""
     folder = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "objects"
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
 
 def aged(owner: Owner, name: str, age: str) -> str:
-    """Let a receipt have been uploaded longer ago; answers its version, under which its bytes lie."""
+    """Age an uploaded receipt; return its version, under which its bytes are stored."""
     row = owner.execute(
         "update storage.objects set created_at = now() - %s::interval where name = %s returning version",
         [age, name],
@@ -212,32 +212,32 @@ async def test_receipts_that_no_deposit_used_go_after_a_day_with_their_bytes(
     used = member.deposit(50)["receipt_url"].partition("/receipts/")[2]
     unused, fresh = name(), name()
     versions = {aged(owner, used, "40 days"), aged(owner, fresh, "23 hours")}
-    gone = aged(owner, unused, "25 hours")
+    deleted = aged(owner, unused, "25 hours")
     assert await remove_unused(stack) >= 1
     rows = owner.execute("select name from storage.objects where name like %s", [f"{member.user_id}/%"])
     assert {row["name"] for row in rows} == {used, fresh}
-    kept = versions_of_bytes()
-    assert versions <= kept
-    assert gone not in kept
+    stored = versions_of_bytes()
+    assert versions <= stored
+    assert deleted not in stored
 
 
 def test_a_receipt_of_a_deposit_cannot_be_removed_by_anybody(
     stack: Stack, member: Member, owner: Owner
 ) -> None:
     name = member.deposit(50)["receipt_url"].partition("/receipts/")[2]
-    service = Caller(stack, stack.service_key)
+    service = ApiClient(stack, stack.service_key)
     for verb, path, body in (
         ("DELETE", "/object/receipts", {"prefixes": [name]}),
         ("DELETE", f"/object/receipts/{name}", None),
     ):
-        answer = service.http.request(verb, f"/storage/v1{path}", json=body)
-        assert (answer.status_code, answer.json()["statusCode"]) == (400, "403"), answer.text
+        response = service.http.request(verb, f"/storage/v1{path}", json=body)
+        assert (response.status_code, response.json()["statusCode"]) == (400, "403"), response.text
     assert service.http.get(f"/storage/v1/object/receipts/{name}").status_code == 200
 
 
 def test_a_receipt_is_named_or_removed_and_never_both(stack: Stack, member: Member, owner: Owner) -> None:
     """Ten rounds: a deposit names the receipt that is being removed."""
-    service = Caller(stack, stack.service_key)
+    service = ApiClient(stack, stack.service_key)
     for _ in range(10):
         row = member.deposit_row(50)
         name = row["receipt_url"].partition("/receipts/")[2]
@@ -261,9 +261,9 @@ def test_a_receipt_is_named_or_removed_and_never_both(stack: Stack, member: Memb
 
 
 @pytest.mark.threat("T130")
-async def test_an_audit_row_that_was_written_down_and_is_gone_is_found(stack: Stack, tmp_path: Path) -> None:
+async def test_an_audit_row_that_was_anchored_and_deleted_is_found(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "audit-heads"
-    async with taken_back(stack) as connection:
+    async with rolled_back(stack) as connection:
 
         async def audit_rule() -> bool:
             await connection.execute("update private.ledger_check_state set check_duration = '0'")
@@ -271,14 +271,14 @@ async def test_an_audit_row_that_was_written_down_and_is_gone_is_found(stack: St
             assert row
             return bool(row["broken"])
 
-        heads = AuditHeads(Post(Planted(connection), worker_settings(stack, path)), path)
+        heads = AuditHeads(Post(RollbackPool(connection), worker_settings(stack, path)), path)
         assert await heads.check() == {}, "there is no copy yet"
         head = await heads.copy()
         assert json.loads(path.read_text()) == head
         assert await heads.check() == {}
         assert not await audit_rule()
-        # As if rows had been there an hour ago that nobody has now.
+        # As if rows had existed an hour ago that were deleted since.
         with path.open("a") as file:
             file.write(json.dumps({"seq": head["seq"] + 1_000_000, "hash": "00"}) + "\n")
         assert await heads.check() == {"audit_row": head["seq"] + 1_000_000}
-        assert await audit_rule(), "administrators and `make status` see it with the books"
+        assert await audit_rule(), "administrators and `make status` see it with the ledger checks"

@@ -80,13 +80,13 @@ def several_at_once(text: str, url: str) -> tuple[float, int]:
 
     started = time.monotonic()
     with ThreadPoolExecutor(CLIENTS) as pool:
-        outcomes = list(pool.map(work, shares))
+        results = list(pool.map(work, shares))
     seconds = time.monotonic() - started
-    return sum(done for done, _ in outcomes) / seconds, sum(deadlocks for _, deadlocks in outcomes)
+    return sum(done for done, _ in results) / seconds, sum(deadlocks for _, deadlocks in results)
 
 
-def upgrade_of_the_hub(url: str) -> tuple[int, int, float, float]:
-    """Return the hub's referrals, bonuses raised by its upgrade, milliseconds, CPU milliseconds."""
+def upgrade_of_the_top_referrer(url: str) -> tuple[int, int, float, float]:
+    """Return the top referrer's referrals, bonuses raised by its upgrade, milliseconds, CPU milliseconds."""
     with psycopg.connect(url, autocommit=True) as owner, psycopg.connect(url, autocommit=True) as admin:
         as_administrator(admin)
         [deposit] = pend(owner, [ROOTS + 1])
@@ -129,7 +129,7 @@ def main() -> int:
     rate, deadlocks = several_at_once(text, url)
     record("P5", f"approvals by {CLIENTS} clients, {text}", rate, "a second", "at least 500", rate >= 500)
     record("P5", "deadlocks among them", str(deadlocks), "", "0", deadlocks == 0)
-    children, raised, took, on_cpu = upgrade_of_the_hub(url)
+    children, raised, took, on_cpu = upgrade_of_the_top_referrer(url)
     what = f"upgrade of a hub with {children:,} children, {raised:,} pairs, {text}"
     record("P5", what, took, "ms", "at most 1,000", took <= 1000)
     record("P5", "the same, time on the processor", on_cpu, "ms")

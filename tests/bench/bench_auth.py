@@ -76,11 +76,11 @@ class Connection:
         content = orjson.dumps(body) if body else b""
         head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{header}Content-Length: {len(content)}\r\n\r\n"
         self._send.write(head.encode() + content)
-        answered = (await self._receive.readuntil(b"\r\n\r\n")).lower()
-        if not answered.startswith(b"http/1.1 200"):
-            raise RuntimeError(answered.decode())
-        if b"content-length:" in answered:
-            length = int(answered.split(b"content-length:")[1].split(b"\r\n")[0])
+        response_head = (await self._receive.readuntil(b"\r\n\r\n")).lower()
+        if not response_head.startswith(b"http/1.1 200"):
+            raise RuntimeError(response_head.decode())
+        if b"content-length:" in response_head:
+            length = int(response_head.split(b"content-length:")[1].split(b"\r\n")[0])
             return orjson.loads(await self._receive.readexactly(length))
         return orjson.loads(await self._chunks())
 
@@ -105,19 +105,19 @@ async def _repeat(connection: Connection, act: Act, until: float) -> list[float]
 
 
 async def _measure(
-    connections: list[Connection], act: Act, beside: list[Connection]
+    connections: list[Connection], act: Act, others: list[Connection]
 ) -> tuple[list[float], float]:
     """Repeat one request on each connection while others sign in; return times and total time."""
-    everybody = [*connections, *beside]
-    await asyncio.gather(*[connection.open() for connection in everybody])
+    everyone_connected = [*connections, *others]
+    await asyncio.gather(*[connection.open() for connection in everyone_connected])
     started = time.perf_counter()
-    signing_in = [_repeat(connection, Connection.sign_in, started + SECONDS) for connection in beside]
+    signing_in = [_repeat(connection, Connection.sign_in, started + SECONDS) for connection in others]
     asking = asyncio.gather(*[_repeat(connection, act, started + SECONDS) for connection in connections])
     waiting = asyncio.gather(*signing_in)
     times = [seconds for result in await asking for seconds in result]
     took = time.perf_counter() - started
     await waiting
-    for connection in everybody:
+    for connection in everyone_connected:
         connection.close()
     return times, took
 
@@ -127,9 +127,9 @@ def _in_turns(act: Act, people: list[tuple[list[Connection], list[Connection]]])
     times: list[list[float]] = [[] for _ in people]
     took = [0.0 for _ in people]
     for _ in range(TURNS):
-        for number, (connections, beside) in enumerate(people):
-            answered, seconds = asyncio.run(_measure(connections, act, beside))
-            times[number] += answered
+        for number, (connections, others) in enumerate(people):
+            response_head, seconds = asyncio.run(_measure(connections, act, others))
+            times[number] += response_head
             took[number] += seconds
     return [
         Figure(len(one) / seconds, statistics.quantiles(one, n=20)[-1] * 1000)

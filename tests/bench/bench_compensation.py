@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from tests.bench import rivals
+from tests.bench import alternatives
 from tests.bench.measure import SIZES, as_administrator, best_of, exponent, milliseconds, strangers
 from tests.bench.network import make, size
 from tests.bench.report import exit_code, record
@@ -93,13 +93,13 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
     for setting, value in MERGING.items():
         connection.execute(f"set {setting} = {value}")
     sums = {row[0]: (row[1], row[2]) for row in connection.execute(SQL)}
-    members: list[rivals.Member] = connection.execute(
+    members: list[alternatives.Member] = connection.execute(
         "select o.no, o.referrer_no, o.child_no, o.paid_cents from private.positions as o order by o.no"
     ).fetchall()
-    columns = rivals.Columns(members)
-    duck = rivals.duck(columns)
+    columns = alternatives.Columns(members)
+    duck = alternatives.duck(columns)
     agreed = {kind: tuple(sum) for kind, sum in javascript["sums"].items()}
-    for found in (agreed, rivals.python(members), rivals.numpy(columns), duck()):
+    for found in (agreed, alternatives.python(members), alternatives.numpy(columns), duck()):
         assert found == sums, (found, sums)
     record(
         "P1", f"rivals and SQL agree to the cent, {text}", sum(rows for rows, _ in sums.values()), "bonuses"
@@ -107,9 +107,9 @@ def recomputation(connection: psycopg.Connection, text: str, javascript: dict[st
     times = {"SQL": best_of(ROUNDS, lambda: connection.execute(SQL).fetchall())}
     for setting in MERGING:
         connection.execute(f"reset {setting}")
-    times["numpy"] = best_of(ROUNDS, lambda: rivals.numpy(columns))
+    times["numpy"] = best_of(ROUNDS, lambda: alternatives.numpy(columns))
     times["DuckDB"] = best_of(ROUNDS, duck)
-    times["Python"] = best_of(1, lambda: rivals.python(members))
+    times["Python"] = best_of(1, lambda: alternatives.python(members))
     times["JavaScript"] = javascript["looping"]
     for who, took in times.items():
         record("P1", f"full recomputation, {who}, {text}", took, "ms")

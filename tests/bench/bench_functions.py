@@ -19,10 +19,10 @@ from psycopg.rows import dict_row
 
 from tests.bench.measure import milliseconds
 from tests.bench.report import exit_code, record
+from tests.support.bucket_fixture import BucketFixture, open_bucket
 from tests.support.files import png
 from tests.support.people import PASSWORD, Administrator, Member, People
 from tests.support.stack import Stack
-from tests.support.vault import Vault, open_vault
 
 # They have no goal of their own: the figures show what became slower.
 GOAL = "API"
@@ -42,14 +42,14 @@ def measure(what: str, ask: Ask, samples: int = SAMPLES) -> None:
 class Functions:
     """List the endpoints with the request for each."""
 
-    def __init__(self, people: People, sponsor: str) -> None:
-        self._people, self._sponsor = people, sponsor
+    def __init__(self, people: People, referrer: str) -> None:
+        self._people, self._referrer = people, referrer
         self._finance, self._super = (people.administrator(role) for role in ("finance_admin", "super_admin"))
-        self._member = people.member(sponsor)
+        self._member = people.member(referrer)
 
     def measure(self) -> None:
         """All of them."""
-        member, finance, superior = self._member, self._finance, self._super
+        member, finance, super_admin = self._member, self._finance, self._super
         measure("sync-all-mlm-bonuses", lambda: member.function("sync-all-mlm-bonuses"))
         for name in ("admin-list-deposits", "admin-list-withdrawals", "admin-get-transactions"):
             measure(f"{name}, everything", partial(finance.function, name))
@@ -62,49 +62,49 @@ class Functions:
             ("admin-audit", {"page": 1, "pageSize": 25}),
             ("admin-export", {"list": "deposits"}),
         ):
-            measure(name, partial(superior.function, name.split(",")[0], body))
-        self._writing(superior)
-        self._sign_in(superior)
+            measure(name, partial(super_admin.function, name.split(",")[0], body))
+        self._writing(super_admin)
+        self._sign_in(super_admin)
         self._bots()
         self._members()
         self._money()
 
-    def _writing(self, superior: Administrator) -> None:
+    def _writing(self, super_admin: Administrator) -> None:
         accounts = count()
 
         def create() -> httpx.Response:
             email = f"bench-{time.time_ns()}-{next(accounts)}@example.com"
             body = {"action": "create", "email": email, "full_name": "Bench", "role": "support_admin"}
-            return superior.function("admin-accounts", body)
+            return super_admin.function("admin-accounts", body)
 
         made = create().raise_for_status().json()["administrator"]["id"]
         measure("admin-accounts, create", create, samples=5)
         names = count()
         measure(
             "admin-accounts, update",
-            lambda: superior.function(
+            lambda: super_admin.function(
                 "admin-accounts", {"action": "update", "admin_id": made, "full_name": f"Bench {next(names)}"}
             ),
             samples=10,
         )
         measure(
             "admin-accounts, reset_password",
-            lambda: superior.function("admin-accounts", {"action": "reset_password", "admin_id": made}),
+            lambda: super_admin.function("admin-accounts", {"action": "reset_password", "admin_id": made}),
             samples=5,
         )
         limits = (limit for _ in count() for limit in (6, 5))
         change = {"action": "change", "key": "deposit.pending_limit"}
         measure(
             "admin-settings, change",
-            lambda: superior.function("admin-settings", {**change, "value": next(limits)}),
+            lambda: super_admin.function("admin-settings", {**change, "value": next(limits)}),
             samples=9,
         )
 
     def _sign_in(self, administrator: Administrator) -> None:
         body = {"action": "login", "email": administrator.email, "password": PASSWORD}
-        visitor = self._people.visitor()
+        anonymous = self._people.anonymous()
         self._people.owner.execute("delete from private.rate_limits")
-        measure("admin-auth, login", lambda: visitor.function("admin-auth", body), samples=10)
+        measure("admin-auth, login", lambda: anonymous.function("admin-auth", body), samples=10)
 
     def _bots(self) -> None:
         bot = {"bot_name": "Scout", "mt5_server": "s", "mt5_login": "1", "mt5_password": "geheim"}
@@ -114,8 +114,8 @@ class Functions:
             lambda: self._member.function("bot-subscription", {**bot, "action": next(actions)}),
             samples=SAMPLES // 2 * 2 + 1,
         )
-        answer = self._member.function("bot-subscription", {**bot, "action": next(actions)}).json()
-        identity = {"subscriptionId": answer["subscription"]["id"]}
+        response = self._member.function("bot-subscription", {**bot, "action": next(actions)}).json()
+        identity = {"subscriptionId": response["subscription"]["id"]}
         self._people.owner.execute("delete from private.rate_limits")
         measure(
             "admin-reveal-mt5-password",
@@ -143,7 +143,7 @@ class Functions:
 
     def _with_a_factor(self) -> Member:
         """Return a member whose second factor is verified."""
-        member = self._people.member(self._sponsor)
+        member = self._people.member(self._referrer)
         body = {"factor_type": "totp", "friendly_name": "phone"}
         factor = member.http.post("/auth/v1/factors", json=body).raise_for_status().json()
         path = f"/auth/v1/factors/{factor['id']}"
@@ -161,7 +161,7 @@ class Functions:
             "admin-approve-deposit",
             lambda: self._finance.approve_deposit(next(waiting)["id"]),
         )
-        earner = self._people.earner(self._sponsor, self._finance)
+        earner = self._people.earner(self._referrer, self._finance)
         requests = iter(
             [earner.insert("withdrawals", earner.withdrawal_row(100)).json()[0] for _ in range(5)]
         )
@@ -177,9 +177,9 @@ class Functions:
         proposed: list[str] = []
 
         def propose() -> httpx.Response:
-            answer = self._super.function("admin-propose-correction", {**target, "value": next(packages)})
-            proposed.append(answer.raise_for_status().json()["correction"]["id"])
-            return answer
+            response = self._super.function("admin-propose-correction", {**target, "value": next(packages)})
+            proposed.append(response.raise_for_status().json()["correction"]["id"])
+            return response
 
         def both() -> httpx.Response:
             propose()
@@ -191,30 +191,30 @@ class Functions:
         """First deposits of new members, five at most of each."""
         made: list[dict[str, str]] = []
         while len(made) < number:
-            member: Member = self._people.member(self._sponsor)
+            member: Member = self._people.member(self._referrer)
             made += [member.deposit(50) for _ in range(min(5, number - len(made)))]
         return made
 
 
-def storage(vault: Vault, member: Member) -> None:
+def storage(own_bucket: BucketFixture, member: Member) -> None:
     """Every operation on 200 kB files in a member's own folder; moving and copying with the service key."""
     names = (f"{member.user_id}/{number}.png" for number in count())
     first = next(names)
-    vault.put(member, first, RECEIPT).raise_for_status()
+    own_bucket.put(member, first, RECEIPT).raise_for_status()
     uploaded: list[str] = []
 
     def upload() -> httpx.Response:
         uploaded.append(next(names))
-        return vault.put(member, uploaded[-1], RECEIPT)
+        return own_bucket.put(member, uploaded[-1], RECEIPT)
 
-    bucket, folder = vault.bucket, member.user_id
-    signed = vault.call(member, "POST", f"/object/sign/{bucket}/{first}", {"expiresIn": 600}).json()[
+    bucket, folder = own_bucket.bucket, member.user_id
+    signed = own_bucket.call(member, "POST", f"/object/sign/{bucket}/{first}", {"expiresIn": 600}).json()[
         "signedURL"
     ]
     listed = {"prefix": folder, "limit": 100}
     measure("storage upload of 200 kB", upload)
-    measure("storage download", lambda: vault.get(member, first))
-    measure("storage range of 1 kB", lambda: vault.get(member, first, range="bytes=0-1023"))
+    measure("storage download", lambda: own_bucket.get(member, first))
+    measure("storage range of 1 kB", lambda: own_bucket.get(member, first, range="bytes=0-1023"))
     for what, verb, path, body in (
         ("exists", "HEAD", f"/object/{bucket}/{first}", None),
         ("info", "GET", f"/object/info/{bucket}/{first}", None),
@@ -225,26 +225,26 @@ def storage(vault: Vault, member: Member) -> None:
     ):
         measure(
             f"storage {what}",
-            partial(vault.call, member, verb, path, body),
+            partial(own_bucket.call, member, verb, path, body),
         )
     copies = count()
 
     def copy() -> httpx.Response:
         keys = {"bucketId": bucket, "sourceKey": first, "destinationKey": f"{folder}/c{next(copies)}.png"}
-        return vault.call(vault.service, "POST", "/object/copy", keys)
+        return own_bucket.call(own_bucket.service, "POST", "/object/copy", keys)
 
     moves = count()
 
     def move() -> httpx.Response:
         number = next(moves)
         keys = {"sourceKey": f"{folder}/c{number}.png", "destinationKey": f"{folder}/m{number}.png"}
-        return vault.call(vault.service, "POST", "/object/move", {"bucketId": bucket, **keys})
+        return own_bucket.call(own_bucket.service, "POST", "/object/move", {"bucketId": bucket, **keys})
 
     measure("storage copy", copy)
     measure("storage move", move)
     measure(
         "storage remove",
-        lambda: vault.call(member, "DELETE", f"/object/{bucket}", {"prefixes": [uploaded.pop()]}),
+        lambda: own_bucket.call(member, "DELETE", f"/object/{bucket}", {"prefixes": [uploaded.pop()]}),
     )
 
 
@@ -254,10 +254,10 @@ def main() -> int:
     started = time.perf_counter()
     with psycopg.connect(stack.database_url, autocommit=True, row_factory=dict_row) as owner:
         people = People(stack, owner)
-        sponsor = stack.values["DEMO_REFERRAL_CODE"]
-        Functions(people, sponsor).measure()
-        with open_vault(stack, owner, file_size_limit=1_000_000) as vault:
-            storage(vault, people.member(sponsor))
+        referrer = stack.values["DEMO_REFERRAL_CODE"]
+        Functions(people, referrer).measure()
+        with open_bucket(stack, owner, file_size_limit=1_000_000) as own_bucket:
+            storage(own_bucket, people.member(referrer))
     print(f"  measured in {time.perf_counter() - started:.0f} s")
     return exit_code()
 

@@ -25,7 +25,7 @@ GOAL = 0.5
 async def reader(address: tuple[str, int], request: bytes, until: float) -> int:
     """Send requests on one connection; return the number of responses with 200."""
     receive, send = await asyncio.open_connection(*address)
-    answered = 0
+    responses = 0
     while time.monotonic() < until:
         send.write(request)
         head = await receive.readuntil(b"\r\n\r\n")
@@ -36,9 +36,9 @@ async def reader(address: tuple[str, int], request: bytes, until: float) -> int:
             await receive.readexactly(int(lowered.split(b"content-length:")[1].split(b"\r\n")[0]))
         else:
             await receive.readuntil(b"0\r\n\r\n")
-        answered += 1
+        responses += 1
     send.close()
-    return answered
+    return responses
 
 
 async def rate(address: tuple[str, int], request: bytes) -> float:
@@ -51,18 +51,18 @@ def main() -> int:
     """Measure both ways in turn and print the ratio of the best rounds."""
     stack = Stack.read()
     settings = json.loads((Path(os.environ["STACK_ENV"]).parent / "settings.json").read_text())
-    answer = httpx.post(
+    response = httpx.post(
         f"{stack.url}/auth/v1/token?grant_type=password",
         headers={"apikey": stack.anon_key},
         json={"email": stack.values["DEMO_MEMBER_EMAIL"], "password": stack.values["DEMO_MEMBER_PASSWORD"]},
     ).raise_for_status()
-    session = answer.json()
+    session = response.json()
     query = f"profiles?select=id,username&user_id=eq.{session['user']['id']}"
     lines = f"Host: x\r\nAuthorization: Bearer {session['access_token']}\r\napikey: {stack.anon_key}\r\n\r\n"
-    door, inside = urlsplit(stack.url), settings["ports"]["postgrest"]
+    gateway, inside = urlsplit(stack.url), settings["ports"]["postgrest"]
     ways = {
         "through the gateway": (
-            (door.hostname or "", door.port or 80),
+            (gateway.hostname or "", gateway.port or 80),
             f"GET /rest/v1/{query} HTTP/1.1\r\n{lines}".encode(),
         ),
         "PostgREST directly": (("127.0.0.1", inside), f"GET /{query} HTTP/1.1\r\n{lines}".encode()),

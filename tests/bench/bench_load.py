@@ -20,10 +20,10 @@ from pathlib import Path
 import psycopg
 
 from tests.bench.load import watch
-from tests.bench.load.company import Company, found
+from tests.bench.load.http_client import HttpClient
 from tests.bench.load.mix import Mix
-from tests.bench.load.schedule import Answer, closed_loop, open_loop, percentile, sent
-from tests.bench.load.wire import Wire
+from tests.bench.load.population import Population, found
+from tests.bench.load.schedule import Result, closed_loop, open_loop, percentile, sent
 from tests.bench.report import exit_code, record
 from tests.support.files import large_png
 from tests.support.stack import Stack, stack_state
@@ -49,55 +49,55 @@ def _at_most(what: str, value: float, unit: str, limit: float) -> None:
     record(GOAL, what, value, unit, f"at most {limit:g}", value <= limit)
 
 
-def _complain(answers: list[Answer]) -> int:
+def _count_errors(responses: list[Result]) -> int:
     """How many were neither done nor shed; the kinds of them are printed."""
-    wrong = [answer for answer in answers if not answer.accepted and not answer.shed]
+    wrong = [response for response in responses if not response.accepted and not response.shed]
     for (kind, status, text), number in Counter((a.kind, a.status, a.text) for a in wrong).most_common(8):
         print(f"  {number} x {kind}: {status} {text}")
     return len(wrong)
 
 
-def _by_kind(mix: Mix, answers: list[Answer]) -> None:
+def _by_kind(mix: Mix, responses: list[Result]) -> None:
     for kind in mix.shares:
-        mine = [answer for answer in answers if answer.kind == kind]
+        mine = [response for response in responses if response.kind == kind]
         record(GOAL, f"  {kind}, p95 of {len(mine)}", percentile(mine, 95), "ms")
 
 
 async def ordinary(mix: Mix) -> float:
     """Send the mix at 30 requests a second; return its 95th percentile."""
     spent = resource.getrusage(resource.RUSAGE_SELF)
-    answers = await open_loop(mix.draw(SEED), RATE, SECONDS)
+    responses = await open_loop(mix.draw(SEED), RATE, SECONDS)
     after = resource.getrusage(resource.RUSAGE_SELF)
-    refused = [answer for answer in answers if answer.shed]
-    errors = _complain(answers) + len(refused)
-    record(GOAL, f"errors of {len(answers):,}, {RATE} a second", errors, "", "none", not errors)
+    rejected = [response for response in responses if response.shed]
+    errors = _count_errors(responses) + len(rejected)
+    record(GOAL, f"errors of {len(responses):,}, {RATE} a second", errors, "", "none", not errors)
     for number, limit in MOST.items():
-        _at_most(f"mix at {RATE} a second, p{number}", percentile(answers, number), "ms", limit)
-    _by_kind(mix, answers)
-    late = max(answer.late for answer in answers)
+        _at_most(f"mix at {RATE} a second, p{number}", percentile(responses, number), "ms", limit)
+    _by_kind(mix, responses)
+    late = max(response.late for response in responses)
     record(GOAL, "  latest that the client began to send one", late * 1000, "ms")
     busy = (after.ru_utime + after.ru_stime - spent.ru_utime - spent.ru_stime) / SECONDS
     record(GOAL, "  the client's share of a core", busy * 100, "%")
-    return percentile(answers, 95)
+    return percentile(responses, 95)
 
 
 async def overload(mix: Mix, capacity: float, ordinary_ms: float) -> None:
     """Send three times the capacity, then the normal mix until responses are as fast as before."""
     asked = await sent(mix.draw(SEED + 2), 3 * capacity, OVERLOAD)
     after = await open_loop(mix.draw(SEED + 3), RATE, 2 * RECOVERY_SECONDS)
-    answers = await asyncio.gather(*asked)
-    wrong = _complain(answers)
-    accepted = [answer for answer in answers if answer.accepted]
+    responses = await asyncio.gather(*asked)
+    wrong = _count_errors(responses)
+    accepted = [response for response in responses if response.accepted]
     what = f"3 x capacity for {OVERLOAD:g} s"
-    record(GOAL, f"{what}, asked", len(answers) / OVERLOAD, "requests/s")
+    record(GOAL, f"{what}, asked", len(responses) / OVERLOAD, "requests/s")
     record(GOAL, f"{what}, done", len(accepted) / OVERLOAD, "requests/s")
-    record(GOAL, f"{what}, neither done nor 429 or 503, of {len(answers):,}", wrong, "", "none", not wrong)
+    record(GOAL, f"{what}, neither done nor 429 or 503, of {len(responses):,}", wrong, "", "none", not wrong)
     _at_most(f"{what}, p95 of what was done", percentile(accepted, 95), "ms", ACCEPTED_MS)
     _by_kind(mix, accepted)
-    late = max(answer.late for answer in answers)
+    late = max(response.late for response in responses)
     record(GOAL, "  latest that the client began to send one", late * 1000, "ms")
     normal = max(2 * ordinary_ms, MOST[99])
-    slow = [answer.due for answer in after if not answer.accepted or answer.seconds * 1000 > normal]
+    slow = [response.due for response in after if not response.accepted or response.seconds * 1000 > normal]
     # Single slow ones are normal: the first second from which on 95 of 100 are as quick as before.
     back = next(
         (
@@ -110,13 +110,13 @@ async def overload(mix: Mix, capacity: float, ordinary_ms: float) -> None:
     _at_most("seconds after it until answers are as before", back, "s", RECOVERY_SECONDS)
 
 
-async def large_uploads(mix: Mix, company: Company, storage: int) -> None:
+async def large_uploads(mix: Mix, population: Population, storage: int) -> None:
     """Ten files of 5 MB at once."""
     content = large_png(LARGE - 60_000)
-    watch.forget_peak(storage)
-    answers = await asyncio.gather(*[mix.upload(company.next_depositor(), content) for _ in range(10)])
-    refused = sum(not answer.good for answer in answers)
-    record(GOAL, "10 uploads of 5 MB at once, refused", refused, "", "none", not refused)
+    watch.reset_peak(storage)
+    responses = await asyncio.gather(*[mix.upload(population.next_depositor(), content) for _ in range(10)])
+    rejected = sum(not response.good for response in responses)
+    record(GOAL, "10 uploads of 5 MB at once, refused", rejected, "", "none", not rejected)
     _at_most("storage's memory during them", watch.memory(storage, "VmHWM"), "MB", STORAGE_MEGABYTES)
 
 
@@ -128,12 +128,12 @@ async def soak(mix: Mix, capacity: float, processes: dict[str, int], stack: Stac
         files, logs = watch.temporary_files(connection), watch.written(state)
         seen = watch.Watch(processes, url)
         watching = asyncio.create_task(seen.run())
-        answers = await open_loop(mix.draw(SEED + 4), 0.3 * capacity, SOAK)
+        responses = await open_loop(mix.draw(SEED + 4), 0.3 * capacity, SOAK)
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
-        wrong = _complain(answers) + sum(answer.shed for answer in answers)
-        record(GOAL, f"{what}, errors of {len(answers):,}", wrong, "", "none", not wrong)
+        wrong = _count_errors(responses) + sum(response.shed for response in responses)
+        record(GOAL, f"{what}, errors of {len(responses):,}", wrong, "", "none", not wrong)
         for name in processes:
             _at_most(f"{what}, memory of {name}", watch.growth(seen.rss[name]), "% more", GROWTH_PERCENT)
             more = watch.growth(seen.descriptors[name])
@@ -144,12 +144,12 @@ async def soak(mix: Mix, capacity: float, processes: dict[str, int], stack: Stac
         _at_most("  logs", (watch.written(state) - logs) / SOAK * 60, "MB a minute", 1)
         table, dead = watch.dead_share(connection)
         # Autovacuum comes once a minute: a short soak ends before it has been everywhere.
-        judged = SOAK >= VACUUMED_SECONDS
-        limit, kept = ("at most 20", dead <= 20) if judged else ("", None)
-        record(GOAL, f"  dead rows, most in {table}", dead, "%", limit, kept)
+        measured = SOAK >= VACUUMED_SECONDS
+        limit, stored = ("at most 20", dead <= 20) if measured else ("", None)
+        record(GOAL, f"  dead rows, most in {table}", dead, "%", limit, stored)
 
 
-def books(stack: Stack) -> None:
+def check_ledger(stack: Stack) -> None:
     """Run the ledger checks after all of it."""
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
         wrong = connection.execute("select c.rule, c.object from private.check_ledger() as c").fetchall()
@@ -158,18 +158,18 @@ def books(stack: Stack) -> None:
     record(GOAL, "violations of the books afterwards", len(wrong), "", "none", not wrong)
 
 
-async def run(company: Company, stack: Stack, processes: dict[str, int]) -> None:
+async def run(population: Population, stack: Stack, processes: dict[str, int]) -> None:
     """All of it with one client."""
-    with contextlib.closing(Wire(stack.url)) as wire:
-        mix = Mix(company, wire)
+    with contextlib.closing(HttpClient(stack.url)) as http:
+        mix = Mix(population, http)
         await mix.prepare(20)
         await open_loop(mix.draw(SEED + 5), RATE, 5)
         ordinary_ms = await ordinary(mix)
         done = await closed_loop(mix.draw(SEED + 1), PEOPLE, 10)
-        capacity = sum(answer.accepted for answer in done) / 10
+        capacity = sum(response.accepted for response in done) / 10
         record(GOAL, f"capacity: {PEOPLE} people who ask again at once", capacity, "requests/s")
         await overload(mix, capacity, ordinary_ms)
-        await large_uploads(mix, company, processes["functions.storage"])
+        await large_uploads(mix, population, processes["functions.storage"])
         await soak(mix, capacity, processes, stack)
 
 
@@ -184,10 +184,10 @@ def main() -> int:
         os.setpriority(os.PRIO_PROCESS, 0, -10)
         Path("/proc/self/autogroup").write_text("-20")
     started = time.monotonic()
-    company = found(stack)
-    print(f"  {len(company.actors)} of 5,000 members signed in after {time.monotonic() - started:.0f} s")
-    asyncio.run(run(company, stack, watch.services(state)))
-    books(stack)
+    population = found(stack)
+    print(f"  {len(population.actors)} of 5,000 members signed in after {time.monotonic() - started:.0f} s")
+    asyncio.run(run(population, stack, watch.services(state)))
+    check_ledger(stack)
     return exit_code()
 
 

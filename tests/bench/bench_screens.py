@@ -1,6 +1,6 @@
 """P6, P7, P8 and the rest of what screens ask for, timed in the database, and what row-level security costs.
 
-Each call is made by a random member, and by a hub (a member with many direct referrals) where that reads
+Each call is made by a random member, and by the top referrer where that reads
 more; administrators' lists at their first, middle and last page. The growth exponent is that of the medians
 from the smallest size to the largest. The figures of a busy machine are too high: compare them with those of
 the same run.
@@ -25,7 +25,7 @@ SEED = 7
 MEMBERS = 25
 ROUNDS = 7
 SLOW_MS = 50
-# Calls with a goal: its number, most milliseconds for a random member and the hub, most exponent.
+# Calls with a goal: its number, most milliseconds for a random member and the top referrer, most exponent.
 GOALS: dict[str, tuple[str, float, float, float | None]] = {
     "rpc/get_member_dashboard": ("P6", 0.5, 10, 0.1),
     "rpc/get_network_summary": ("P7", 1, 1, None),
@@ -64,21 +64,21 @@ def fastest(screens: Screens, call: Call, facts: Facts) -> float:
 
 
 def measured(screens: Screens) -> dict[str, tuple[float, float]]:
-    """Return the medians of random members and of the hub, by the call's name."""
+    """Return the medians of random members and of the top referrer, by the call's name."""
     chance = random.Random(SEED)
     some = [screens.facts(chance.randrange(1, screens.members)) for _ in range(MEMBERS)]
-    hub = screens.facts(screens.hub)
+    top_referrer = screens.facts(screens.top_referrer)
     found = {}
     for call in CALLS:
         if call.writes:
             continue
-        everybody = some if call.who == "member" else some[:1]
+        chosen = some if call.who == "member" else some[:1]
         times = []
-        for facts in everybody:
+        for facts in chosen:
             screens.act(call.who, facts["user_id"])
             times.append(fastest(screens, call, facts))
-        screens.act(call.who, hub["user_id"])
-        found[call.name] = (statistics.median(times), fastest(screens, call, hub))
+        screens.act(call.who, top_referrer["user_id"])
+        found[call.name] = (statistics.median(times), fastest(screens, call, top_referrer))
         screens.leave()
     return found
 
@@ -100,7 +100,7 @@ def rls_ratio(connection: psycopg.Connection, query: LiteralString, facts: Facts
     return best[True] / best[False]
 
 
-def _judge(number: str, what: str, value: float, unit: str, most: float | None) -> None:
+def _report(number: str, what: str, value: float, unit: str, most: float | None) -> None:
     """Report a figure, with pass or fail where there is a limit."""
     if most is None:
         record(number, what, value, unit)
@@ -125,27 +125,27 @@ def main() -> int:
             if size == SIZES[-1]:
                 largest = screens.members
                 ratios = {
-                    name: rls_ratio(connection, query, screens.facts(screens.hub), screens)
+                    name: rls_ratio(connection, query, screens.facts(screens.top_referrer), screens)
                     for name, query in RLS.items()
                 }
                 connection.execute("select jobs.check_ledger()")
                 row = connection.execute(
                     "select extract(epoch from check_duration) from private.ledger_check_state"
                 ).fetchone()
-                books = float(row[0]) if row else 0.0
+                ledger_seconds = float(row[0]) if row else 0.0
     first, last = SIZES[0], SIZES[-1]
     growth = math.log(network.size(last) / network.size(first)) if len(SIZES) > 1 else 0
-    for name, (median, hub) in results[last].items():
+    for name, (median, top_referrer) in results[last].items():
         number, *limits = GOALS.get(name, ("P7", None, None, None))
-        _judge(number, f"{name}, {largest:,}", median, "ms", limits[0])
-        if hub > 2 * median or limits[1]:
-            _judge(number, f"{name}, hub", hub, "ms", limits[1])
+        _report(number, f"{name}, {largest:,}", median, "ms", limits[0])
+        if top_referrer > 2 * median or limits[1]:
+            _report(number, f"{name}, hub", top_referrer, "ms", limits[1])
         if growth:
             exponent = math.log(median / results[first][name][0]) / growth
-            _judge(number, f"{name}, growth {first} to {last}", exponent, "", limits[2])
+            _report(number, f"{name}, growth {first} to {last}", exponent, "", limits[2])
     for name, ratio in ratios.items():
         record("P9", f"row-level security, {name}", ratio, "x", f"at most {RLS_GOAL}", ratio <= RLS_GOAL)
-    record("P7", f"check of all books, {largest:,}", books * 1000, "ms")
+    record("P7", f"check of all books, {largest:,}", ledger_seconds * 1000, "ms")
     return exit_code()
 
 

@@ -12,7 +12,7 @@ truncate
 restart identity cascade;
 create temporary table members (
     no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,
-    username text, display_name text, bought integer[], cash_in boolean, pending boolean, refused boolean
+    username text, display_name text, bought integer[], cash_in boolean, pending boolean, rejected boolean
 );
 create function pg_temp.id(kind text, no bigint) returns uuid language sql immutable as $$ select md5(kind || no)::uuid $$;
 
@@ -22,7 +22,7 @@ values (pg_temp.id('admin', 1), 'bench@admins.test', 'Bench', 'super_admin', '$a
 
 create temporary table people as
 select
-    m.no, m.referrer_no, m.child_no, m.children, m.bought, m.cash_in, m.pending, m.refused, m.username, m.display_name, m.depth, m.jump_no,
+    m.no, m.referrer_no, m.child_no, m.children, m.bought, m.cash_in, m.pending, m.rejected, m.username, m.display_name, m.depth, m.jump_no,
     pg_temp.id('profile', m.no) as id,
     pg_temp.id('user', m.no) as user_id,
     lower(m.username) || '@members.test' as email,
@@ -49,7 +49,7 @@ cross join lateral (
     union all
     select 21, 500, case when p.package = 0 then 'first' else 'upgrade' end, 'pending' where p.pending and p.package < 500
     union all
-    select 22, 1000, case when p.package = 0 then 'first' else 'upgrade' end, 'rejected' where p.refused and p.package < 1000
+    select 22, 1000, case when p.package = 0 then 'first' else 'upgrade' end, 'rejected' where p.rejected and p.package < 1000
 ) as c;
 create index on claims (no);
 analyze claims;
@@ -269,11 +269,11 @@ where n.no = c.referrer_no;
 analyze private.networks, private.positions, private.profiles;
 select private.backfill_team_days(array(select n.no from private.networks as n where n.members > 500), null);
 
--- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit trail.
+-- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit log.
 insert into auth.sessions (id, user_id, created_at, updated_at, aal)
 select pg_temp.id('session', p.no), p.user_id, p.joined_at, p.joined_at, 'aal1' from people as p where p.no % 3 = 0;
 insert into private.bot_secrets (subscription_id, key_id, secret)
-select b.id, 'bench', 'sealed' from public.bot_subscriptions as b where b.status <> 'cancelled';
+select b.id, 'bench', 'encrypted' from public.bot_subscriptions as b where b.status <> 'cancelled';
 insert into private.mail_opt_outs (user_id, topic)
 select p.user_id, t.topic from people as p cross join private.mail_topics as t where p.no % 6 = 0;
 insert into auth.refresh_tokens (instance_id, user_id, token, session_id, created_at, updated_at, revoked)

@@ -28,7 +28,7 @@ from tests.support.stack import Stack
 
 SEED = 20
 ROOTS = 5
-HUB_SHARE = 0.0229
+TOP_REFERRER_SHARE = 0.0229
 CHAIN = 1050
 FUNDED_SHARE = 0.7
 PACKAGES = (50, 100, 250, 500, 1000)
@@ -52,7 +52,7 @@ GIVEN = [
     "Omar",
     "Pia",
 ]
-FAMILY = [
+SURNAMES = [
     "Adler",
     "Bakari",
     "Castro",
@@ -108,7 +108,7 @@ def grow(members: int, rng: random.Random) -> Tree:
     """Return the tree; ticks are microseconds since the first member joined."""
     tree = Tree()
     youngest = [0] * (members + 1)
-    hub, ends = ROOTS + 1, list(range(1, ROOTS + 1))
+    top_referrer, ends = ROOTS + 1, list(range(1, ROOTS + 1))
     chain = set(range(members // 50 + 10, members, max(1, (members - members // 50) // (CHAIN + 20))))
     last, length = 1, 0
     step = DAYS * 86_400_000_000 // members
@@ -117,12 +117,12 @@ def grow(members: int, rng: random.Random) -> Tree:
         if no <= ROOTS:
             tree.add(0, tick + no)
             continue
-        if no == hub:
+        if no == top_referrer:
             referrer = 1
         elif no in chain and length < CHAIN:
             referrer, last, length = last, no, length + 1
-        elif rng.random() < HUB_SHARE:
-            referrer = hub
+        elif rng.random() < TOP_REFERRER_SHARE:
+            referrer = top_referrer
         else:
             referrer = ends[int(rng.random() * len(ends))]
         tick = max(tick, tree.joined[referrer] + 1, youngest[referrer] + 1)
@@ -130,7 +130,7 @@ def grow(members: int, rng: random.Random) -> Tree:
         tree.add(referrer, tick)
         # Each member once for being there and once for each child: the more children, the more come.
         ends.append(no)
-        if referrer != hub:
+        if referrer != top_referrer:
             ends.append(referrer)
     return tree
 
@@ -148,7 +148,7 @@ def packages(rng: random.Random) -> list[int]:
 def rows(tree: Tree, rng: random.Random) -> Iterator[tuple[object, ...]]:
     """One row a member for the table that load.sql reads."""
     for no in range(1, len(tree.referrer)):
-        given, family = rng.choice(GIVEN), rng.choice(FAMILY)
+        given, surname = rng.choice(GIVEN), rng.choice(SURNAMES)
         bought = [500] if no <= ROOTS + 1 else packages(rng)
         yield (
             no,
@@ -158,8 +158,8 @@ def rows(tree: Tree, rng: random.Random) -> Iterator[tuple[object, ...]]:
             tree.depth[no],
             tree.jump[no],
             tree.joined[no],
-            f"{given}_{family}_{no}",
-            f"{given} {family}",
+            f"{given}_{surname}_{no}",
+            f"{given} {surname}",
             bought,
             # Cash-in below a package, a pending deposit, a rejected one.
             rng.random() < 0.05 and bool(bought),

@@ -17,7 +17,7 @@ with wanted as (
     select w.user_id, w.amount, w.reference, 'http://127.0.0.1/' || w.receipt_name, w.kind, w.reference, w.receipt_name
     from wanted as w
     returning id, user_id, amount, created_at
-), counted as (
+), row_counts as (
     insert into private.counter_deltas (name, delta) select 'pending_deposits', count(*) from wanted
 )
 insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)

@@ -17,11 +17,11 @@ import psycopg
 from tests.support.stack import Stack
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-_missed: list[str] = []
+_failed: list[str] = []
 
 
 def record(
-    goal: str, what: str, value: float | str, unit: str, limit: str = "", kept: bool | None = None
+    goal: str, what: str, value: float | str, unit: str, limit: str = "", stored: bool | None = None
 ) -> None:
     """Print one figure and record it.
 
@@ -34,19 +34,19 @@ def record(
         kept: whether the goal was met; None for a figure without one.
     """
     text = value if isinstance(value, str) else _rounded(value)
-    verdict = {True: "kept", False: "MISSED", None: ""}[kept]
-    print(f"  {goal:4}{what:64}{text:>12} {unit:12}{limit:24}{verdict}", flush=True)
-    if kept is False:
-        _missed.append(what)
+    result = {True: "kept", False: "MISSED", None: ""}[stored]
+    print(f"  {goal:4}{what:64}{text:>12} {unit:12}{limit:24}{result}", flush=True)
+    if stored is False:
+        _failed.append(what)
     if path := os.environ.get("BENCH_RECORDS"):
-        line = json.dumps([goal, what, text, unit, limit, verdict])
+        line = json.dumps([goal, what, text, unit, limit, result])
         with Path(path).open("a") as file:
             file.write(f"{line}\n")
 
 
 def exit_code() -> int:
     """Return 1 when this process missed a goal, else 0."""
-    return 1 if _missed else 0
+    return 1 if _failed else 0
 
 
 def _rounded(value: float) -> str:
@@ -62,7 +62,7 @@ def write(records: Path) -> None:
     # P2 before P10, and what has no number after what has one.
     rows.sort(key=lambda row: (row[0][0], not row[0][1:].isdigit(), row[0][1:].zfill(3)))
     missed = sum(row[5] == "MISSED" for row in rows)
-    kept = sum(row[5] == "kept" for row in rows)
+    stored = sum(row[5] == "kept" for row in rows)
     text = [
         "# Results of the last `make bench`",
         "",
@@ -71,13 +71,13 @@ def write(records: Path) -> None:
         "",
         *_surroundings(),
         "",
-        f"{kept} goals kept, {missed} missed.",
+        f"{stored} goals kept, {missed} missed.",
         "",
         "| goal | what | value | limit | verdict |",
         "|---|---|---:|---|---|",
         *(
-            f"| {goal} | {what} | {value} {unit} | {limit} | {verdict} |"
-            for goal, what, value, unit, limit, verdict in rows
+            f"| {goal} | {what} | {value} {unit} | {limit} | {result} |"
+            for goal, what, value, unit, limit, result in rows
         ),
         "",
     ]

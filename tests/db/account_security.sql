@@ -1,10 +1,10 @@
--- A change of e-mail address, password or second factor: the member is told and withdrawals wait a day; an administrator
+-- A change of e-mail address, password or second factor: the member is notified and withdrawals wait a day; an administrator
 -- helps who lost a device.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What follows the auth service
@@ -24,7 +24,7 @@ select is((select hold_reason from private.profiles where user_id = (select firs
 update auth.users set encrypted_password = 'two' where id = (select first from made);
 select is((select hold_reason from private.profiles where user_id = (select first from made)), 'password', 'a changed one is');
 select is((select count(*) from private.outbox where recipient = 'moved@people.test' and template = 'password_changed'), 1::bigint, 'and is mailed');
-select is((select count(*) from public.notifications where user_id = (select first from made) and kind = 'email_changed'), 1::bigint, 'the member is told of another address');
+select is((select count(*) from public.notifications where user_id = (select first from made) and kind = 'email_changed'), 1::bigint, 'the member is notified of another address');
 
 -- The auth service is never stopped.
 create function actors.fails() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
@@ -33,24 +33,24 @@ select lives_ok($$ update auth.users set email = 'again@people.test' where id = 
 select lives_ok($$ update auth.users set encrypted_password = 'three' where id = (select first from made) $$, 'nor does one of the password');
 drop trigger _000_fails on private.profiles;
 update auth.users set encrypted_password = 'one' where id = (select lost from made);
-select lives_ok($$ update auth.users set encrypted_password = 'two' where id = (select lost from made) $$, 'who has no profile is told nothing');
+select lives_ok($$ update auth.users set encrypted_password = 'two' where id = (select lost from made) $$, 'who has no profile is notified nothing');
 
 -- Second factors
 insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) values (gen_random_uuid(), user_id('ask'), 'totp', 'unverified', now(), now());
-select is_empty($$ select 1 from public.notifications where kind like 'factor\_%' $$, 'an unverified factor is nobody''s news');
+select is_empty($$ select 1 from public.notifications where kind like 'factor\_%' $$, 'an unverified factor sends no notification');
 update auth.mfa_factors set status = 'verified' where user_id = user_id('ask');
-select notified('ask', 'factor_added', 'a verified one is told');
+select notified('ask', 'factor_added', 'a verified one is notified');
 select is((select hold_reason from private.profiles where user_id = user_id('ask')), null, 'and holds nothing');
 delete from auth.mfa_factors where user_id = user_id('ask');
 select notified('ask', 'factor_removed', 'so is its removal');
 select is((select hold_reason from private.profiles where user_id = user_id('ask')), 'factor', 'which holds withdrawals');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A change of address is taken back
 -- =====================================================================================================================
 select act_as('freya');
-select refuses('select cancel_email_change()', 404, 'not_found', 'No change of your e-mail address is waiting.', 'nothing waits');
+select raises('select cancel_email_change()', 404, 'not_found', 'No change of your e-mail address is waiting.', 'nothing waits');
 select act_as_owner();
 set local role supabase_auth_admin;
 update auth.users set email_change = 'new@people.test', email_change_token_new = 'new' || id, email_change_token_current = 'current' || id, email_change_confirm_status = 1
@@ -62,7 +62,7 @@ where u.id in (actors.user_id('freya'), actors.user_id('ask'));
 reset role;
 select act_as('freya');
 select lives_ok('select cancel_email_change()', 'Freya takes hers back');
-select refuses('select cancel_email_change()', 404, 'not_found', null, 'once');
+select raises('select cancel_email_change()', 404, 'not_found', null, 'once');
 select act_as_owner();
 select results_eq(
     format($$ select email_change::text, email_change_token_new::text, email_change_token_current::text, email_change_confirm_status from auth.users where id = %L $$, user_id('freya')),
@@ -74,18 +74,18 @@ select results_eq(
 select is((select email_change::text from auth.users where id = user_id('ask')), 'new@people.test', 'another member''s change waits on');
 select is((select count(*) from auth.one_time_tokens where user_id = user_id('ask')), 3::bigint, 'with its links');
 select act_as('anonymous');
-select throws_ok('select cancel_email_change()', '42501', null, 'a visitor has none');
-rollback to savepoint family;
+select throws_ok('select cancel_email_change()', '42501', null, 'an anonymous client has none');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A member without a device
 -- =====================================================================================================================
 select act_as('sam');
-select refuses(
+select raises(
     format($$ select start_factor_removal(%L, 'x') $$, profile_id('embla')), 403, 'forbidden', 'A support admin cannot do this.', 'only a super admin helps there'
 );
 select act_as('olga');
-select refuses(format($$ select start_factor_removal(%L, '') $$, profile_id('embla')), 400, 'reason_required', 'Give a reason.', 'with a reason');
+select raises(format($$ select start_factor_removal(%L, '') $$, profile_id('embla')), 400, 'reason_required', 'Give a reason.', 'with a reason');
 select is(
     start_factor_removal(profile_id('embla'), 'Passport seen') ->> 'user_id', user_id('embla')::text, 'the removal names the account to the auth service'
 );
@@ -99,10 +99,10 @@ select throws_ok(format($$ select start_factor_removal(%L, 'x') $$, profile_id('
 select act_as_owner();
 select audited('member.factors_removed', 'the removal of a factor');
 select act_as('olga');
-select refuses($$ select start_factor_removal(gen_random_uuid(), 'x') $$, 404, 'not_found', 'There is no such member.', 'nobody has no device');
+select raises($$ select start_factor_removal(gen_random_uuid(), 'x') $$, 404, 'not_found', 'There is no such member.', 'an unknown member has no device');
 select act_as_owner();
 delete from auth.users where id = user_id('buri');
 select act_as('olga');
-select refuses(format($$ select start_factor_removal(%L, 'x') $$, profile_id('buri')), 404, 'not_found', 'There is no such member.', 'a closed account has no device');
+select raises(format($$ select start_factor_removal(%L, 'x') $$, profile_id('buri')), 404, 'not_found', 'There is no such member.', 'a closed account has no device');
 select * from finish();
 rollback;

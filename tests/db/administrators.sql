@@ -3,8 +3,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Sessions and sign-in
@@ -17,16 +17,16 @@ select is((select array_agg(column_name::text order by ordinal_position) from in
 select is((touch_admin_session() ->> 'success')::boolean, true, 'the session can be kept alive');
 delete from admin_sessions;
 select is((select count(*) from admin_sessions), 0::bigint, 'signing out removes it');
-select refuses($$ select pre_request.check_request() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and nothing more is answered');
+select raises($$ select pre_request.check_request() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and nothing more is answered');
 select act_as_owner();
 select is((select count(*) from public.admin_sessions where admin_id in (user_id('sam'), user_id('olga'))), 2::bigint, 'the others are still signed in');
 
--- Members and visitors
+-- Members and anonymous clients
 select act_as('freya');
 select throws_ok($$ select * from admin_sessions $$, '42501', null, 'a member sees no session');
 select throws_ok($$ select touch_admin_session() $$, '42501', null, 'a member cannot call administrators'' functions');
 select act_as('anonymous');
-select throws_ok($$ select * from admin_sessions $$, '42501', null, 'a visitor sees no session');
+select throws_ok($$ select * from admin_sessions $$, '42501', null, 'an anonymous client sees no session');
 
 -- Sign-in as functions/edge does it
 select act_as_owner();
@@ -38,7 +38,7 @@ select is(
     (select array_agg(l.classid::integer order by l.classid) from pg_locks as l where l.pid = pg_backend_pid() and l.locktype = 'advisory' and l.objsubid = 2),
     array[private.lock_key('login_to_account'), private.lock_key('login_from_address')], 'holds the locks of its account and its address'
 );
-select throws_ok($$ select private.lock_key('mony') $$, '20000', null, 'a lock that nobody has named is an error');
+select throws_ok($$ select private.lock_key('mony') $$, '20000', null, 'a lock without a name is an error');
 set local role edge_functions;
 select is((select count(*) from generate_series(1, 10), lateral (select edge.record_admin_sign_in('sam@admins.test', '198.51.100.' || generate_series, false)) as r), 10::bigint, 'ten failures');
 select is(edge.admin_sign_in_allowed('sam@admins.test', '198.51.100.200'), false, 'lock the account for a while, from any address');
@@ -56,40 +56,40 @@ reset role;
 select is((select count(*) from public.admin_sessions where admin_id = user_id('olga')), 0::bigint, 'ends the other sessions');
 select throws_ok($$ update private.admin_users set password_hash = 'plain' $$, '23514', null, 'only Argon2id hashes are stored');
 update private.admin_users set is_active = false where id = user_id('sam');
-select refuses(format('select * from edge.start_admin_session(%L, null, null)', user_id('sam')), 401, 'invalid_credentials', 'Authentication failed', 'a deactivated account starts no session');
+select raises(format('select * from edge.start_admin_session(%L, null, null)', user_id('sam')), 401, 'invalid_credentials', 'Authentication failed', 'a deactivated account starts no session');
 select is((jobs.expire_admin_sessions() >= 0), true, 'the sweep runs');
 
 -- The second step
-select edge.set_totp_secret(user_id('elin'), 'k', 'sealed');
+select edge.set_totp_secret(user_id('elin'), 'k', 'encrypted');
 select edge.confirm_totp(user_id('elin'));
 select isnt((select totp_confirmed_at from private.admin_users where id = user_id('elin')), null, 'a second step is confirmed');
 select edge.remove_totp(user_id('elin'));
 select is((select totp_secret from private.admin_users where id = user_id('elin')), null, 'and in demo mode taken off again');
 select audited(a, 'what an administrator does with the own account') from unnest(array['admin.signed_in', 'admin.password_changed', 'admin.two_step_on', 'admin.two_step_off']) as a;
 update private.settings set value = 'false' where key = 'demo';
-select refuses(format('select edge.remove_totp(%L)', user_id('elin')), 403, 'two_step_required', 'Your role needs two-step sign-in.', 'with real money finance keeps it');
+select raises(format('select edge.remove_totp(%L)', user_id('elin')), 403, 'two_step_required', 'Your role needs two-step sign-in.', 'with real money finance keeps it');
 select lives_ok(format('select edge.remove_totp(%L)', user_id('sam')), 'support may take it off');
 
 -- Every function that only administrators may call asks the table, not the token alone
-select refuses('select private.require_admin()', 403, 'forbidden', 'Only administrators can do this.', 'no other role is an administrator');
-create temporary table doors as
+select raises('select private.require_admin()', 403, 'forbidden', 'Only administrators can do this.', 'no other role is an administrator');
+create temporary table endpoints as
 select p.oid::regproc::text || '(' || coalesce((select string_agg('null::' || t::regtype, ', ') from unnest(p.proargtypes::oid[]) as t), '') || ')' as call
 from pg_proc as p
 where p.pronamespace = 'public'::regnamespace and has_function_privilege('platform_admin', p.oid, 'execute') and not has_function_privilege('authenticated', p.oid, 'execute');
-grant select on doors to public;
-select cmp_ok((select count(*) from doors), '>', 20::bigint, 'there are many such doors');
+grant select on endpoints to public;
+select cmp_ok((select count(*) from endpoints), '>', 20::bigint, 'there are many such endpoints');
 select act_as('sam');
-select refuses('select ' || call, 401, 'session_ended', 'Your session has ended. Sign in again.', 'an administrator who was switched off does not get through ' || call) from doors;
-rollback to savepoint family;
+select raises('select ' || call, 401, 'session_ended', 'Your session has ended. Sign in again.', 'an administrator who was switched off does not get through ' || call) from endpoints;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Accounts
 -- =====================================================================================================================
 select act_as('elin');
-select refuses($$ select list_administrators() $$, 403, 'forbidden', 'A finance admin cannot do this.', 'accounts are the super admin''s');
-select refuses(format($$ select update_administrator(%L, null, 'super_admin', null) $$, user_id('elin')), 403, 'forbidden', 'A finance admin cannot do this.', 'nobody makes herself more');
+select raises($$ select list_administrators() $$, 403, 'forbidden', 'A finance admin cannot do this.', 'accounts are the super admin''s');
+select raises(format($$ select update_administrator(%L, null, 'super_admin', null) $$, user_id('elin')), 403, 'forbidden', 'A finance admin cannot do this.', 'nobody makes herself more');
 select act_as_owner();
-select refuses(
+select raises(
     format($$ select edge.create_administrator(%L, 'x@admins.test', 'X', 'super_admin', '$argon2id$x') $$, user_id('elin')),
     403, 'forbidden', 'Only a super admin can do this.', 'nor anybody else'
 );
@@ -97,42 +97,42 @@ select is(
     edge.create_administrator(user_id('olga'), 'New@Admins.test', 'New', 'support_admin', '$argon2id$x') #>> '{administrator,email}',
     'new@admins.test', 'Olga makes an account'
 );
-select refuses(
+select raises(
     format($$ select edge.create_administrator(%L, 'NEW@admins.test', 'New', 'support_admin', '$argon2id$x') $$, user_id('olga')),
     409, 'email_taken', 'There is an administrator with this e-mail.', 'once'
 );
 select act_as('olga');
 select ok(not (list_administrators() -> 'administrators' -> 0 ? 'password_hash'), 'lists carry no hash');
 select is(update_administrator(user_id('sam'), null, 'finance_admin', null) #>> '{administrator,role}', 'finance_admin', 'another role');
-select refuses(
+select raises(
     format($$ select update_administrator(%L, null, 'support_admin', null) $$, user_id('olga')),
     403, 'forbidden', 'You cannot change your own role or switch your own account off.', 'not for oneself'
 );
-select refuses(format($$ select update_administrator(%L, null, null, false) $$, user_id('olga')), 403, 'forbidden', 'You cannot change your own role or switch your own account off.', 'nor off');
+select raises(format($$ select update_administrator(%L, null, null, false) $$, user_id('olga')), 403, 'forbidden', 'You cannot change your own role or switch your own account off.', 'nor off');
 select lives_ok(format($$ select update_administrator(%L, 'Olga P.', null, null) $$, user_id('olga')), 'but a name');
-select refuses($$ select update_administrator(gen_random_uuid(), 'x', null, null) $$, 404, 'not_found', 'There is no such administrator.', 'an unknown one is unknown');
-select refuses(format($$ select update_administrator(%L, null, 'owner', null) $$, user_id('sam')), 400, 'invalid_input', 'There is no such role.', 'so is an unknown role');
-select refuses(format($$ select reset_two_step(%L, ' ') $$, user_id('sam')), 400, 'reason_required', 'Give a reason.', 'a lost device needs a reason');
+select raises($$ select update_administrator(gen_random_uuid(), 'x', null, null) $$, 404, 'not_found', 'There is no such administrator.', 'an unknown one is unknown');
+select raises(format($$ select update_administrator(%L, null, 'owner', null) $$, user_id('sam')), 400, 'invalid_input', 'There is no such role.', 'so is an unknown role');
+select raises(format($$ select reset_two_step(%L, ' ') $$, user_id('sam')), 400, 'reason_required', 'Give a reason.', 'a lost device needs a reason');
 select lives_ok(format($$ select reset_two_step(%L, 'Called back') $$, user_id('elin')), 'and is removed');
 select act_as_owner();
 select is_empty(
     format('select 1 from public.admin_sessions where admin_id in (%L, %L)', user_id('sam'), user_id('elin')), 'with the sessions of both'
 );
-select refuses(
+select raises(
     format($$ select edge.reset_admin_password(%L, %L, '$argon2id$x') $$, user_id('olga'), user_id('olga')),
     403, 'forbidden', 'Change your own password with the current one.', 'one''s own password is changed, not reset'
 );
 select is(
-    (select action from private.audit_log where object_id = user_id('elin') order by seq desc limit 1), 'admin.two_step_reset', 'the trail knows'
+    (select action from private.audit_log where object_id = user_id('elin') order by seq desc limit 1), 'admin.two_step_reset', 'the audit log knows'
 );
 
 select act_as('olga');
-select refuses(format($$ select reset_two_step(%L, 'Lost') $$, user_id('olga')), 403, 'forbidden', 'Turn your own two-step sign-in off with a code.', 'nobody takes off the own second step like this');
-select refuses($$ select reset_two_step(gen_random_uuid(), 'Lost') $$, 404, 'not_found', 'There is no such administrator.', 'nor that of nobody');
+select raises(format($$ select reset_two_step(%L, 'Lost') $$, user_id('olga')), 403, 'forbidden', 'Turn your own two-step sign-in off with a code.', 'an administrator cannot remove the own second step like this');
+select raises($$ select reset_two_step(gen_random_uuid(), 'Lost') $$, 404, 'not_found', 'There is no such administrator.', 'nor that of an unknown administrator');
 select act_as_owner();
-select refuses(
+select raises(
     format($$ select edge.reset_admin_password(%L, %L, '$argon2id$x') $$, user_id('olga'), gen_random_uuid()),
-    404, 'not_found', 'There is no such administrator.', 'nobody has no password'
+    404, 'not_found', 'There is no such administrator.', 'an unknown administrator has no password'
 );
 select edge.start_admin_session(user_id('sam'), '127.0.0.1', 'test');
 select is(
@@ -142,8 +142,8 @@ select is((select password_hash from private.admin_users where id = user_id('sam
 select is_empty(format('select 1 from public.admin_sessions where admin_id = %L', user_id('sam')), 'and the sessions end');
 select audited(a, 'what a super admin does to an account') from unnest(array['admin.created', 'admin.updated', 'admin.password_reset']) as a;
 select act_as('elin');
-select refuses(format($$ select reset_two_step(%L, 'x') $$, user_id('sam')), 403, 'forbidden', 'A finance admin cannot do this.', 'finance helps nobody there');
-rollback to savepoint family;
+select raises(format($$ select reset_two_step(%L, 'x') $$, user_id('sam')), 403, 'forbidden', 'A finance admin cannot do this.', 'finance helps nobody there');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- With real money the roles that decide need the second step
@@ -151,7 +151,7 @@ rollback to savepoint family;
 select edge.subscribe_bot(user_id('freya'), '11111111-1111-4111-8111-111111111111', 'Scout', 'Demo-Server', '1001', 12, 'k1', '\x0102');
 
 create function actors.wants_two_step(p_sql text, p_description text) returns text language sql as $$
-    select refuses(p_sql, 403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.', p_description)
+    select raises(p_sql, 403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.', p_description)
 $$;
 create function actors.reveal(p_name text) returns text language sql as $$
     select format('select edge.encrypted_mt5_password(%L, %L)', user_id(p_name), '11111111-1111-4111-8111-111111111111')
@@ -167,7 +167,7 @@ create function actors.disabling(p_name text) returns text language sql as $$
 $$;
 grant execute on all functions in schema actors to public;
 
--- In demo mode nobody needs it.
+-- In demo mode it is not needed.
 select lives_ok(reveal('elin'), 'in demo mode Elin opens a password without the second step');
 select lives_ok(creation('olga'), 'and Olga makes an account');
 select act_as('olga');
@@ -181,8 +181,8 @@ create temporary table before as select
 select wants_two_step(reveal(n), n || ' opens no password without the second step') from unnest(array['elin', 'olga']) as n;
 select wants_two_step(creation('olga'), 'nor does Olga make an account');
 select wants_two_step(reset('olga'), 'or reset a password');
-select refuses(creation('elin'), 403, 'forbidden', 'Only a super admin can do this.', 'who may not in any case is told so');
-select refuses(reveal('sam'), 403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'in both places');
+select raises(creation('elin'), 403, 'forbidden', 'Only a super admin can do this.', 'who may not in any case is notified so');
+select raises(reveal('sam'), 403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'in both places');
 select act_as('olga');
 select wants_two_step(disabling('embla'), 'or block a member');
 select wants_two_step(format('select update_member(%L, null, %L, null)', profile_id('embla'), 'A note'), 'or write a note');
@@ -222,7 +222,7 @@ select act_as('olga');
 select lives_ok(disabling('buri'), 'and block a member');
 select act_as_owner();
 select isnt(private.create_administrator('first@admins.test', 'First', 'super_admin', '$argon2id$x'), null, 'an account is made on the machine itself as ever');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A successful sign-in forgives no failures of its address

@@ -11,9 +11,9 @@ savepoint start;
 -- =====================================================================================================================
 select private.audit('system', 'test.' || n, 'thing', gen_random_uuid(), jsonb_build_object('n', n)) from unnest(array['one', 'two', 'three']) as n;
 select is_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'the chain is whole');
-select refuses($$ update private.audit_log set action = 'test.other' $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is changed');
-select refuses($$ delete from private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is deleted');
-select refuses($$ truncate private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'the table is not emptied');
+select raises($$ update private.audit_log set action = 'test.other' $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is changed');
+select raises($$ delete from private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is deleted');
+select raises($$ truncate private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'the table is not emptied');
 select throws_ok($$ select private.audit('nobody', 'test.one', null, null) $$, '23514', null, 'an actor is an administrator, a member, the system or a service');
 
 -- An insider who goes around the triggers is found out
@@ -53,8 +53,8 @@ set local session_replication_role = replica;
 savepoint intact;
 delete from private.audit_log where action in ('test.three', 'test.four');
 select is(pg_temp.found(), array[(select (h.head ->> 'seq')::bigint from head as h)], 'a tail that was cut is found');
-select is(pg_temp.compared(), (select jsonb_build_object('audit_row', h.head -> 'seq') from head as h), 'and the worker is told');
-select ok(jobs.check_ledger() ? 'I26', 'and administrators, with the books');
+select is(pg_temp.compared(), (select jsonb_build_object('audit_row', h.head -> 'seq') from head as h), 'and the worker is notified');
+select ok(jobs.check_ledger() ? 'I26', 'and administrators, with the ledger checks');
 set local session_replication_role = origin;
 select private.audit('system', 'test.three', 'thing', gen_random_uuid());
 select is(pg_temp.found(), array[(select (h.head ->> 'seq')::bigint from head as h)], 'a new row in its place is another');
@@ -94,8 +94,8 @@ select set_config('request.headers', '{}', true);
 select is(pg_temp.noted('system'), '{}', 'a request without one has none');
 select is_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'and the chain is whole');
 rollback to savepoint start;
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Pages of the log, by action, actor and object
@@ -111,7 +111,7 @@ select is(pg_temp.actions('system', 'mail', null), 'mail.retried mail', 'of one 
 select is(pg_temp.actions(null, null, profile_id('ask')), 'mail.retried_twice', 'about one object');
 select is(pg_temp.actions(null, $$x' or true --$$, null), null, 'and a text stays a text');
 select is((select count(*) from private.audit_page(null, null, null, 3, 1)), 3::bigint, 'page by page');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Administrators read the log and export lists
@@ -136,7 +136,7 @@ select is(jsonb_array_length(list_audit('{"pageSize": 1, "page": 1}') -> 'entrie
 
 select act_as('sam');
 select is((list_audit() ->> 'total')::integer, 0, 'support sees what it did itself');
-select refuses($$ select note_export('deposits', '{}') $$, 403, 'forbidden', 'A support admin can export the own actions only.', 'and exports no money');
+select raises($$ select note_export('deposits', '{}') $$, 403, 'forbidden', 'A support admin can export the own actions only.', 'and exports no money');
 select lives_ok($$ select note_export('audit', '{}') $$, 'only that');
 select act_as('elin');
 select lives_ok($$ select note_export('deposits', '{"status": "pending"}') $$, 'finance exports');

@@ -51,7 +51,7 @@ copy (select role, object, part, verb from catalogue order by object collate "C"
 create temporary table matrix (role text, object text, part text, verb text, primary key (role, object, part, verb));
 \copy matrix from 'tests/db/authz_matrix.csv' with (format csv, header)
 select plan(5);
-select is_empty('select * from catalogue except select * from matrix', 'nobody may do what the matrix does not name');
+select is_empty('select * from catalogue except select * from matrix', 'no role may do what the matrix does not name');
 select is_empty('select * from matrix except select * from catalogue', 'everything that the matrix names exists');
 select is_empty(
     $$ select tablename, roles, cmd from (select schemaname || '.' || tablename as tablename, unnest(roles) as roles, cmd from pg_policies where schemaname in ('public', 'private')) as p
@@ -60,11 +60,11 @@ select is_empty(
 select is_empty(
     $$ select p.oid::regprocedure from pg_proc as p where p.pronamespace = 'public'::regnamespace and p.prosecdef
     and has_function_privilege('anon', p.oid, 'execute') and p.proname not in ('get_platform', 'get_sponsor', 'is_username_available', 'get_income_disclosure') $$,
-    'visitors may call these doors and no other'
+    'anonymous clients may call these endpoints and no other'
 );
 select is_empty(
     $$ select p.oid::regprocedure from pg_proc as p inner join pg_proc as q on p.proname = q.proname and p.oid < q.oid
-    where p.pronamespace = 'public'::regnamespace and q.pronamespace = 'public'::regnamespace $$, 'no door has two forms: PostgREST could not choose'
+    where p.pronamespace = 'public'::regnamespace and q.pronamespace = 'public'::regnamespace $$, 'no endpoint has two forms: PostgREST could not choose'
 );
 select * from finish();
 \endif

@@ -3,8 +3,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Rights, keys and what stays
@@ -17,13 +17,13 @@ select act_as('freya');
 select is((select amount from bonuses where bonus_type = 'referral' and user_id = auth.uid())::numeric, 5.00, 'a member sees what others earned her');
 select is((select reentry_amount from bonuses where user_id = auth.uid())::numeric, 0.50, 'a tenth of it re-enters, as a memo');
 select is((select amount from bonuses where source_user_id = auth.uid())::numeric, 25.00, 'and what she earned others');
-select throws_ok($$ delete from bonuses where user_id = auth.uid() $$, '42501', null, 'a client''s delete is refused');
-select throws_ok($$ insert into bonuses (user_id, bonus_type, amount) values (auth.uid(), 'referral', 1000) $$, '42501', null, 'a client''s insert is refused');
-select throws_ok($$ update bonuses set amount = 1000 $$, '42501', null, 'a client''s update is refused');
+select throws_ok($$ delete from bonuses where user_id = auth.uid() $$, '42501', null, 'a client''s delete is rejected');
+select throws_ok($$ insert into bonuses (user_id, bonus_type, amount) values (auth.uid(), 'referral', 1000) $$, '42501', null, 'a client''s insert is rejected');
+select throws_ok($$ update bonuses set amount = 1000 $$, '42501', null, 'a client''s update is rejected');
 select act_as('loke');
 select is_empty($$ select 1 from bonuses $$, 'a stranger sees none');
 select act_as('anonymous');
-select throws_ok($$ select 1 from bonuses $$, '42501', null, 'a visitor has no table');
+select throws_ok($$ select 1 from bonuses $$, '42501', null, 'an anonymous client has no table');
 
 -- The owner of the database: keys and checks hold
 select act_as_owner();
@@ -31,10 +31,10 @@ select throws_ok($$ insert into public.bonuses (user_id, source_user_id, bonus_t
     select user_id, source_user_id, bonus_type, amount, rate, volume, subject_no from public.bonuses limit 1 $$, '23505', null, 'a bonus cannot be posted twice');
 select throws_ok($$ update public.bonuses set amount = amount + 1 $$, '23514', null, 'an amount is rate of volume');
 select throws_ok($$ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no, pair_number)
-    select user_id, user_id, 'pairing', 1, 1, 100, subject_no, 1 from public.bonuses limit 1 $$, '23514', null, 'nobody earns from themselves');
-select refuses($$ update public.bonuses set amount = 0, volume = 0 $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'a bonus only rises');
-select refuses($$ update public.bonuses set created_at = now() - interval '1 day' $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its date');
-select refuses($$ delete from public.bonuses $$, 403, 'append_only', 'Rows of bonuses are kept as they are.', 'a bonus is never deleted');
+    select user_id, user_id, 'pairing', 1, 1, 100, subject_no, 1 from public.bonuses limit 1 $$, '23514', null, 'a member earns nothing from oneself');
+select raises($$ update public.bonuses set amount = 0, volume = 0 $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'a bonus only rises');
+select raises($$ update public.bonuses set created_at = now() - interval '1 day' $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its date');
+select raises($$ delete from public.bonuses $$, 403, 'append_only', 'Rows of bonuses are kept as they are.', 'a bonus is never deleted');
 
 -- Whatever bonuses are computed from moves the posting number, so that no reconcile is left out
 create function actors.moves(p_sql text, p_description text) returns text language plpgsql as $$
@@ -48,13 +48,13 @@ $$;
 select moves($$ update public.bonuses set volume = 200, amount = 10 where source_user_id = actors.user_id('ask') $$, 'a bonus that rises is a posting');
 select moves($$ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no)
     values (actors.user_id('ymir'), actors.user_id('buri'), 'referral', 5, 5, 100, actors.position_no('buri')) $$, 'so is a new one');
-select moves($$ select actors.pays('ymir', 500) $$, 'and a package that earns nobody anything');
+select moves($$ select actors.pays('ymir', 500) $$, 'and a package that earns no bonus');
 
-select refuses($$ update public.bonuses set user_id = user_id('loke') where source_user_id = user_id('ask') $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its member');
+select raises($$ update public.bonuses set user_id = user_id('loke') where source_user_id = user_id('ask') $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its member');
 
 -- The natural keys are the only indexes of subjects
 select hasnt_index('public', 'bonuses', 'bonuses_subject_idx', 'the natural keys are the only indexes of subjects');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A member sees what the member earned and what the member caused
@@ -73,8 +73,8 @@ select is((select array_agg(b.id order by b.id) from public.bonuses as b), (sele
 select act_as('loke');
 select is((select coalesce(array_agg(b.id order by b.id), '{}') from public.bonuses as b), (select s.ids from seen as s where s.user_id = auth.uid()), 'Loke sees none of theirs');
 select set_config('request.jwt.claims', '{}', true);
-select is_empty($$ select * from public.bonuses $$, 'and who is nobody sees nothing');
-rollback to savepoint family;
+select is_empty($$ select * from public.bonuses $$, 'and an unknown user sees nothing');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The plan, told as a story
@@ -86,7 +86,7 @@ $$;
 
 -- The plan, told as a story. Freya buys Premium: 5% to Ymir.
 select pays('freya', 500);
-select bag_eq($$ select * from earned('ymir') $$, $$ values ('referral', 'freya', null::integer, 25.00, 5.00) $$, '5% of the package to the sponsor');
+select bag_eq($$ select * from earned('ymir') $$, $$ values ('referral', 'freya', null::integer, 25.00, 5.00) $$, '5% of the package to the referrer');
 
 -- Her first child pays: referral only. The third too: the pair 3 and 4 is open. The second completes pair 1.
 select pays('ask', 500);
@@ -94,7 +94,7 @@ select pays('buri', 250);
 select bag_eq($$ select * from earned('freya') $$, $$ values ('referral', 'ask', null::integer, 25.00, 5.00), ('referral', 'buri', null, 12.50, 5.00) $$, 'an open pair earns nothing');
 select pays('embla', 100);
 select bag_eq($$ select * from earned('freya') where kind = 'pairing' $$, $$ values ('pairing', 'embla', 1, 240.00, 40.00) $$, '40% of 600 for the pair, from the child that completed it');
-select bag_eq($$ select * from earned('ymir') where kind = 'override' $$, $$ values ('override', 'freya', 1, 6.00, 1.00) $$, '1% of the same volume to the owner''s sponsor');
+select bag_eq($$ select * from earned('ymir') where kind = 'override' $$, $$ values ('override', 'freya', 1, 6.00, 1.00) $$, '1% of the same volume to the owner''s referrer');
 
 -- An upgrade re-rates: the child's raises volume, the owner's raises the rate. Rows keep their id and date.
 create temporary table stored as select id, created_at from public.bonuses;
@@ -112,7 +112,7 @@ select results_eq(
 
 -- Cash-in changes no package and no bonus
 select pays('ask', 33.33);
-select is((select sum(amount) from earned('freya')), 837.50, 'cash-in earns nobody anything');
+select is((select sum(amount) from earned('freya')), 837.50, 'cash-in earns no bonus');
 
 -- Who has no package earns referrals and overrides, but no pairing; a later first package brings it
 select join_as('gna', 'loke'); select join_as('hel', 'gna'); select join_as('idun', 'gna');
@@ -138,7 +138,7 @@ select is((select amount from earned('hel')), 50.00, 'and the bonus is that of t
 -- No bonus for anybody else; never more than 56%
 select is_empty($$ select * from private.bonus_discrepancies $$, 'a full computation agrees with what was posted');
 select cmp_ok((select sum(amount) from public.bonuses), '<=', (select 0.56 * sum(paid_cents) / 100 from private.positions), 'bonuses stay below 56% of funded packages');
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 
 -- A pair pays when both are funded, whichever of the two is not
 select join_as('tyr', 'loke'), join_as('hodr', 'tyr'), join_as('vidar', 'tyr');
@@ -147,7 +147,7 @@ select pays('tyr', 500); select pays('vidar', 500);
 select is_empty($$ select 1 from public.bonuses where bonus_type <> 'referral' and subject_no = position_no('tyr') $$, 'the second alone pays no pair');
 select pays('hodr', 500);
 select is((select amount::numeric from public.bonuses where bonus_type = 'pairing' and subject_no = position_no('tyr')), 400.00, 'both together do');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Bonuses re-rated many at a time: the same journal and the same sums as one by one
@@ -184,7 +184,7 @@ select is(
         select count(*)::integer from public.transactions as t inner join before as b on t.reference_id = b.id
     ), 6, 'no journal row more'
 );
-select ledger_agrees('the kept sums follow');
+select ledger_agrees('the stored sums follow');
 
 -- Who had no package: all pairs are new at once
 select pays('buri', 100);
@@ -244,7 +244,7 @@ select set_eq(
     'select bonus_type, subject_no, pair_number, amount, user_id, source_user_id from public.bonuses', 'select * from truth', 'and are back as they were'
 );
 select is((select count(*) from public.bonuses as b inner join stored as k on b.id = k.id), (select count(*) from stored), 'all others are the same rows');
-select ledger_agrees('the books agree again');
+select ledger_agrees('the ledger checks pass again');
 
 -- The setting that makes it fit any size
 select ok(
@@ -253,7 +253,7 @@ select ok(
         'private.write_bonuses(private.due_bonus[], timestamptz)'::regprocedure
     )), 'point look-ups are planned once a session'
 );
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- All bonuses are computed and compared from indexes alone

@@ -1,12 +1,12 @@
--- What every noun uses: the money type and its texts, refusals, and helpers that a screen calls for each row.
+-- What every noun uses: the money type and its texts, errors, and helpers that a screen calls for each row.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
--- Money, times and refusals
+-- Money, times and errors
 -- =====================================================================================================================
 select lives_ok(format('select %L::public.usd', v), 'money: ' || v) from unnest(array['0', '0.01', '100.50', '-3', '10000000', '1e2']) as v;
 select throws_ok(format('select %L::public.usd', v), '23514', null, 'not money: ' || v)
@@ -19,8 +19,8 @@ select is(private.dollars(-0.5), '-$0.50', 'negative dollars in a sentence');
 select is(private.relative_time(now() - d, now()), t, 'ago: ' || t)
 from (values (interval '3 seconds', 'just now'), (interval '90 seconds', '1 minute ago'), (interval '5 minutes', '5 minutes ago'),
     (interval '1 hour', '1 hour ago'), (interval '5 hours', '5 hours ago'), (interval '30 hours', '1 day ago'), (interval '9 days', '9 days ago')) as v (d, t);
-select refuses($$ select private.raise_error(418, 'short_and_stout', 'I''m "a" teapot.') $$, 418, 'short_and_stout', 'I''m "a" teapot.', 'a refusal carries status, code and text');
-rollback to savepoint family;
+select raises($$ select private.raise_error(418, 'short_and_stout', 'I''m "a" teapot.') $$, 418, 'short_and_stout', 'I''m "a" teapot.', 'a refusal carries status, code and text');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What a screen asks for each row or each figure is planned once a connection, not once a call

@@ -1,10 +1,10 @@
--- Every constraint and unique index, each broken alone and refused by its own name, with the triggers of the tables
+-- Every constraint and unique index, each broken alone and rejected by its own name, with the triggers of the tables
 -- out of the way: what stands when a function is wrong. The list is closed: a new constraint needs its line here.
 -- threats: T44
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
+select fixture_members();
 select pays('freya', 500); select pays('ask', 500); select pays('embla', 500);
 select claims_deposit('buri', 50);
 select act_as('freya');

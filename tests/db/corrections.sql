@@ -2,8 +2,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Proposing, confirming, and the effect
@@ -15,29 +15,29 @@ grant all on things to public;
 
 -- Who proposes, who confirms
 select act_as('elin');
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'x'), 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not propose') from things;
+select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'x'), 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not propose') from things;
 select act_as('olga');
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, ' '), 400, 'invalid_reason', 'Give a reason of at most 1,000 characters.', 'without a reason') from things;
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.', 'of no kind') from things;
-select refuses(format('select propose_correction(%L, %L, 60, %L)', 'set_package', profile_id('freya'), 'x'), 400, 'invalid_input', 'The package must be 0 or one of the package sizes.', 'to no package');
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', gen_random_uuid(), 'x'), 409, 'not_correctable', 'Only an approved deposit that still counts can be voided.', 'of nothing');
+select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, ' '), 400, 'invalid_reason', 'Give a reason of at most 1,000 characters.', 'without a reason') from things;
+select raises(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.', 'of no kind') from things;
+select raises(format('select propose_correction(%L, %L, 60, %L)', 'set_package', profile_id('freya'), 'x'), 400, 'invalid_input', 'The package must be 0 or one of the package sizes.', 'to no package');
+select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', gen_random_uuid(), 'x'), 409, 'not_correctable', 'Only an approved deposit that still counts can be voided.', 'of nothing');
 select lives_ok(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'The transfer was recalled.'), 'a super admin proposes') from things;
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'again'), 409, 'already_proposed', 'This correction is already waiting for its confirmation.', 'once') from things;
+select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'again'), 409, 'already_proposed', 'This correction is already waiting for its confirmation.', 'once') from things;
 select act_as_owner();
 create temporary table proposed as select id from private.corrections where target_id = (select deposit from things);
 grant select on proposed to public;
 select is((select package_value::numeric from private.profiles where user_id = user_id('embla')), 1000.0, 'a proposal changes nothing');
 select act_as('olga');
-select refuses(format('select confirm_correction(%L)', id), 403, 'two_people', 'Another administrator must confirm a correction.', 'nobody confirms the own proposal') from proposed;
+select raises(format('select confirm_correction(%L)', id), 403, 'two_people', 'Another administrator must confirm a correction.', 'an administrator cannot confirm the own proposal') from proposed;
 select act_as('sam');
-select refuses(format('select confirm_correction(%L)', id), 403, 'forbidden', 'A support admin cannot do this.', 'support confirms nothing') from proposed;
+select raises(format('select confirm_correction(%L)', id), 403, 'forbidden', 'A support admin cannot do this.', 'support confirms nothing') from proposed;
 select act_as('freya');
 select throws_ok(format('select confirm_correction(%L)', id), '42501', null, 'a member neither') from proposed;
 
 -- The effect
 select act_as('elin');
 select is(confirm_correction(id) ->> 'success', 'true', 'finance confirms') from proposed;
-select refuses(format('select confirm_correction(%L)', id), 409, 'already_decided', 'This correction was already confirmed.', 'once') from proposed;
+select raises(format('select confirm_correction(%L)', id), 409, 'already_decided', 'This correction was already confirmed.', 'once') from proposed;
 select act_as_owner();
 select results_eq($$ select status::text, voided_at is not null from public.deposits where id = (select deposit from things) $$, $$ values ('approved', true) $$, 'the deposit keeps its status and no longer counts');
 select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('embla') $$, $$ values (0.0, 0.0) $$, 'package and cash-in are worked out anew');
@@ -45,8 +45,8 @@ select is((select available_balance::numeric from private.totals where user_id =
 select is((select sum(amount) from public.transactions where user_id = user_id('freya') and transaction_type = 'bonus')::numeric, 25.00, 'with a journal row each');
 select is((select amount from public.transactions where reference_id = (select id from proposed))::numeric, -1000.00, 'and one for the deposit');
 select is_empty($$ select * from private.bonus_discrepancies $$, 'the computation agrees');
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
-select refuses($$ update private.profiles set package_value = 50 where user_id = user_id('freya') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'outside a correction a package never goes down');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+select raises($$ update private.profiles set package_value = 50 where user_id = user_id('freya') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'outside a correction a package never goes down');
 
 -- A package without cash-in: the only way to the insufficient cash-in warning
 select act_as('olga');
@@ -59,7 +59,7 @@ select act_as('orm');
 select is(confirm_correction(id) ->> 'success', 'true', 'another super admin confirms') from promised;
 select act_as_owner();
 select results_eq($$ select package_value::numeric, cash_in_amount::numeric, account_verified from private.profiles where user_id = user_id('buri') $$, $$ values (1000.0, 0.0, false) $$, 'a package without cash-in is not funded');
-select is((select count(*) from public.bonuses where source_user_id = user_id('buri')), 0::bigint, 'and earns nobody anything');
+select is((select count(*) from public.bonuses where source_user_id = user_id('buri')), 0::bigint, 'and earns no bonus');
 
 -- A withdrawal that was never paid
 select pays('embla', 1000);
@@ -68,9 +68,9 @@ insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 20
 select act_as('elin');
 select decide_withdrawal(id, 'approve', null, case amount when 100 then 'paid-1' end) from withdrawals where user_id = user_id('freya');
 select act_as('olga');
-select refuses(format('select propose_correction(%L, %L, null, %L)', 'void_withdrawal', id, 'x'), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'a paid one stays')
+select raises(format('select propose_correction(%L, %L, null, %L)', 'void_withdrawal', id, 'x'), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'a paid one stays')
 from withdrawals where user_id = user_id('freya') and amount = 100;
-select propose_correction('void_withdrawal', id, null, 'The wallet refused it.') from withdrawals where user_id = user_id('freya') and amount = 200;
+select propose_correction('void_withdrawal', id, null, 'The wallet rejected it.') from withdrawals where user_id = user_id('freya') and amount = 200;
 select act_as_owner();
 create temporary table unpaid as select id from private.corrections where kind = 'void_withdrawal' and user_id = user_id('freya');
 grant select on unpaid to public;
@@ -79,11 +79,11 @@ select act_as('elin');
 select is(confirm_correction(id) ->> 'success', 'true', 'an unpaid one is voided') from unpaid;
 select act_as_owner();
 select is((select available_balance - balance from private.totals, before where user_id = user_id('freya'))::numeric, 200.00, 'and counts as available again');
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 
 select audited(a, 'each step of a correction') from unnest(array['correction.proposed', 'correction.confirmed']) as a;
-select notified('freya', 'correction', 'the member is told');
-select is((select body from public.notifications where user_id = user_id('freya') and kind = 'correction'), 'A withdrawal that was not paid counts as available again. Reason: The wallet refused it.', 'what and why');
+select notified('freya', 'correction', 'the member is notified');
+select is((select body from public.notifications where user_id = user_id('freya') and kind = 'correction'), 'A withdrawal that was not paid counts as available again. Reason: The wallet rejected it.', 'what and why');
 
 -- A package that goes down lowers what others earned by it, row by row, and then nothing is lowered any more
 select act_as('olga');
@@ -92,17 +92,17 @@ select act_as_owner();
 create temporary table lowered as select id from private.corrections where user_id = user_id('ask') and kind = 'set_package';
 grant select on lowered to public;
 select act_as('elin');
-select refuses('select confirm_correction(gen_random_uuid())', 404, 'not_found', 'There is no such correction.', 'nothing is not confirmed');
+select raises('select confirm_correction(gen_random_uuid())', 404, 'not_found', 'There is no such correction.', 'nothing is not confirmed');
 select act_as_owner();
 update private.profiles set email = 'elin@admins.test' where user_id = user_id('ask');
 select act_as('elin');
-select refuses(format('select confirm_correction(%L)', id), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nor for the own account') from lowered;
+select raises(format('select confirm_correction(%L)', id), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nor for the own account') from lowered;
 select act_as('orm');
 select is(confirm_correction(id) ->> 'success', 'true', 'a package is lowered') from lowered;
 select act_as_owner();
 select is((select amount::numeric from public.bonuses where bonus_type = 'referral' and source_user_id = user_id('ask')), 5.00, 'the referral bonus follows');
 select is_empty($$ select * from private.bonus_discrepancies $$, 'with every other');
-select refuses($$ update public.bonuses set amount = 0, volume = 0 where source_user_id = user_id('ask') and bonus_type = 'referral' $$, 403, 'append_only',
+select raises($$ update public.bonuses set amount = 0, volume = 0 where source_user_id = user_id('ask') and bonus_type = 'referral' $$, 403, 'append_only',
     'A bonus only rises. A correction can lower it.', 'after the correction a bonus only rises again');
 
 -- What changed since the proposal is looked at again
@@ -118,19 +118,19 @@ select act_as_owner();
 create temporary table paid as select c.id from private.corrections as c inner join public.withdrawals as w on w.id = c.target_id where w.amount = 110;
 grant select on paid to public;
 select act_as('orm');
-select refuses(format('select confirm_correction(%L)', id), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'what was paid since the proposal') from paid;
-select refuses(format('select propose_correction(%L, %L, 0, %L)', 'set_package', gen_random_uuid(), 'x'), 409, 'not_correctable', 'There is no such member.', 'nobody has no package');
+select raises(format('select confirm_correction(%L)', id), 409, 'not_correctable', 'Only an approved withdrawal that was not paid can be voided.', 'what was paid since the proposal') from paid;
+select raises(format('select propose_correction(%L, %L, 0, %L)', 'set_package', gen_random_uuid(), 'x'), 409, 'not_correctable', 'There is no such member.', 'an unknown member has no package');
 
 select act_as_owner();
-select refuses($$ delete from private.corrections $$, 403, 'append_only', 'Rows of corrections are kept as they are.', 'a correction is never taken out');
+select raises($$ delete from private.corrections $$, 403, 'append_only', 'Rows of corrections are kept as they are.', 'a correction is never taken out');
 
 -- What a correction voided it does not take back, and once its transaction is over it allows nothing any more
-select refuses($$ update public.withdrawals set voided_at = null where voided_at is not null $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'what is voided stays voided');
-select refuses($$ update public.deposits set voided_at = null where voided_at is not null $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a deposit too');
+select raises($$ update public.withdrawals set voided_at = null where voided_at is not null $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'what is voided stays voided');
+select raises($$ update public.deposits set voided_at = null where voided_at is not null $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a deposit too');
 update private.corrections set confirmed_in = '3' where confirmed_in is not null;
-select refuses($$ update private.profiles set package_value = 50 where user_id = user_id('ask') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'a package goes down in the transaction of its correction alone');
+select raises($$ update private.profiles set package_value = 50 where user_id = user_id('ask') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'a package goes down in the transaction of its correction alone');
 
--- What was voided stands in nobody's way: the transfer may be claimed again, the money requested again
+-- What was voided blocks nothing: the transfer may be claimed again, the money requested again
 create temporary table again as select claims_deposit('loke', 50, (select reference_number from public.deposits where id = (select deposit from things))) as id;
 grant select on again to public;
 select act_as('elin');
@@ -143,7 +143,7 @@ select act_as('freya');
 insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), amount, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from whole;
 select act_as('elin');
 select is(decide_withdrawal(id, 'approve') ->> 'success', 'true', 'the whole balance can be approved, what was voided included') from whole;
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A package after a correction
@@ -182,11 +182,11 @@ select is(actors.package(), 100.0, 'voiding that one leaves what the correction 
 select actors.corrects('void_deposit', package) from things;
 select is(actors.package(), 100.0, 'and so does voiding the deposit that the correction replaced');
 select is_empty($$ select * from private.bonus_discrepancies $$, 'the computation agrees');
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
-rollback to savepoint family;
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- What waits, why somebody may not confirm it, what was confirmed last, and what is discarded
+-- What waits, why an administrator may not confirm it, what was confirmed last, and what is discarded
 -- =====================================================================================================================
 select administrator('orm', 'super_admin');
 select pays('freya', 1000); select pays('ask', 1000);
@@ -202,7 +202,7 @@ select act_as('olga');
 select propose_correction('void_deposit', deposit, null, 'The transfer was recalled.') from things;
 select act_as('orm');
 select propose_correction('set_package', profile_id('buri'), 500, 'Promised at the fair.');
-select propose_correction('void_withdrawal', id, null, 'The wallet refused it.') from withdrawals where user_id = user_id('freya');
+select propose_correction('void_withdrawal', id, null, 'The wallet rejected it.') from withdrawals where user_id = user_id('freya');
 -- All three in one transaction: told apart by the time that each was proposed.
 select act_as_owner();
 update private.corrections as c set proposed_at = '2026-03-01'::timestamptz + interval '1 day' * (case c.kind when 'void_deposit' then 1 when 'set_package' then 2 else 3 end);
@@ -224,21 +224,21 @@ select is(
 );
 
 -- Who may confirm
-create function pg_temp.refusals() returns text[] language sql as $$
+create function pg_temp.errors() returns text[] language sql as $$
     select array_agg(w ->> 'refusal' order by w ->> 'proposed_at') from jsonb_array_elements(public.list_corrections() -> 'waiting') as w
 $$;
-grant execute on function pg_temp.refusals() to public;
-select is(pg_temp.refusals(), array[null, null, null], 'finance may confirm all of them');
+grant execute on function pg_temp.errors() to public;
+select is(pg_temp.errors(), array[null, null, null], 'finance may confirm all of them');
 select act_as('olga');
-select is(pg_temp.refusals(), array['Another administrator must confirm this.', null, null], 'a super administrator those of others');
+select is(pg_temp.errors(), array['Another administrator must confirm this.', null, null], 'a super administrator those of others');
 select act_as('sam');
-select is(pg_temp.refusals(), array_fill('A support admin cannot do this.'::text, array[3]), 'support reads them and confirms none');
+select is(pg_temp.errors(), array_fill('A support admin cannot do this.'::text, array[3]), 'support reads them and confirms none');
 select act_as_owner();
 update private.profiles set email = 'ELIN@admins.test' where user_id = user_id('buri');
 select act_as('elin');
-select is(pg_temp.refusals(), array[null, 'You cannot decide a request of your own member account.', null], 'nobody one of the own account');
+select is(pg_temp.errors(), array[null, 'You cannot decide a request of your own member account.', null], 'an administrator none of the own account');
 select decide_withdrawal(id, 'approve', null, 'paid after all') from withdrawals where user_id = user_id('freya');
-select is((pg_temp.refusals())[3], 'This can no longer be confirmed: what it would correct has changed.', 'and nobody what was paid since');
+select is((pg_temp.errors())[3], 'This can no longer be confirmed: what it would correct has changed.', 'and none that was paid since');
 
 -- What was confirmed
 select confirm_correction((list_corrections() #>> '{waiting,0,id}')::uuid);
@@ -257,23 +257,23 @@ select is((select string_agg(c ->> 'kind', ' ') from jsonb_array_elements(list_c
 
 -- What is not to be confirmed
 select act_as('sam');
-select refuses('select discard_correction(gen_random_uuid())', 403, 'forbidden', 'A support admin cannot do this.', 'support discards nothing');
+select raises('select discard_correction(gen_random_uuid())', 403, 'forbidden', 'A support admin cannot do this.', 'support discards nothing');
 select act_as('olga');
-select refuses('select discard_correction(gen_random_uuid())', 404, 'not_found', 'There is no such correction.', 'nothing is not discarded');
+select raises('select discard_correction(gen_random_uuid())', 404, 'not_found', 'There is no such correction.', 'nothing is not discarded');
 select propose_correction('set_package', profile_id('ask'), 100, 'The wrong package.');
 select act_as_owner();
 create temporary table mistaken as select id from private.corrections where user_id = user_id('ask') and kind = 'set_package';
 grant select on mistaken to public;
 update private.profiles set email = 'olga@admins.test' where user_id = user_id('ask');
 select act_as('olga');
-select refuses(format('select discard_correction(%L)', id), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nobody discards one of the own account') from mistaken;
+select raises(format('select discard_correction(%L)', id), 403, 'own_account', 'You cannot decide a request of your own member account.', 'an administrator cannot discard one of the own account') from mistaken;
 select act_as_owner();
 update private.profiles set email = 'ask@members.test' where user_id = user_id('ask');
 select act_as('olga');
 select is(discard_correction(id) -> 'correction' ->> 'discarded_by', user_id('olga')::text, 'who proposed takes it back') from mistaken;
-select refuses(format('select discard_correction(%L)', id), 409, 'already_decided', 'This correction was discarded.', 'once') from mistaken;
+select raises(format('select discard_correction(%L)', id), 409, 'already_decided', 'This correction was discarded.', 'once') from mistaken;
 select act_as('elin');
-select refuses(format('select confirm_correction(%L)', id), 409, 'already_decided', 'This correction was discarded.', 'and nobody confirms it') from mistaken;
+select raises(format('select confirm_correction(%L)', id), 409, 'already_decided', 'This correction was discarded.', 'and cannot be confirmed') from mistaken;
 select act_as_owner();
 select is((select package_value::numeric from private.profiles where user_id = user_id('ask')), 1000.0, 'nothing has changed');
 select act_as('orm');
@@ -289,12 +289,12 @@ select audited('correction.discarded', 'who discarded it is written down');
 
 -- Everybody else
 select act_as('freya');
-select throws_ok('select list_corrections()', '42501', null, 'a member is refused');
+select throws_ok('select list_corrections()', '42501', null, 'a member is rejected');
 select act_as('anonymous');
-select throws_ok('select list_corrections()', '42501', null, 'a visitor too');
+select throws_ok('select list_corrections()', '42501', null, 'an anonymous client too');
 select act_as_owner();
 update private.admin_users set is_active = false where id = user_id('sam');
 select act_as('sam');
-select refuses('select list_corrections()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'and so is an administrator who was deactivated');
+select raises('select list_corrections()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'and so is an administrator who was deactivated');
 select * from finish();
 rollback;

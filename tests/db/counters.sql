@@ -1,16 +1,16 @@
--- The kept figures: what each event adds to them, their fold, and the days of what came in and went out.
+-- The counters: what each event adds to them, their roll-up, and the days of what came in and went out.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
 savepoint start;
 
 -- =====================================================================================================================
--- Figures and their fold
+-- Counters and their roll-up
 -- =====================================================================================================================
 create temporary table watched (name) as values ('profiles'), ('active_profiles'), ('package_investment'), ('pending_deposits'), ('pending_withdrawals'), ('deposits_approved'),
     ('withdrawals_approved'), ('deposits_approved_count'), ('deposits_rejected_count'), ('withdrawals_approved_count'), ('withdrawals_rejected_count'), ('bonuses'), ('bonus_rows');
 create temporary table before as select * from private.counter_values();
-select family();
+select fixture_members();
 select pays('freya', 500);
 select pays('ask', 100);
 select pays('embla', 50);
@@ -19,18 +19,18 @@ select results_eq(
     $$ select a.name, (a.value - b.value)::numeric from private.counter_values() as a inner join before as b using (name) where a.value <> b.value and a.name in (select name from watched) order by a.name $$,
     $$ values ('active_profiles', 3.0), ('bonus_rows', 5), ('bonuses', 94.00), ('deposits_approved', 650), ('deposits_approved_count', 3),
         ('package_investment', 650), ('pending_deposits', 1), ('profiles', 6) $$,
-    'the kept figures follow what happens'
+    'the counters follow what happens'
 );
 create temporary table notified as select * from private.counter_values();
-select ok(jobs.roll_up_counters() > 0, 'deltas are folded');
+select ok(jobs.roll_up_counters() > 0, 'deltas are rolled up');
 select results_eq($$ select * from private.counter_values() order by name $$, $$ select * from notified order by name $$, 'and the figures stay');
 select is((select count(*) from private.counter_deltas), 0::bigint, 'no delta is left');
 rollback to savepoint start;
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
--- What an approval, a refusal and a payment without a package add, to the row
+-- What an approval, a rejection and a payment without a package add, to the row
 -- =====================================================================================================================
 create temporary table seen as select coalesce(max(d.id), 0) as last from private.counter_deltas as d;
 create function pg_temp.recounted() returns table (name text, delta numeric) language plpgsql as $$
@@ -43,7 +43,7 @@ select pays('freya', 500);
 select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('active_profiles', 1), ('package_investment', 500), ('verified_profiles', 1), ('bonuses', 25), ('bonus_rows', 1),
     ('bonus_transactions', 1), ('bonus_volume', 25), ('pending_deposits', -1), ('deposits_approved', 500), ('deposits_approved_count', 1)
-$$, 'a first package: the member, the money, the sponsor''s bonus');
+$$, 'a first package: the member, the money, the referrer''s bonus');
 select pays('freya', 1000);
 select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('package_investment', 500), ('bonuses', 25), ('bonus_transactions', 1), ('bonus_volume', 25),
@@ -60,18 +60,18 @@ select decide_deposit(id, 'reject', 'No such transfer') from claim;
 select act_as_owner();
 select set_eq('select * from pg_temp.recounted()', $$ values
     ('pending_deposits', 1::numeric), ('pending_deposits', -1), ('deposits_rejected_count', 1)
-$$, 'a refusal: no money');
+$$, 'a rejection: no money');
 select is((select count(*)::integer from private.counter_deltas where delta = 0), 0, 'nothing is noted of what did not change');
-select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures are the figures');
-rollback to savepoint family;
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the counters are the figures');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- A figure with what is not folded yet
+-- A figure with what is not rolled up yet
 -- =====================================================================================================================
 select pays('freya', 500);
-select is(private.counter_value('profiles'), (select count(*) from private.profiles)::numeric, 'a kept figure with what is not folded yet');
+select is(private.counter_value('profiles'), (select count(*) from private.profiles)::numeric, 'a counter with what is not rolled up yet');
 select is((select c.value from private.counter_values() as c where c.name = 'profiles'), private.counter_value('profiles'), 'in the list too');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Kept days of what came in and went out, beside the requests themselves
@@ -121,7 +121,7 @@ select decide_withdrawal(id, 'reject', 'No.') from withdrawals where amount = 12
 select act_as_owner();
 select is(private.counter_value('reserved'), pg_temp.pending(), 'until they are decided');
 select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp.added_up() $$, 'approved withdrawals count, rejected ones do not');
-select ok(jobs.roll_up_counters() > 0, 'a fold');
+select ok(jobs.roll_up_counters() > 0, 'a roll-up');
 select is((select count(*) from private.flow_deltas), 0::bigint, 'takes all changes');
 select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp.added_up() $$, 'and changes nothing');
 

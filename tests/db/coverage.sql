@@ -2,8 +2,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The worker keeps each day
@@ -11,8 +11,8 @@ savepoint family;
 select lives_ok($$ select jobs.snapshot_coverage() $$, 'the worker keeps a day');
 select ok(not jobs.snapshot_coverage(), 'once');
 select is((select count(*) from private.coverage_days where day = (now() at time zone 'UTC')::date), 1::bigint, 'as one row');
-select refuses($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'which never changes');
-select refuses($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');
+select raises($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'which never changes');
+select raises($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');
 
 select act_as('sam');
 select is(get_coverage_history(1) -> -1 ->> 'day', (now() at time zone 'UTC')::date::text, 'every administrator reads it');
@@ -20,8 +20,8 @@ select ok(get_coverage_history(1) -> -1 ? 'ratio', 'with the figures of the day'
 select is(get_coverage() -> 'rests_on' -> 0 ->> 'days', '30', 'and what it rests on');
 select ok((get_coverage() -> 'rests_on' -> 1 ->> 'deposits')::numeric >= (get_coverage() -> 'rests_on' -> 0 ->> 'deposits')::numeric, 'ninety days hold thirty');
 select act_as('anonymous');
-select throws_ok($$ select get_coverage_history() $$, '42501', null, 'a visitor does not');
-rollback to savepoint family;
+select throws_ok($$ select get_coverage_history() $$, '42501', null, 'an anonymous client does not');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What it rests on: the rest of a broken day row by row, the whole days as they were kept
@@ -48,7 +48,7 @@ select is(
 from unnest(array[now() - interval '30 days', now() - interval '1 second', now() + interval '1 hour', '2020-05-05 23:59:30+00'::timestamptz]) as at;
 select act_as('sam');
 select is(get_coverage() ->> 'pending', '100.00', 'what waits is in the coverage');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What one member asked for beyond the own bonuses is not another one's loss
@@ -70,6 +70,6 @@ select is((select t.requestable_amount::numeric from private.totals as t where t
 select is((select c.figures ->> 'withdrawable' from coverage as c), (select sum(t.requestable_amount)::text from private.totals as t), 'coverage counts it');
 select is((select c.figures ->> 'pending' from coverage as c), '200.00', 'beside what Freya asked for');
 select is((select c.figures ->> 'ratio' from coverage as c), '444.44', 'the fraction is of both: 1,000 against 225');
-select is((select string_agg(object, ' ') from private.ledger_violations where rule = 'I27'), null, 'the books agree');
+select is((select string_agg(object, ' ') from private.ledger_violations where rule = 'I27'), null, 'the ledger checks pass');
 select * from finish();
 rollback;

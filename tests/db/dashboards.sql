@@ -2,14 +2,14 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Who reads the totals
 -- =====================================================================================================================
 select act_as('anonymous');
-select throws_ok('select * from get_admin_dashboard_stats()', '42501', null, 'a visitor reads no figures');
+select throws_ok('select * from get_admin_dashboard_stats()', '42501', null, 'an anonymous client reads no figures');
 select act_as('sam');
 select is((select total_users - active_users from get_admin_dashboard_stats()), (select inactive_users from get_admin_dashboard_stats()), 'any administrator reads the totals');
 select act_as_owner();
@@ -18,15 +18,15 @@ grant select on before to public;
 select pays('freya', 250);
 select act_as('sam');
 select is((select total_package_investment from get_admin_dashboard_stats()), (select value from before), 'which follow what happens');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- An account without a member
 -- =====================================================================================================================
 select set_config('request.jwt.claims', json_build_object('sub', gen_random_uuid(), 'role', 'authenticated')::text, true);
 set local role authenticated;
-select refuses('select public.get_member_dashboard()', 404, 'profile_not_found', 'Failed to load profile data', 'an account without a member has no dashboard');
-rollback to savepoint family;
+select raises('select public.get_member_dashboard()', 404, 'profile_not_found', 'Failed to load profile data', 'an account without a member has no dashboard');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A member's figures
@@ -91,7 +91,7 @@ select is(
     }'::jsonb,
     'the own profile in full'
 );
-select is(public.get_member_dashboard() #>> '{profile,sponsor,username}', 'root', 'and the sponsor by name');
+select is(public.get_member_dashboard() #>> '{profile,sponsor,username}', 'root', 'and the referrer by name');
 
 -- Earnings over time.
 select is(
@@ -101,23 +101,23 @@ select is(
 select is(jsonb_array_length(public.get_earnings('30d') -> 'points'), 30, 'thirty days are thirty bars');
 select is(public.get_earnings('90d') ->> 'bucket', 'week', 'ninety days are drawn by week');
 select is(public.get_earnings('12m') #>> '{points,12,pairing}', '380.00', 'twelve months end with this one');
-select refuses(
-    $$ select public.get_earnings('1d') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'other ranges are refused'
+select raises(
+    $$ select public.get_earnings('1d') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'other ranges are rejected'
 );
 
--- Somebody without a package, and a visitor.
+-- Somebody without a package, and an anonymous client.
 select act_as('ben');
 select is(
     (public.get_member_dashboard() -> 'profile' ->> 'package_rate') || ' ' || (public.get_member_dashboard() ->> 'roi'),
     '0.00 0.00', 'without a package rate and ROI are 0'
 );
 select act_as('anonymous');
-select throws_ok($$ select public.get_member_dashboard() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.get_member_dashboard() $$, '42501', null, 'an anonymous client is rejected');
 
 select act_as('mara');
 select is(public.get_earnings('all') #>> '{totals,total}', '434.50', 'all of it');
 select is(public.get_earnings('all') ->> 'bucket', 'day', 'in days while it is little');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The administrators' first screen
@@ -163,8 +163,8 @@ select is(
 select is(jsonb_array_length(public.get_admin_overview() -> 'flows'), 90, 'of ninety days');
 select is(jsonb_array_length(public.get_admin_overview() -> 'recent'), 6, 'the newest movements');
 select act_as('ann');
-select throws_ok($$ select public.get_admin_overview() $$, '42501', null, 'a member is refused');
+select throws_ok($$ select public.get_admin_overview() $$, '42501', null, 'a member is rejected');
 select act_as('anonymous');
-select throws_ok($$ select public.get_admin_overview() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.get_admin_overview() $$, '42501', null, 'an anonymous client is rejected');
 select * from finish();
 rollback;

@@ -4,8 +4,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Requests
@@ -24,30 +24,30 @@ grant execute on function actors.deposit_sql(text, text, text, text, uuid) to pu
 -- A member, first deposit: exactly a package
 select act_as('freya');
 select lives_ok(deposit_sql('freya', v), 'a first deposit may be ' || v) from unnest(array['50', '100', '250', '500']) as v;
-select refuses(deposit_sql('freya', v), 400, 'package_required', 'Choose a package for your first deposit: $50, $100, $250, $500, $1000.', 'a first deposit cannot be ' || v)
+select raises(deposit_sql('freya', v), 400, 'package_required', 'Choose a package for your first deposit: $50, $100, $250, $500, $1000.', 'a first deposit cannot be ' || v)
 from unnest(array['1', '51', '999.99', '10000000']) as v;
-select refuses(deposit_sql('freya', v), 400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.', 'an amount cannot be ' || v)
+select raises(deposit_sql('freya', v), 400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.', 'an amount cannot be ' || v)
 from unnest(array['0', '-5', '0.99', '10000001', '1e308']) as v;
 select throws_ok(deposit_sql('freya', v), s, null, 'an amount is no ' || v)
 from (values ('NaN', '23514'), ('Infinity', '23514'), ('50.001', '23514'), ('x', '22P02')) as w (v, s);
 select lives_ok(deposit_sql('freya', '1000'), 'five may wait');
-select refuses(deposit_sql('freya', '50'), 409, 'too_many_pending', 'You have 5 deposits waiting for review. Wait for a decision or cancel one.', 'the sixth is refused');
+select raises(deposit_sql('freya', '50'), 409, 'too_many_pending', 'You have 5 deposits waiting for review. Wait for a decision or cancel one.', 'the sixth is rejected');
 select is((select count(*) from deposits), 5::bigint, 'a member sees the own deposits');
 select is((select count(*) from transactions where transaction_type = 'deposit' and status = 'pending'), 5::bigint, 'each is in the journal from the moment it is requested');
 
--- What else is refused
+-- What else is rejected
 select act_as('ask');
-select refuses(deposit_sql('embla', '50'), 403, 'not_yours', 'You can only make requests for yourself.', 'nobody deposits for another');
-select refuses(replace(deposit_sql('ask', '50'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'nobody approves an own deposit');
-select refuses(deposit_sql('ask', '50', r), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'no reference: ' || r) from unnest(array['', '  ', '-- / --', repeat('9', 201)]) as r;
-select refuses(deposit_sql('ask', '50', 'r', u), 400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'no receipt: ' || u)
+select raises(deposit_sql('embla', '50'), 403, 'not_yours', 'You can only make requests for yourself.', 'a member cannot deposit for another');
+select raises(replace(deposit_sql('ask', '50'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'an administrator cannot approve an own deposit');
+select raises(deposit_sql('ask', '50', r), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'no reference: ' || r) from unnest(array['', '  ', '-- / --', repeat('9', 201)]) as r;
+select raises(deposit_sql('ask', '50', 'r', u), 400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'no receipt: ' || u)
 from unnest(array['https://evil/x.png', 'javascript:alert(1)', '../x', 'http://h/storage/v1/object/public/receipts/../secret.png', 'http://h/storage/v1/object/public/other/a.png',
     'http://h/storage/v1/object/public/receipts/' || user_id('ask') || '/9999999999.png', 'http://h/storage/v1/object/public/receipts/' || user_id('ask') || '/9999999999.svg',
     'http://h/storage/v1/object/public/receipts/' || user_id('ask') || '/9999999999.png?x=1']) as u;
-select refuses(deposit_sql('ask', '50', 'r', upload('embla')), 400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'another member''s receipt');
-select refuses(deposit_sql('ask', '50', 'r', upload('ask', 'pdf')), 400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.', 'no PDF for a first package');
+select raises(deposit_sql('ask', '50', 'r', upload('embla')), 400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'another member''s receipt');
+select raises(deposit_sql('ask', '50', 'r', upload('ask', 'pdf')), 400, 'receipt_must_be_image', 'The receipt of a first package must be an image: PNG, JPEG or WebP.', 'no PDF for a first package');
 select act_as('newling');
-select refuses(deposit_sql('newling', '50'), 403, 'profile_incomplete', 'Please complete your profile and settings first', 'a wallet comes first');
+select raises(deposit_sql('newling', '50'), 403, 'profile_incomplete', 'Please complete your profile and settings first', 'a wallet comes first');
 select throws_ok(format('insert into deposits (user_id, amount, reference_number, receipt_url, %I) values (auth.uid(), 50, %L, %L, null)', c, 'r', 'u'), '42501', null, 'a member cannot write ' || c)
 from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'receipt_name', 'voided_at']) as c;
 
@@ -59,14 +59,14 @@ select lives_ok((select deposit_sql('ask', '100', 'once', receipt, id) || ' on c
 select lives_ok((select deposit_sql('ask', '100', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 'and its retry');
 select is((select count(*) from deposits), 1::bigint, 'make one row');
 select is((select count(*) from transactions), 1::bigint, 'and one journal row');
-select refuses((select deposit_sql('ask', '250', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values is refused');
-select refuses(deposit_sql('ask', '100', 'r', (select receipt from retry)), 409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.', 'a receipt serves one deposit');
+select raises((select deposit_sql('ask', '250', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values is rejected');
+select raises(deposit_sql('ask', '100', 'r', (select receipt from retry)), 409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.', 'a receipt serves one deposit');
 select throws_ok($$ update deposits set amount = 1000 $$, '42501', null, 'a member cannot change a request');
 select throws_ok($$ delete from deposits $$, '42501', null, 'or delete it');
 select act_as('loke');
 select is_empty($$ select 1 from deposits $$, 'a stranger sees none');
 select act_as('anonymous');
-select throws_ok($$ select 1 from deposits $$, '42501', null, 'a visitor has no table');
+select throws_ok($$ select 1 from deposits $$, '42501', null, 'an anonymous client has no table');
 select act_as('sam');
 select isnt_empty($$ select 1 from deposits $$, 'an administrator sees them');
 select throws_ok($$ update deposits set status = 'approved' $$, '42501', null, 'and decides only through the function');
@@ -75,7 +75,7 @@ select throws_ok($$ update deposits set status = 'approved' $$, '42501', null, '
 select act_as_owner();
 select pays('embla', 250);
 select act_as('embla');
-select refuses(deposit_sql('embla', v), 400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'with 250, a deposit of ' || v) from unnest(array['50', '100', '250']) as v;
+select raises(deposit_sql('embla', v), 400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'with 250, a deposit of ' || v) from unnest(array['50', '100', '250']) as v;
 select lives_ok(deposit_sql('embla', v, 'r' || v, upload('embla', 'pdf')), 'with 250, a deposit of ' || v) from unnest(array['500', '1000', '1', '300.55']) as v;
 select results_eq($$ select amount::numeric, kind from deposits where status = 'pending' order by amount $$,
     $$ values (1.0, 'cash_in'), (300.55, 'cash_in'), (500, 'upgrade'), (1000, 'upgrade') $$, 'the amount alone decides what it is');
@@ -84,11 +84,11 @@ select results_eq($$ select amount::numeric, kind from deposits where status = '
 select act_as_owner();
 update private.profiles set account_status = 'pending' where user_id = user_id('buri');
 select act_as('buri');
-select refuses(deposit_sql('buri', '50'), 403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.', 'a pending account cannot deposit');
+select raises(deposit_sql('buri', '50'), 403, 'account_pending', 'Your account is pending. Deposits and withdrawals open once it is active.', 'a pending account cannot deposit');
 select act_as_owner();
 update private.profiles set account_status = 'suspended' where user_id = user_id('buri');
 select act_as('buri');
-select refuses(deposit_sql('buri', '50'), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'nor a suspended one');
+select raises(deposit_sql('buri', '50'), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'nor a suspended one');
 
 -- References
 select act_as_owner();
@@ -98,12 +98,12 @@ select is(private.reference_key(r), k, 'reference: ' || r) from (values
 
 -- Even the owner of the database
 select act_as_owner();
-select refuses($$ update public.deposits set amount = 1 $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a claim is not changed');
-select refuses($$ update public.deposits set admin_notes = 'x' where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a decision is not changed');
-select refuses($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nothing is voided without a correction');
-select refuses($$ delete from public.deposits $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is deleted');
-select refuses($$ truncate public.deposits cascade $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is emptied');
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
+select raises($$ update public.deposits set amount = 1 $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a claim is not changed');
+select raises($$ update public.deposits set admin_notes = 'x' where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'a decision is not changed');
+select raises($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nothing is voided without a correction');
+select raises($$ delete from public.deposits $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is deleted');
+select raises($$ truncate public.deposits cascade $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is emptied');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 
 -- A file of one's own in another member's folder is no receipt of one's own
 select act_as_owner();
@@ -111,7 +111,7 @@ alter table storage.objects disable trigger harborline_receipts_validate;
 insert into storage.objects (bucket_id, name, owner_id, metadata) values ('receipts', user_id('ask') || '/1999999999.png', user_id('loke')::text, '{"mimetype": "image/png"}');
 alter table storage.objects enable trigger harborline_receipts_validate;
 select act_as('loke');
-select refuses(
+select raises(
     format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (auth.uid(), 50, %L, %L, %L)', 'folder',
         'http://localhost/storage/v1/object/public/receipts/' || user_id('ask') || '/1999999999.png', 'pending'),
     400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'a receipt lies in the own folder'
@@ -123,19 +123,19 @@ alter table public.deposits disable trigger _100_validate;
 select act_as('loke');
 select throws_ok(
     format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('ask'), 'policy', 'x', 'pending'),
-    '42501', 'new row violates row-level security policy for table "deposits"', 'the policy alone refuses a deposit of another'
+    '42501', 'new row violates row-level security policy for table "deposits"', 'the policy alone rejects a deposit of another'
 );
 select throws_ok(
     format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (%L, 50, %L, %L, %L)', user_id('loke'), 'policy', 'x', 'approved'),
     '42501', 'new row violates row-level security policy for table "deposits"', 'and one that is approved already'
 );
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- References that show what they are
 -- =====================================================================================================================
 \ir ../support/unreadable_texts.sql
--- A reference is looked at before its receipt, so one serves all that are refused.
+-- A reference is looked at before its receipt, so one serves all that are rejected.
 create table actors.paper as select upload('freya') as receipt;
 grant select on actors.paper to public;
 create function actors.sends(p_reference text, p_id uuid default gen_random_uuid(), p_receipt text default null) returns text language sql as $$
@@ -147,8 +147,8 @@ $$;
 grant execute on all functions in schema actors to public;
 
 select act_as('freya');
-select refuses(sends(text), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'no reference with ' || name) from hidden;
-select refuses(sends(text), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'a reference has no joiner') from joiners;
+select raises(sends(text), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'no reference with ' || name) from hidden;
+select raises(sends(text), 400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.', 'a reference has no joiner') from joiners;
 select act_as_owner();
 select is_empty($$ select 1 from public.deposits where user_id = user_id('freya') $$, 'no deposit was made');
 select act_as('freya');
@@ -160,9 +160,9 @@ select lives_ok((select sends(reference, id, receipt) from sent), 'a reference a
 select is((select reference_number from deposits), 'Order 77', 'is stored without what stands around it');
 select lives_ok((select sends(reference, id, receipt) from sent), 'its retry is the same request');
 select lives_ok((select sends('Order 77', id, receipt) from sent), 'with and without');
-select refuses((select sends('Order 78', id, receipt) from sent), 409, 'duplicate_request', 'This request was already made with other values.', 'another reference is another request');
+select raises((select sends('Order 78', id, receipt) from sent), 409, 'duplicate_request', 'This request was already made with other values.', 'another reference is another request');
 select is((select array_agg(reference_number) from deposits), array['Order 77'], 'one row in the end');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Decisions
@@ -171,44 +171,44 @@ create temporary table requests (name text primary key, id uuid);
 grant all on requests to public;
 create function actors.id_of(p_name text) returns uuid language sql stable as $$ select r.id from requests as r where r.name = p_name $$;
 grant execute on all functions in schema actors to public;
-insert into requests values ('first', claims_deposit('freya', 500, 'tx-1')), ('bad', claims_deposit('ask', 500, 'tx-2')), ('twin', claims_deposit('embla', 50, 'TX 1'));
+insert into requests values ('first', claims_deposit('freya', 500, 'tx-1')), ('bad', claims_deposit('ask', 500, 'tx-2')), ('duplicate', claims_deposit('embla', 50, 'TX 1'));
 
 -- Who may decide
 select act_as('freya');
 select throws_ok(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), '42501', null, 'a member decides nothing');
 select act_as('anonymous');
-select throws_ok(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), '42501', null, 'a visitor neither');
+select throws_ok(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), '42501', null, 'an anonymous client neither');
 select act_as('sam');
-select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no money');
+select raises(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no money');
 
 -- What cannot be decided
 select act_as('elin');
-select refuses(format('select decide_deposit(%L, %L)', id_of('first'), a), 400, 'invalid_action', 'The action must be approve or reject.', 'not an action: ' || a) from unnest(array['', 'delete', 'Approve']) as a;
-select refuses(format('select decide_deposit(%L, null)', id_of('first')), 400, 'invalid_action', 'The action must be approve or reject.', 'no action');
-select refuses(format('select decide_deposit(%L, %L)', gen_random_uuid(), 'approve'), 404, 'not_found', 'There is no such deposit.', 'no deposit');
-select refuses(format('select decide_deposit(%L, %L, %L)', id_of('first'), 'reject', repeat('x', 1001)), 400, 'invalid_reason', 'A reason has at most 1,000 characters.', 'too long a reason');
+select raises(format('select decide_deposit(%L, %L)', id_of('first'), a), 400, 'invalid_action', 'The action must be approve or reject.', 'not an action: ' || a) from unnest(array['', 'delete', 'Approve']) as a;
+select raises(format('select decide_deposit(%L, null)', id_of('first')), 400, 'invalid_action', 'The action must be approve or reject.', 'no action');
+select raises(format('select decide_deposit(%L, %L)', gen_random_uuid(), 'approve'), 404, 'not_found', 'There is no such deposit.', 'no deposit');
+select raises(format('select decide_deposit(%L, %L, %L)', id_of('first'), 'reject', repeat('x', 1001)), 400, 'invalid_reason', 'A reason has at most 1,000 characters.', 'too long a reason');
 
 -- Approve: once
 select is(decide_deposit(id_of('first'), 'approve') #>> '{deposit,status}', 'approved', 'a deposit is approved');
 select is(decide_deposit(id_of('first'), 'approve') ->> 'already', 'true', 'asked again, the first result');
-select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'reject'), 409, 'already_decided', 'Already approved by Elin just now.', 'another decision is refused');
+select raises(format('select decide_deposit(%L, %L)', id_of('first'), 'reject'), 409, 'already_decided', 'Already approved by Elin just now.', 'another decision is rejected');
 select act_as('olga');
-select refuses(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), 409, 'already_decided', 'Already approved by Elin just now.', 'another administrator is told who decided');
+select raises(format('select decide_deposit(%L, %L)', id_of('first'), 'approve'), 409, 'already_decided', 'Already approved by Elin just now.', 'another administrator is notified who decided');
 select act_as_owner();
 select results_eq($$ select cash_in_amount::numeric, package_value::numeric, account_verified from private.profiles where user_id = user_id('freya') $$, $$ values (500.0, 500.0, true) $$, 'cash-in and package count once');
 select is((select status::text from public.transactions where reference_id = id_of('first')), 'completed', 'the journal row is completed');
-select is((select body from public.notifications where user_id = user_id('freya') order by created_at desc limit 1), 'Your deposit of $500.00 was approved and counts from now on.', 'the member is told');
+select is((select body from public.notifications where user_id = user_id('freya') order by created_at desc limit 1), 'Your deposit of $500.00 was approved and counts from now on.', 'the member is notified');
 select is((select count(*) from private.outbox where recipient = 'freya@people.test' and template = 'deposit_approved'), 1::bigint, 'once, by mail too');
 select is((select count(*) from private.audit_log where object_id = id_of('first')), 1::bigint, 'and the audit log has one row');
 select is((select decided_by from public.deposits where id = id_of('first')), user_id('elin'), 'with the one who decided');
 
 -- One transfer counts once
 select act_as('elin');
-select refuses(format('select decide_deposit(%L, %L)', id_of('twin'), 'approve'), 409, 'reference_used', 'This reference was already approved with another deposit.', 'the same reference in another spelling');
+select raises(format('select decide_deposit(%L, %L)', id_of('duplicate'), 'approve'), 409, 'reference_used', 'This reference was already approved with another deposit.', 'the same reference in another spelling');
 
 -- Reject
 select is(decide_deposit(id_of('bad'), 'reject', '   ') #>> '{deposit,admin_notes}', 'No reason provided', 'a rejection has a reason');
-select is(decide_deposit(id_of('twin'), 'reject', ' blurred ') #>> '{deposit,admin_notes}', 'blurred', 'trimmed');
+select is(decide_deposit(id_of('duplicate'), 'reject', ' blurred ') #>> '{deposit,admin_notes}', 'blurred', 'trimmed');
 select act_as('ask');
 select is((select admin_notes from deposits), 'No reason provided', 'which the member reads');
 select act_as_owner();
@@ -219,7 +219,7 @@ select is((select package_value::numeric from private.profiles where user_id = u
 update private.profiles set email = 'ELIN@admins.test' where user_id = user_id('buri');
 insert into requests values ('own', claims_deposit('buri', 50));
 select act_as('elin');
-select refuses(format('select decide_deposit(%L, %L)', id_of('own'), 'approve'), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nobody decides for the own account');
+select raises(format('select decide_deposit(%L, %L)', id_of('own'), 'approve'), 403, 'own_account', 'You cannot decide a request of your own member account.', 'an administrator cannot decide for the own account');
 select act_as('olga');
 select is(decide_deposit(id_of('own'), 'approve') ->> 'success', 'true', 'another administrator does');
 
@@ -234,8 +234,8 @@ select act_as('elin');
 select is(decide_deposit(id_of(n), 'approve') ->> 'success', 'true', 'approved: ' || n) from unnest(array['large', 'small']) as n;
 select act_as_owner();
 select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('vali') $$, $$ values (250.0, 300.0) $$, 'a later smaller deposit keeps the package');
-select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures followed');
-rollback to savepoint family;
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the counters followed');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What the form offers
@@ -274,8 +274,8 @@ select is(
 );
 
 select act_as('anonymous');
-select throws_ok($$ select public.get_deposit_options() $$, '42501', null, 'a visitor is refused');
-rollback to savepoint family;
+select throws_ok($$ select public.get_deposit_options() $$, '42501', null, 'an anonymous client is rejected');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A receipt file that another member sent too
@@ -306,13 +306,13 @@ grant select on sent to public;
 
 select act_as('sam');
 select is(
-    flags('ask'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'the other member''s file is told'
+    flags('ask'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'the other member''s file is notified'
 );
 select is(
     flags('embla'), jsonb_build_array('Same receipt file as ask, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'on both'
 );
 select is(flags('buri'), null, 'a member''s own file twice is no other member''s');
-select is(flags('loke'), null, 'nor is a file that nobody else sent');
+select is(flags('loke'), null, 'nor is a file that no other member sent');
 select act_as('elin');
 do $$
 begin
@@ -333,7 +333,7 @@ select act_as('sam');
 select is(
     flags('loke'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'what was rejected counts no more'
 );
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The list administrators decide from: paged, searched, sorted and totalled by the database
@@ -361,7 +361,7 @@ grant execute on function pg_temp.names(jsonb), pg_temp.item(jsonb, text) to pub
 -- Sam answers members and reads every list.
 select act_as('sam');
 select is(public.list_deposits() -> 'counts', '{"pending": 3, "approved": 3, "rejected": 0}'::jsonb, 'counts by status');
-select is(public.list_deposits() ->> 'total', '6', 'an empty body answers everything');
+select is(public.list_deposits() ->> 'total', '6', 'an empty body returns everything');
 select is(jsonb_array_length(public.list_deposits() -> 'items'), 6, 'pending and decided');
 select is(
     pg_temp.names(public.list_deposits('{"status": "pending", "sort": "created_at.asc"}')), 'ida wei jonas', 'pending ones, oldest first'
@@ -408,27 +408,27 @@ select is(
 );
 
 -- Nonsense.
-select refuses($$ select public.list_deposits('[]') $$, 400, 'invalid_filter', 'Filters are an object.', 'filters are an object');
-select refuses(
+select raises($$ select public.list_deposits('[]') $$, 400, 'invalid_filter', 'Filters are an object.', 'filters are an object');
+select raises(
     $$ select public.list_deposits('{"sort": "email; drop table x.asc"}') $$, 400, 'invalid_filter',
     'This list cannot be sorted that way.', 'a sort is one of ours'
 );
-select refuses($$ select public.list_deposits('{"status": "lost"}') $$, 400, 'invalid_filter', 'There is no such status.', 'a status too');
-select refuses(
+select raises($$ select public.list_deposits('{"status": "lost"}') $$, 400, 'invalid_filter', 'There is no such status.', 'a status too');
+select raises(
     $$ select public.list_deposits('{"page": "two"}') $$, 400, 'invalid_filter', 'Page and page size are whole numbers.', 'a page is a number'
 );
 
 -- Everybody else.
 select act_as('ida');
-select throws_ok($$ select public.list_deposits() $$, '42501', null, 'a member is refused');
+select throws_ok($$ select public.list_deposits() $$, '42501', null, 'a member is rejected');
 select act_as('anonymous');
 select act_as_owner();
 update private.admin_users set is_active = false where id = user_id('sam');
 select act_as('sam');
-select refuses($$ select public.list_deposits() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and so is an administrator who was deactivated');
+select raises($$ select public.list_deposits() $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'and so is an administrator who was deactivated');
 
 select act_as('elin');
-select refuses(
+select raises(
     format('select public.list_deposits(%L)', jsonb_build_object('search', repeat('x', 201))), 400, 'invalid_filter',
     'A search has at most 200 characters.', 'a search has a limit'
 );

@@ -3,8 +3,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The worker claims and reports
@@ -28,7 +28,7 @@ reset role;
 insert into private.outbox (template, recipient, sent_at) values ('sent_once', 'ask@people.test', now());
 insert into private.outbox (template, recipient, failed_at) values ('given_up', 'ask@people.test', now());
 select is_empty($$ select 1 from jobs.lease_mail(1000) where template in ('sent_once', 'given_up') $$, 'what was sent or given up is not claimed');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A claim is spent when the mail is handed over
@@ -37,7 +37,7 @@ delete from private.outbox;
 insert into private.outbox (template, recipient) values ('test_mail', 'a@people.test');
 create temporary table first_claim as select * from jobs.lease_mail(10);
 grant select on first_claim to public;
-select is((select count(*) from first_claim), 1::bigint, 'a worker claims a letter');
+select is((select count(*) from first_claim), 1::bigint, 'a worker leases an email');
 select ok((select jobs.renew_mail_lease(c.id, c.leased_until) from first_claim as c), 'and may send it');
 select ok((select not jobs.renew_mail_lease(c.id, c.leased_until) from first_claim as c), 'once: the lease it had is spent');
 
@@ -48,7 +48,7 @@ select ok((select not jobs.renew_mail_lease(c.id, c.leased_until) from first_cla
 select ok((select jobs.renew_mail_lease(c.id, c.leased_until) from second_claim as c), 'the second one does');
 update private.outbox set sent_at = now();
 select ok((select not jobs.renew_mail_lease(o.id, o.leased_until) from private.outbox as o), 'what was sent is not sent again');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- How much waits
@@ -64,27 +64,27 @@ select results_eq(
 update private.outbox set sent_at = now() where sent_at is null;
 select is((select sum(depth) from jobs.count_mail()), 0::numeric, 'nothing when all is sent');
 select ok(not has_function_privilege('authenticated', 'jobs.count_mail()', 'execute'), 'for the worker alone');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Mail that was given up is sent once more
 -- =====================================================================================================================
 insert into private.outbox (template, recipient, data, attempts, failed_at, last_error)
-values ('test_mail', 'gone@people.test', '{"title": "x"}', 12, now(), 'refused');
+values ('test_mail', 'gone@people.test', '{"title": "x"}', 12, now(), 'rejected');
 create temporary table lost as select id from private.outbox where recipient = 'gone@people.test';
 grant select on lost to public;
 
 select act_as('elin');
-select refuses($$ select list_jobs() $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not see the outbox');
-select refuses($$ select retry_mail(1) $$, 403, 'forbidden', 'A finance admin cannot do this.', 'nor touch it');
+select raises($$ select list_jobs() $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not see the outbox');
+select raises($$ select retry_mail(1) $$, 403, 'forbidden', 'A finance admin cannot do this.', 'nor touch it');
 select act_as('olga');
 select is(list_jobs() #>> '{failed,0,recipient}', 'gone@people.test', 'Olga sees what was given up');
 select lives_ok($$ select retry_mail(l.id) from lost as l $$, 'and sends it once more');
-select refuses($$ select retry_mail(l.id) from lost as l $$, 404, 'not_found', 'There is no failed mail like this.', 'while it waits there is nothing to retry');
+select raises($$ select retry_mail(l.id) from lost as l $$, 404, 'not_found', 'There is no failed mail like this.', 'while it waits there is nothing to retry');
 select act_as_owner();
 select is((select attempts from private.outbox where recipient = 'gone@people.test'), 0, 'with all its attempts');
 select is((select action from private.audit_log order by seq desc limit 1), 'mail.retried', 'on the record');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What a super admin sees of the outbox
@@ -102,18 +102,18 @@ select is(
 );
 select is((list_jobs() #>> '{mail,oldest_waiting}')::timestamptz, now() - interval '3 hours', 'and since when the oldest waits');
 select is(list_jobs() #>> '{failed,0,template}', 'mail_b', 'the given-up ones by name');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Members choose their mail
 -- =====================================================================================================================
 select act_as('anonymous');
-select throws_ok('select get_mail_choices()', '42501', null, 'a visitor has no mail to choose');
+select throws_ok('select get_mail_choices()', '42501', null, 'an anonymous client has no mail to choose');
 select act_as('freya');
 select is(get_mail_choices() -> 0 ->> 'topic', 'bots', 'Freya sees what can be switched off');
 select is((get_mail_choices() #>> '{0,wanted}')::boolean, true, 'all of it is wanted until she says otherwise');
-select refuses($$ select set_mail_choice('money', false) $$, 400, 'invalid_input', 'This mail cannot be switched off.', 'money is not among it');
-select refuses($$ select set_mail_choice('bots', null) $$, 400, 'invalid_input', null, 'a choice is yes or no');
+select raises($$ select set_mail_choice('money', false) $$, 400, 'invalid_input', 'This mail cannot be switched off.', 'money is not among it');
+select raises($$ select set_mail_choice('bots', null) $$, 400, 'invalid_input', null, 'a choice is yes or no');
 select is((set_mail_choice('bots', false) #>> '{0,wanted}')::boolean, false, 'she switches bots off');
 select is((set_mail_choice('bots', false) #>> '{0,wanted}')::boolean, false, 'twice is once');
 select act_as('ask');

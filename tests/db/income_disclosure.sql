@@ -2,8 +2,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What it says, and to whom
@@ -24,12 +24,12 @@ select is((select private.compute_disclosure(now() - interval '20 years', now() 
 select is((select private.compute_disclosure(now() - interval '20 years', now() - interval '19 years') -> 'net'), 'null', 'has too few to show');
 select ok((select bool_and((k ->> 'too_few')::boolean or (k ->> 'members')::integer >= 10) from notified, jsonb_array_elements(body -> 'packages') as k), 'no group under ten is shown');
 
--- A visitor
+-- An anonymous client
 select act_as('anonymous');
-select lives_ok('select get_income_disclosure()', 'a visitor reads the disclosure');
+select lives_ok('select get_income_disclosure()', 'an anonymous client reads the disclosure');
 select is(get_income_disclosure(), get_income_disclosure(), 'and reads the same all day');
 select act_as_owner();
-select refuses('update private.income_disclosures set body = ''{}''', 403, 'append_only', 'Rows of income_disclosures are kept as they are.', 'what was published stays');
+select raises('update private.income_disclosures set body = ''{}''', 403, 'append_only', 'Rows of income_disclosures are kept as they are.', 'what was published stays');
 
 -- The first who asks on a day counts for all
 set local session_replication_role = replica;
@@ -40,10 +40,10 @@ select act_as('anonymous');
 select ok((get_income_disclosure() ->> 'members')::integer >= 9, 'a new day is counted anew');
 select act_as_owner();
 select is((select count(*) from private.income_disclosures), 1::bigint, 'and kept');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- The worker publishes; a visitor reads
+-- The worker publishes; an anonymous client reads
 -- =====================================================================================================================
 set local session_replication_role = replica;
 delete from private.income_disclosures;
@@ -53,7 +53,7 @@ set local session_replication_role = origin;
 select is(jobs.publish_disclosure(), true, 'the worker publishes');
 select is(jobs.publish_disclosure(), false, 'once a day');
 select act_as('anonymous');
-select is((get_income_disclosure() ->> 'members')::bigint >= 6, true, 'a visitor reads it');
+select is((get_income_disclosure() ->> 'members')::bigint >= 6, true, 'an anonymous client reads it');
 select act_as_owner();
 set local session_replication_role = replica;
 update private.income_disclosures set computed_at = computed_at - interval '1 day';
@@ -61,7 +61,7 @@ set local session_replication_role = origin;
 select act_as('anonymous');
 select lives_ok('select get_income_disclosure()', 'yesterday''s serves until the worker comes');
 select act_as_owner();
-select is((select count(*) from private.income_disclosures), 1::bigint, 'and nobody counts again');
+select is((select count(*) from private.income_disclosures), 1::bigint, 'and is not computed again');
 select is(jobs.publish_disclosure(), true, 'the worker does');
 select is((select count(*) from private.income_disclosures), 2::bigint, 'keeping what was published');
 set local session_replication_role = replica;
@@ -70,6 +70,6 @@ set local session_replication_role = origin;
 select act_as('anonymous');
 select lives_ok('select get_income_disclosure()', 'without a worker for days');
 select act_as_owner();
-select is((select count(*) from private.income_disclosures), 3::bigint, 'a visitor''s question counts');
+select is((select count(*) from private.income_disclosures), 3::bigint, 'an anonymous client''s question counts');
 select * from finish();
 rollback;

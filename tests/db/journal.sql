@@ -3,8 +3,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Rights, and what never changes
@@ -22,18 +22,18 @@ select act_as('loke');
 select is_empty($$ select 1 from transactions $$, 'a stranger sees none');
 
 select act_as_owner();
-select refuses($$ update public.transactions set amount = amount + 1 $$, 403, 'append_only', 'The journal is kept as it is.', 'an amount never changes');
-select refuses($$ update public.transactions set status = 'failed' where status = 'completed' $$, 403, 'append_only', 'The journal is kept as it is.', 'a status moves once');
-select refuses($$ delete from public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'no row is deleted');
-select refuses($$ truncate public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'the journal is not emptied');
+select raises($$ update public.transactions set amount = amount + 1 $$, 403, 'append_only', 'The journal is kept as it is.', 'an amount never changes');
+select raises($$ update public.transactions set status = 'failed' where status = 'completed' $$, 403, 'append_only', 'The journal is kept as it is.', 'a status moves once');
+select raises($$ delete from public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'no row is deleted');
+select raises($$ truncate public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'the journal is not emptied');
 select throws_ok($$ insert into public.transactions (user_id, amount, transaction_type, status, reference_id)
     select user_id, amount, transaction_type, status, reference_id from public.transactions where transaction_type = 'deposit' limit 1 $$, '23505', null, 'a source has one row');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- A member's money in one list: merged, newest first, paged, and nobody else's
+-- A member's money in one list: merged, newest first, paged, and no other member's
 -- =====================================================================================================================
--- Rita sponsors Ann and Ben (pair 1) and Zoe; Ann and Ben paid.
+-- Rita refers Ann and Ben (pair 1) and Zoe; Ann and Ben paid.
 select join_as('rita');
 select complete('rita');
 select join_as('ann', 'rita');
@@ -131,30 +131,30 @@ select is(
     'transaction', 'it comes from the journal'
 );
 
--- Strangers, visitors, nonsense.
+-- Strangers, anonymous clients, nonsense.
 select act_as('stranger');
 select is(public.get_transaction_history(), '{"items": [], "next": null}'::jsonb, 'a stranger sees none of it');
-select refuses(
+select raises(
     $$ select public.get_transaction_history('gift') $$, 400, 'invalid_filter', 'There is no such type of transaction.', 'types are known'
 );
-select refuses($$ select public.get_transaction_history(null, 'lost') $$, 400, 'invalid_filter', 'There is no such status.', 'statuses too');
-select refuses(
+select raises($$ select public.get_transaction_history(null, 'lost') $$, 400, 'invalid_filter', 'There is no such status.', 'statuses too');
+select raises(
     $$ select public.get_transaction_history(null, null, null, null, 'x') $$, 400, 'invalid_cursor',
-    'This page no longer exists. Start again from the first.', 'a cursor is ours or refused'
+    'This page no longer exists. Start again from the first.', 'a cursor is ours or rejected'
 );
-select refuses(
+select raises(
     $$ select public.get_transaction_history(null, null, null, null, null, 101) $$, 400, 'invalid_limit', 'A page holds 1 to 100 rows.',
     'a page has a limit'
 );
 select act_as('anonymous');
-select throws_ok($$ select public.get_transaction_history() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.get_transaction_history() $$, '42501', null, 'an anonymous client is rejected');
 
 select act_as('rita');
-select refuses(
+select raises(
     $$ select public.get_transaction_history(null, null, null, null, '2020-13-45T00:00:00.000000Z_00000000-0000-4000-8000-000000000000') $$,
-    400, 'invalid_cursor', 'This page no longer exists. Start again from the first.', 'a cursor of no day is refused'
+    400, 'invalid_cursor', 'This page no longer exists. Start again from the first.', 'a cursor of no day is rejected'
 );
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Corrections in a member's history are found by their reference
@@ -163,7 +163,7 @@ select matches(
     pg_get_functiondef('private.transaction_history'::regproc), 'private.corrections as c where c.user_id = p_user_id\)\)\s+offset 0',
     'before they are put in order'
 );
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The journal as administrators read it, its totals against the rows themselves
@@ -206,7 +206,7 @@ select is(
 select is((public.list_transactions() ->> 'total')::bigint, (select f.total from facts as f), 'all of them');
 select is(
     (select count(*) from jsonb_array_elements(public.list_transactions('{}') -> 'items')), (select f.total from facts as f),
-    'an empty body answers the rows, not the first page'
+    'an empty body returns the rows, not the first page'
 );
 select is(
     public.list_transactions('{"type": "deposit", "status": "pending"}') #>> '{items,0,amount}', '40.00', 'filtered by type and status'
@@ -221,10 +221,10 @@ select is(
     '-250.00', 'or by the beginning of a reference'
 );
 select is(public.list_transactions('{"search": "zzzz"}') ->> 'total', '0', 'nothing found is nothing');
-select refuses($$ select public.list_transactions('{"type": "gift"}') $$, 400, 'invalid_filter', 'There is no such filter.', 'types are known');
+select raises($$ select public.list_transactions('{"type": "gift"}') $$, 400, 'invalid_filter', 'There is no such filter.', 'types are known');
 select act_as('ann');
-select throws_ok($$ select public.list_transactions() $$, '42501', null, 'a member is refused');
+select throws_ok($$ select public.list_transactions() $$, '42501', null, 'a member is rejected');
 select act_as('anonymous');
-select throws_ok($$ select public.list_transactions() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.list_transactions() $$, '42501', null, 'an anonymous client is rejected');
 select * from finish();
 rollback;

@@ -3,15 +3,15 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
--- A long check takes a tenth of the time, and its last answer stands meanwhile
+-- A long check takes a tenth of the time, and its last response stands meanwhile
 -- =====================================================================================================================
 select pays('freya', 500);
 
-select is(jobs.check_ledger(), '{}', 'good books');
+select is(jobs.check_ledger(), '{}', 'a sound ledger');
 create temporary table before as select checked_at, check_duration from private.ledger_check_state;
 select is(jobs.check_ledger(), '{}', 'asked again');
 select isnt((select checked_at from private.ledger_check_state), (select checked_at from before), 'they are checked again at once');
@@ -21,13 +21,13 @@ set local session_replication_role = replica;
 update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('freya');
 set local session_replication_role = origin;
 update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp() - interval '4 minutes';
-select is(jobs.check_ledger(), '{}', 'before its turn the last answer stands');
+select is(jobs.check_ledger(), '{}', 'before its turn the last response stands');
 update private.ledger_check_state set checked_at = clock_timestamp() - interval '5 minutes';
 select ok(jobs.check_ledger() ? 'I09', 'when its turn has come the check finds what happened');
 update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp();
 select ok(jobs.check_ledger() ? 'I09', 'and an alarm stands too');
-select is((select violations > 0 from private.ledger_check_state), true, 'for everybody who looks');
-rollback to savepoint family;
+select is((select violations > 0 from private.ledger_check_state), true, 'for every reader');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A corruption for each rule
@@ -43,7 +43,7 @@ insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) 
 create function actors.broken() returns text language sql stable as $$
     select string_agg(distinct c.rule, ' ' order by c.rule) from private.check_ledger() as c
 $$;
-select is(broken(), null, 'good books have no violation');
+select is(broken(), null, 'a sound ledger has no violation');
 select is(jobs.check_ledger(), '{}', 'the job says so');
 select is((select violations from private.ledger_check_state), 0, 'and keeps it');
 
@@ -73,7 +73,7 @@ $$;
 
 select plant('I01', $$ delete from public.transactions where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a bonus without its journal row');
 select plant('I01', $$ update public.transactions set amount = amount + 1 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a journal row of another amount');
-select plant('I02', $$ update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('ask') $$, 'a cash-in that nobody paid');
+select plant('I02', $$ update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('ask') $$, 'a cash-in without a deposit');
 select plant('I03', $$ update public.transactions set status = 'pending' where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'an approved deposit that is still pending in the journal');
 select plant('I03', $$ update public.deposits set status = 'approved' where user_id = user_id('ask'); delete from public.transactions where user_id = user_id('ask') $$, 'an approved deposit without a journal row');
 select plant('I04', $$ update public.transactions set amount = -150 where transaction_type = 'withdrawal' and amount = -200 $$, 'a withdrawal of another amount');
@@ -87,11 +87,11 @@ select plant('I09', $$ update private.profiles set cash_in_amount = 10 where use
 select plant('I10', without_index('public.bonuses_referral_key', $$ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, volume, subject_no)
     select user_id, source_user_id, bonus_type, amount, rate, volume, subject_no from public.bonuses where bonus_type = 'referral' and user_id = user_id('ymir') $$), 'a bonus posted twice');
 select plant('I11', $$ update public.bonuses set volume = volume * 2, amount = amount * 2 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus that the tree does not explain');
-select plant('I11', $$ update public.bonuses set user_id = user_id('loke') where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus paid to somebody else');
+select plant('I11', $$ update public.bonuses set user_id = user_id('loke') where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus paid to another member');
 select plant('I12', without_check('no_bonus_from_oneself', 'public.bonuses', $$ update public.bonuses set source_user_id = user_id where user_id = user_id('ymir') $$), 'a bonus from oneself');
-select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('ask') $$, 'a package that nobody paid');
+select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('ask') $$, 'a package without a deposit');
 select plant('I14', $$ update private.profiles set referrer_id = profile_id('embla'), depth = 1 where user_id = user_id('ymir') $$, 'a cycle');
-select plant('I15', $$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'a sponsor younger than the child');
+select plant('I15', $$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'a referrer younger than the child');
 select plant('I16', without_check('deposits_amount_check', 'public.deposits', $$ update public.deposits set amount = 0.5 where user_id = user_id('ask') $$), 'an amount out of range');
 select plant('I16', without_check('withdrawals_amount_check', 'public.withdrawals', $$ update public.withdrawals set amount = 50 where user_id = user_id('freya') and amount = 100 $$), 'a payout out of range');
 select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus of nothing without a correction');
@@ -109,22 +109,22 @@ select plant('I23', $$ delete from private.positions where user_id = user_id('lo
 select plant('I24', without_index('public.bot_subscriptions_running_key', $$ insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l') $$), 'one bot twice');
 select plant('I25', $$ update public.admin_sessions set expires_at = now() + interval '9 hours' where admin_id = user_id('sam') $$, 'a session beyond its limit');
 select plant('I26', $$ update private.audit_log set actor = 'system' where action = 'withdrawal.approved' $$, 'an edited audit row');
-select plant('I27', $$ update private.counters set value = value + 1 where name = 'profiles' $$, 'a kept figure that is none');
--- Every kept figure but those that nothing reads.
-select plant('I27', format($$ update private.counters set value = value + 1 where name = %L $$, name), 'the kept figure ' || name)
+select plant('I27', $$ update private.counters set value = value + 1 where name = 'profiles' $$, 'a counter that is none');
+-- Every counter but those that nothing reads.
+select plant('I27', format($$ update private.counters set value = value + 1 where name = %L $$, name), 'the counter ' || name)
 from private.counters where name not in ('available_balance') order by name;
 select plant('I27', $$ update private.flow_deltas set deposits = deposits + 1 $$, 'a day on which more came in');
 select plant('I27', $$ update private.flow_deltas set decided_deposits = 0 $$, 'a day on which nothing was decided');
 select plant('I27', $$ update private.flow_deltas set day = day - 1 where withdrawals > 0 $$, 'a payout on another day');
 select plant('I27', $$ insert into private.flow_days (day, withdrawals) values ('2020-01-01', 5) $$, 'a day on which nothing went out');
--- Kept days and sums, with changes that no fold has seen yet and a team large enough to have days of its own.
+-- Kept days and sums, with changes that no roll-up has seen yet and a team large enough to have days of its own.
 select jobs.roll_up_networks();
 select private.backfill_team_days(array[position_no('ymir'), position_no('freya')], 2);
 select pays('embla', 1000);
-select is(broken(), null, 'kept days and sums are good before a fold and after it');
+select is(broken(), null, 'kept days and sums are good before a roll-up and after it');
 select plant('I28', $$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'earnings on a day that the journal does not have');
 select plant('I28', $$ update private.earning_days set day = day - 1 where no = position_no('freya') $$, 'earnings on another day');
-select plant('I28', $$ delete from private.network_deltas where no = position_no('freya') $$, 'a change that is never folded');
+select plant('I28', $$ delete from private.network_deltas where no = position_no('freya') $$, 'a change that is never rolled up');
 select plant('I29', $$ update private.networks set members = members + 1 where no = position_no('freya') $$, 'a network with a member too many');
 select plant('I29', $$ update private.networks set override = override + 0.01 where no = position_no('ymir') $$, 'a network''s bonuses');
 select plant('I29', $$ update private.networks set direct_cents = 0 where no = position_no('freya') $$, 'packages of direct referrals that were lost');

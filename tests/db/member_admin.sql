@@ -3,8 +3,8 @@ begin;
 \ir ../support/actors.sql
 select * from no_plan();
 savepoint start;
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Status and notes
@@ -14,19 +14,19 @@ select act_as('sam');
 select is(
     update_member(profile_id('freya'), null, 'Called on Monday', null) #>> '{profile,admin_notes}', 'Called on Monday', 'support edits notes without a reason'
 );
-select refuses(
+select raises(
     format($$ select update_member(%L, 'suspended', null, ' ') $$, profile_id('freya')), 400, 'reason_required', 'Give a reason.', 'a status needs one'
 );
 select is(
     update_member(profile_id('freya'), 'suspended', null, 'Shared password') #>> '{profile,account_status}', 'suspended', 'support suspends'
 );
-select refuses(
+select raises(
     format($$ select update_member(%L, 'disabled', null, 'x') $$, profile_id('ask')),
     403, 'forbidden', 'Only a super admin can disable an account or lift a disable.', 'and does not disable'
 );
-select refuses(format($$ select update_member(%L, 'pending', null, 'x') $$, profile_id('ask')), 403, 'forbidden', 'Only a super admin can set this status.', 'nor set to pending');
-select refuses(format($$ select update_member(%L, 'gone', null, 'x') $$, profile_id('ask')), 400, 'invalid_input', 'There is no such account status.', 'an unknown status is refused');
-select refuses($$ select update_member(gen_random_uuid(), 'active', null, 'x') $$, 404, 'not_found', 'There is no such member.', 'an unknown member is unknown');
+select raises(format($$ select update_member(%L, 'pending', null, 'x') $$, profile_id('ask')), 403, 'forbidden', 'Only a super admin can set this status.', 'nor set to pending');
+select raises(format($$ select update_member(%L, 'gone', null, 'x') $$, profile_id('ask')), 400, 'invalid_input', 'There is no such account status.', 'an unknown status is rejected');
+select raises($$ select update_member(gen_random_uuid(), 'active', null, 'x') $$, 404, 'not_found', 'There is no such member.', 'an unknown member is unknown');
 select act_as_owner();
 select is_empty(format('select 1 from auth.sessions where user_id = %L', user_id('freya')), 'the sign-ins of who is suspended end');
 select is((select body from public.notifications where kind = 'account_suspended' and user_id = user_id('freya')), 'Shared password', 'the member reads why');
@@ -34,13 +34,13 @@ select is(
     (select payload - 'reason' from private.audit_log where action = 'member.updated' order by seq desc limit 1),
     '{"status_before": "active", "status_after": "suspended", "actor_role": "support_admin"}'::jsonb, 'the audit row names both'
 );
-select is((select account_status from private.profiles where id = profile_id('ask')), 'active', 'what was refused changed nothing');
+select is((select account_status from private.profiles where id = profile_id('ask')), 'active', 'what was rejected changed nothing');
 
 -- Olga disables, Sam cannot lift it.
 select act_as('olga');
 select is(update_member(profile_id('ask'), 'disabled', null, 'Second account') #>> '{profile,account_status}', 'disabled', 'a super admin disables');
 select act_as('sam');
-select refuses(format($$ select update_member(%L, 'active', null, 'x') $$, profile_id('ask')), 403, 'forbidden', 'Only a super admin can disable an account or lift a disable.', 'support does not lift it');
+select raises(format($$ select update_member(%L, 'active', null, 'x') $$, profile_id('ask')), 403, 'forbidden', 'Only a super admin can disable an account or lift a disable.', 'support does not lift it');
 select is(update_member(profile_id('freya'), 'active', null, 'Cleared up') #>> '{profile,account_status}', 'active', 'support reactivates');
 
 -- Members have no such functions.
@@ -50,8 +50,8 @@ select throws_ok(format($$ select update_member(%L, 'active', null, 'x') $$, pro
 select act_as_owner();
 delete from auth.users where id = user_id('buri');
 select act_as('olga');
-select refuses(format($$ select update_member(%L, 'active', null, 'x') $$, profile_id('buri')), 409, 'account_closed', 'This account is closed.', 'a closed account stays closed');
-rollback to savepoint family;
+select raises(format($$ select update_member(%L, 'active', null, 'x') $$, profile_id('buri')), 409, 'account_closed', 'This account is closed.', 'a closed account stays closed');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A row of the list
@@ -59,7 +59,7 @@ rollback to savepoint family;
 select pays('freya', 500);
 select is(private.member_item(p) ->> 'available_balance', private.money(t.available_balance), 'a row of the list has the balance')
 from private.profiles as p inner join private.totals as t on p.user_id = t.user_id where p.user_id = user_id('freya');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The totals of the list, kept or counted, against the rows themselves
@@ -116,8 +116,8 @@ select is(
     'one member with statistics: 5% of 250 and 100, 40% of their pair'
 );
 select is(public.get_member(profile_id('cleo')) ->> 'admin_notes', 'Asked twice', 'and the notes');
-select refuses($$ select public.get_member(gen_random_uuid()) $$, 404, 'not_found', 'There is no such member.', 'an unknown one is not there');
-select refuses($$ select public.list_members('{"package": "1 or 1=1"}') $$, 400, 'invalid_filter', 'There is no such filter.', 'a package is a number');
+select raises($$ select public.get_member(gen_random_uuid()) $$, 404, 'not_found', 'There is no such member.', 'an unknown one is not there');
+select raises($$ select public.list_members('{"package": "1 or 1=1"}') $$, 400, 'invalid_filter', 'There is no such filter.', 'a package is a number');
 select act_as('ann');
 select throws_ok($$ select public.list_members() $$, '42501', null, 'a member cannot list members');
 select throws_ok($$ select public.get_member(actors.profile_id('ann')) $$, '42501', null, 'nor read a file about anybody');

@@ -1,11 +1,11 @@
--- A member's profile: who sees and changes what of it, the place in the tree, how far an account is, the kept sums,
+-- A member's profile: who sees and changes what of it, the place in the tree, how far an account is, the stored sums,
 -- and what stays when an account is closed.
 -- threats: T10 T03 T04 T17 T44
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Reading and changing a profile
@@ -15,7 +15,7 @@ select act_as('freya');
 select is((select email from profiles where username = 'freya'), 'freya@people.test', 'a member sees the own row in full');
 select bag_eq(
     $$ select username from profiles $$, $$ values ('freya'), ('ymir'), ('ask'), ('embla'), ('buri') $$,
-    'a member sees oneself, the sponsor and the downline, nobody else'
+    'a member sees oneself, the referrer and the downline, no other member'
 );
 select is_empty(
     $$ select 1 from profiles where username <> 'freya' and coalesce(email, cash_in_amount::text, available_balance::text, trc20_wallet_address,
@@ -34,37 +34,37 @@ from (values ('package_value', '1000'), ('cash_in_amount', '1000'), ('available_
 select lives_ok($$ update profiles set username = 'Freya_2', display_name = ' Freya T ' $$, 'a member without a filter changes only the own row');
 select is((select display_name from profiles where username = 'Freya_2'), 'Freya T', 'names are trimmed');
 select lives_ok($$ update profiles set username = 'hacked' where username = 'ask' $$, 'another member''s row is not an error ...');
-select refuses($$ update profiles set username = 'ASK' where user_id = auth.uid() $$, 409, 'username_taken',
+select raises($$ update profiles set username = 'ASK' where user_id = auth.uid() $$, 409, 'username_taken',
     'Username already exists. Please choose a different username.', 'a name is taken whatever its spelling');
-select refuses($$ update profiles set username = '' $$, 400, 'fields_required', 'Please fill in all required fields', 'a name is needed');
-select refuses($$ update profiles set display_name = ' ' $$, 400, 'fields_required', 'Please fill in all required fields', 'a display name is needed');
-select refuses($$ update profiles set email = null $$, 400, 'fields_required', 'Please fill in all required fields', 'an address is needed');
-select refuses(format('update profiles set display_name = %L', repeat('x', 81)), 400, 'invalid_display_name',
+select raises($$ update profiles set username = '' $$, 400, 'fields_required', 'Please fill in all required fields', 'a name is needed');
+select raises($$ update profiles set display_name = ' ' $$, 400, 'fields_required', 'Please fill in all required fields', 'a display name is needed');
+select raises($$ update profiles set email = null $$, 400, 'fields_required', 'Please fill in all required fields', 'an address is needed');
+select raises(format('update profiles set display_name = %L', repeat('x', 81)), 400, 'invalid_display_name',
     'A name has at most 80 characters, on one line.', 'a display name has a limit');
-select refuses($$ update profiles set email = 'ask@people.test' $$, 422, 'confirm_email_change',
-    'Change your e-mail address first, then confirm it from your mailbox.', 'an unconfirmed address is refused');
+select raises($$ update profiles set email = 'ask@people.test' $$, 422, 'confirm_email_change',
+    'Change your e-mail address first, then confirm it from your mailbox.', 'an unconfirmed address is rejected');
 select lives_ok($$ update profiles set email = 'FREYA@people.test' $$, 'the present address passes');
 select is((select email from profiles where username = 'Freya_2'), 'freya@people.test', 'and changes nothing');
-select refuses($$ update profiles set trc20_wallet_address = ' ' $$, 400, 'wallet_required', 'Wallet address required', 'a wallet cannot be emptied');
+select raises($$ update profiles set trc20_wallet_address = ' ' $$, 400, 'wallet_required', 'Wallet address required', 'a wallet cannot be emptied');
 select lives_ok($$ update profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' $$, 'a fresh sign-in may change the wallet');
 select is((select trc20_wallet_address from profiles where username = 'Freya_2'), 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8', 'the new wallet is stored');
 select set_config('request.jwt.claims', jsonb_set(claims('freya'), '{amr,0,timestamp}', to_jsonb(extract(epoch from now() - interval '11 minutes')))::text, true);
-select refuses($$ update profiles set trc20_wallet_address = 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf' $$, 403, 'reauthentication_needed',
+select raises($$ update profiles set trc20_wallet_address = 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf' $$, 403, 'reauthentication_needed',
     'Sign in again to change your wallet address.', 'an old sign-in may not replace a wallet');
 
 -- Names that may not be chosen
 select act_as('buri');
-select refuses(format('update profiles set username = %L', n), 400, 'invalid_username', 'A username has 3 to 30 characters: letters, digits and underscores only.', 'refused: ' || n)
+select raises(format('update profiles set username = %L', n), 400, 'invalid_username', 'A username has 3 to 30 characters: letters, digits and underscores only.', 'rejected: ' || n)
 from unnest(array['ab', 'a b', 'аdmin', E'buri\n', 'x-y', repeat('a', 31), 'naïve']) as n;
-select refuses(format('update profiles set username = %L', n), 400, 'invalid_username', 'This username is reserved. Please choose a different username.', 'reserved: ' || n)
+select raises(format('update profiles set username = %L', n), 400, 'invalid_username', 'This username is reserved. Please choose a different username.', 'reserved: ' || n)
 from unnest(array['Admin', 'support', 'closed_12345678', '___']) as n;
 select lives_ok($$ update profiles set username = repeat('a', 30) $$, 'thirty letters are a name');
 
--- A stranger, a visitor
+-- A stranger, an anonymous client
 select act_as('loke');
 select bag_eq($$ select username from profiles $$, $$ values ('loke') $$, 'a stranger sees none of them');
 select act_as('anonymous');
-select throws_ok($$ select 1 from profiles $$, '42501', null, 'a visitor has no table');
+select throws_ok($$ select 1 from profiles $$, '42501', null, 'an anonymous client has no table');
 
 -- An administrator
 select act_as('sam');
@@ -78,11 +78,11 @@ select is((select username from private.profiles where user_id = user_id('ask'))
 select isnt((select hold_until from private.profiles where user_id = user_id('freya')), null, 'a replaced wallet holds withdrawals');
 select is((select count(*) from private.outbox where recipient = 'freya@people.test' and template = 'wallet_changed'), 1::bigint, 'and mails the member');
 select is((select hold_until from private.profiles where user_id = user_id('ask')), null, 'the first wallet holds nothing');
-select refuses(format('update private.profiles set %I = %L where user_id = %L', c, v, user_id('ask')), 403, 'immutable', 'A member''s id, sponsor and place in the tree never change.', 'even the owner cannot change ' || c)
+select raises(format('update private.profiles set %I = %L where user_id = %L', c, v, user_id('ask')), 403, 'immutable', 'A member''s id, sponsor and place in the tree never change.', 'even the owner cannot change ' || c)
 from (values ('id', gen_random_uuid()::text), ('user_id', gen_random_uuid()::text), ('created_at', '2020-01-01'), ('depth', '7'),
     ('referrer_id', profile_id('loke')::text)) as w (c, v);
-select refuses($$ delete from private.profiles $$, 403, 'append_only', 'Rows of profiles are kept as they are.', 'a profile is never deleted');
-select refuses($$ insert into private.profiles (user_id, username, display_name, referrer_id, depth, jump)
+select raises($$ delete from private.profiles $$, 403, 'append_only', 'Rows of profiles are kept as they are.', 'a profile is never deleted');
+select raises($$ insert into private.profiles (user_id, username, display_name, referrer_id, depth, jump)
     values (gen_random_uuid(), 'orphan', 'o', gen_random_uuid(), 0, gen_random_uuid()) $$, 400, 'invalid_referral_code', 'Invalid referral code', 'a sponsor exists first');
 select results_eq(
     $$ select child_no, pair_no, is_left from private.positions where referrer_no = position_no('freya') order by child_no $$,
@@ -112,13 +112,13 @@ select is_empty(
 
 -- Wallets, as strict as the operator wants them
 select act_as('embla');
-select refuses(format('update profiles set trc20_wallet_address = %L', w), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'no wallet: ' || left(w, 9))
+select raises(format('update profiles set trc20_wallet_address = %L', w), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'no wallet: ' || left(w, 9))
 from unnest(array[repeat('T', 129), E'T\x01']) as w;
 select lives_ok($$ update profiles set trc20_wallet_address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u' $$, 'an address with a typing error is only warned of');
 select act_as_owner();
 update private.settings set value = 'true' where key = 'wallet.strict';
 select act_as('embla');
-select refuses($$ update profiles set trc20_wallet_address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj61' $$, 422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.', 'unless the operator is strict');
+select raises($$ update profiles set trc20_wallet_address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj61' $$, 422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.', 'unless the operator is strict');
 select act_as_owner();
 select audited('member.wallet_changed', 'a change of wallet');
 select notified('embla', 'wallet_changed', 'and told to the member');
@@ -128,11 +128,11 @@ select is((select hold_reason from private.profiles where user_id = user_id('emb
 select act_as_owner();
 insert into private.username_reservations (username, email, until) values ('reserved_one', 'other@people.test', now() + interval '1 hour');
 select act_as('buri');
-select refuses($$ update profiles set username = 'Reserved_One' $$, 409, 'username_taken', 'Username already exists. Please choose a different username.', 'a name that somebody is signing up with');
+select raises($$ update profiles set username = 'Reserved_One' $$, 409, 'username_taken', 'Username already exists. Please choose a different username.', 'a name reserved by a sign-up');
 select act_as_owner();
 create or replace function private.username_taken(p_username text, p_email text) returns boolean language sql as $$ select false $$;
 select act_as('buri');
-select refuses($$ update profiles set username = 'embla' $$, 409, 'username_taken', 'Username already exists. Please choose a different username.', 'a name that was free a moment ago');
+select raises($$ update profiles set username = 'embla' $$, 409, 'username_taken', 'Username already exists. Please choose a different username.', 'a name that was free a moment ago');
 
 -- Behind the closed schema stand policies
 select act_as_owner();
@@ -142,8 +142,8 @@ select results_eq($$ select user_id from private.totals $$, $$ select auth.uid()
 
 -- Nothing of the tree is taken out
 select act_as_owner();
-select refuses($$ delete from private.positions $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'a place is never taken out');
-select refuses($$ truncate private.positions cascade $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'nor all of them');
+select raises($$ delete from private.positions $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'a place is never taken out');
+select raises($$ truncate private.positions cascade $$, 403, 'append_only', 'Rows of positions are kept as they are.', 'nor all of them');
 
 select ok((select hold_until > now() + interval '23 hours 59 minutes' from private.profiles where user_id = user_id('embla')), 'a hold lasts a day');
 
@@ -153,7 +153,7 @@ select act_as('ask');
 select is((select admin_notes from profiles where user_id = auth.uid()), null, 'not even the member reads the notes');
 select act_as('sam');
 select is((select admin_notes from profiles where user_id = user_id('ask')), 'Asked twice', 'an administrator does');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Names and wallets that show what they are
@@ -168,14 +168,14 @@ $$;
 grant execute on all functions in schema actors to public;
 
 select act_as('freya');
-select refuses(names(text), 400, 'invalid_display_name', 'A name has at most 80 characters, on one line.', 'no name with ' || name) from hidden;
-select refuses(stores(text), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'no wallet with ' || name) from hidden;
+select raises(names(text), 400, 'invalid_display_name', 'A name has at most 80 characters, on one line.', 'no name with ' || name) from hidden;
+select raises(stores(text), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'no wallet with ' || name) from hidden;
 
 -- Joiners belong to names, and to nothing that is compared.
-select refuses(stores(text), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'a wallet has no joiner') from joiners;
+select raises(stores(text), 400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.', 'a wallet has no joiner') from joiners;
 
 -- Names that show nothing.
-select refuses(names(text), 400, 'invalid_display_name', 'A name has at most 80 characters, on one line.', 'a name shows something') from blanks;
+select raises(names(text), 400, 'invalid_display_name', 'A name has at most 80 characters, on one line.', 'a name shows something') from blanks;
 
 select act_as_owner();
 select results_eq(
@@ -187,8 +187,8 @@ select results_eq(
 select act_as('freya');
 select lives_ok(names(n), 'a name: ' || n)
 from unnest(array['O’Connor-Müller', 'علی' || chr(8204) || 'رضا', 'क्' || chr(8205) || 'ष', 'שרה', '李 小龍', 'Zoë 🙂', '👩' || chr(8205) || '🚀', repeat('ß', 80)]) as n;
-select refuses(names(repeat('ß', 81)), 400, 'invalid_display_name', 'A name has at most 80 characters, on one line.', 'eighty characters are the most');
-rollback to savepoint family;
+select raises(names(repeat('ß', 81)), 400, 'invalid_display_name', 'A name has at most 80 characters, on one line.', 'eighty characters are the most');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Closing an account
@@ -223,10 +223,10 @@ select is((select sum(amount) from public.bonuses where source_user_id = user_id
 update auth.users set deleted_at = now() where id = user_id('loke');
 select is((select account_status::text from private.profiles where user_id = user_id('loke')), 'disabled', 'a soft deletion closes too');
 select is((select count(*) from auth.sessions where user_id = user_id('loke')), 0::bigint, 'and ends the sign-ins');
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 
 select audited('member.closed', 'the closing of an account');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- How far an account is, said with the specification's own sentences
@@ -268,14 +268,14 @@ select is(pg_temp.step('rita'), 'profile: Complete your profile with username an
 
 select is(private.return_on_investment(434.50, 500), -13.1, 'a return below the package is negative');
 select is(private.return_on_investment(10, 0), 0::numeric, 'without a package there is no return');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- The kept sums, and what was withdrawn beyond them
+-- The stored sums, and what was withdrawn beyond them
 -- =====================================================================================================================
 create temporary table updated as select
     pg_stat_get_xact_tuples_hot_updated('private.totals'::regclass) as in_place, pg_stat_get_xact_tuples_updated('private.totals'::regclass) as rows;
-select is((select value from private.counter_values() where name = 'shortfall'), 0::numeric, 'nobody has withdrawn more than was earned');
+select is((select value from private.counter_values() where name = 'shortfall'), 0::numeric, 'no member has withdrawn more than was earned');
 select actors.join_as('ada');
 create temp table someone as select actors.user_id('ada') as user_id;
 update private.totals set withdrawn_amount = bonus_amount + 5 where user_id = (select user_id from someone);
@@ -290,7 +290,7 @@ update private.totals set reserved_amount = 0, withdrawn_amount = withdrawn_amou
 select is((select value from private.counter_values() where name = 'shortfall'), 4::numeric, 'and its approval changes nothing');
 update private.totals set withdrawn_amount = withdrawn_amount - 32 where user_id = (select user_id from someone);
 
-select is((select count(*) from private.ledger_violations where rule = 'I27'), 0::bigint, 'the books agree with what is counted');
+select is((select count(*) from private.ledger_violations where rule = 'I27'), 0::bigint, 'the ledger checks pass with what is counted');
 update private.counters set value = value + 1 where name = 'shortfall';
 select is((select string_agg(object, ' ') from private.ledger_violations where rule = 'I27'), 'shortfall', 'and tell when they do not');
 

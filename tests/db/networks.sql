@@ -1,12 +1,12 @@
--- The sums and days that are kept of whole networks: folded level by level, and always what a walk of the tree says.
+-- The sums and days that are kept of whole networks: rolled up level by level, and always what a walk of the tree says.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
--- The fold level by level: sums, order and locks as before, nothing left over
+-- The roll-up level by level: sums, order and locks as before, nothing left over
 -- =====================================================================================================================
 select join_as('deep1', 'ask'); select join_as('deep2', 'deep1'); select join_as('deep3', 'deep2');
 select complete(n) from unnest(array['deep1', 'deep2', 'deep3']) as n;
@@ -26,15 +26,15 @@ create function pg_temp.rolled_up() returns table (no integer, members bigint, p
     where n.no in (select actors.position_no(p.name) from actors.people as p)
 $$;
 create temporary table waiting as select count(*)::integer as rows from private.network_deltas;
-select is(jobs.roll_up_networks(), (select rows from waiting), 'a fold takes all changes');
+select is(jobs.roll_up_networks(), (select rows from waiting), 'a roll-up takes all changes');
 select set_eq('select * from pg_temp.rolled_up()', 'select * from pg_temp.walked()', 'every member has the sums of all below');
 select is_empty('select 1 from private.network_rollup_staging', 'nothing is left on its way');
-select is(jobs.roll_up_networks(), 0, 'a fold without changes takes none');
+select is(jobs.roll_up_networks(), 0, 'a roll-up without changes takes none');
 select pays('deep3', 1000); select pays('deep1', 50);
 select cmp_ok(jobs.roll_up_networks(), '>', 0, 'later changes are carried');
-select set_eq('select * from pg_temp.rolled_up()', 'select * from pg_temp.walked()', 'up to the root and down to nobody');
-select throws_ok('set local role authenticated; select 1 from private.network_rollup_staging', '42501', null, 'nobody reads what is on its way');
-rollback to savepoint family;
+select set_eq('select * from pg_temp.rolled_up()', 'select * from pg_temp.walked()', 'up to the root and down to members without referrals');
+select throws_ok('set local role authenticated; select 1 from private.network_rollup_staging', '42501', null, 'no role reads the staging table');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What a network brought, by the specification's formulas
@@ -60,7 +60,7 @@ select is(
     }'::jsonb,
     'company profit is packages less everything that members earned'
 );
--- The sums are kept; folding changes nothing that is seen.
+-- The sums are kept; rolling up changes nothing that is seen.
 select act_as_owner();
 create function pg_temp.summary(p_name text) returns jsonb language sql as $$
     select to_jsonb(s) - array['has_days', 'direct_cents', 'direct_funded'] from private.network_sums((select p from private.profiles as p where p.user_id = actors.user_id(p_name))) as s
@@ -74,8 +74,8 @@ create function pg_temp.walked(p_name text) returns jsonb language sql as $$
     inner join private.positions as o on n.no = o.no
     inner join private.totals as t on o.user_id = t.user_id
 $$;
-select is(pg_temp.summary('root'), pg_temp.walked('root'), 'before a fold the changes are added up');
-select ok(jobs.roll_up_networks() > 0, 'a fold takes them');
+select is(pg_temp.summary('root'), pg_temp.walked('root'), 'before a roll-up the changes are added up');
+select ok(jobs.roll_up_networks() > 0, 'a roll-up takes them');
 select is(pg_temp.summary('root'), pg_temp.walked('root'), 'after it the sums are the same');
 select join_as('hugo', 'erik');
 select complete('hugo');
@@ -93,10 +93,10 @@ select is(
     (public.get_network_summary() ->> 'total_company_profit') || ' ' || (public.get_network_summary() ->> 'profit_percentage'),
     '100.00 100.00', 'alone one earns nothing'
 );
-select refuses($$ select public.get_team_growth('week') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'ranges are known');
+select raises($$ select public.get_team_growth('week') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'ranges are known');
 select act_as('anonymous');
-select throws_ok($$ select public.get_network_summary() $$, '42501', null, 'a visitor is refused');
-rollback to savepoint family;
+select throws_ok($$ select public.get_network_summary() $$, '42501', null, 'an anonymous client is rejected');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Charts from kept days say what walking the network and adding up the journal say
@@ -146,7 +146,7 @@ create function pg_temp.journal() returns setof text language sql as $$
     group by o.no, (t.created_at at time zone 'UTC')::date having sum(t.amount) <> 0 order by 1
 $$;
 
--- A day that is not today, so that days can differ; a team whose sums are kept, and changes that no fold has seen.
+-- A day that is not today, so that days can differ; a team whose sums are kept, and changes that no roll-up has seen.
 select jobs.roll_up_networks();
 set local app.demo_clock = '2020-05-05 23:59:59+00';
 select join_as('sif', 'freya');
@@ -156,7 +156,7 @@ set local app.demo_clock = '';
 
 select is(private.backfill_team_days(array[position_no('freya')], 1), 1, 'the days of a team begin');
 select is(private.backfill_team_days(array[position_no('freya')], 1), 0, 'once');
-select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'before a fold they are what a walk finds');
+select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'before a roll-up they are what a walk finds');
 select jobs.roll_up_networks();
 select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'and after it');
 
@@ -165,7 +165,7 @@ select join_as('vali', 'ymir');
 select is(private.backfill_team_days(array[position_no('ymir')], 1), 1, 'Ymir''s team begins with a member on the way');
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'who is counted once');
 select jobs.roll_up_networks();
-select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'also when folded');
+select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'also when rolled up');
 
 select pays('embla', 1000);
 select pays('ask', 1000);
@@ -173,14 +173,14 @@ select join_as('magni', 'embla');
 select complete('magni');
 select pays('magni', 50);
 select results_eq($$ select * from pg_temp.grown('freya') $$, $$ select * from pg_temp.walked('freya') $$, 'sign-ups and packages are there at once');
-select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'for everybody above');
+select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'for the whole upline');
 select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'what was earned stands at its day, an upgrade''s increase at the upgrade''s');
 select jobs.roll_up_networks();
-select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'folded, nothing changes');
+select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'rolled up, nothing changes');
 select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'of earnings neither');
-select is((select count(*) from private.network_deltas), 0::bigint, 'and nothing is left to fold');
+select is((select count(*) from private.network_deltas), 0::bigint, 'and nothing is left to roll up');
 
--- A correction takes somebody's package away.
+-- A correction takes a member's package away.
 select act_as('olga');
 create temporary table proposed as
 select (propose_correction('set_package', profile_id('magni'), 0, 'Returned.') #>> '{correction,id}')::uuid as id;
@@ -190,7 +190,7 @@ select act_as_owner();
 select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'who lost the package is not funded on any day');
 select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'and what was earned by it is taken back today');
 select jobs.roll_up_networks();
-select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'the same when folded');
+select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'the same when rolled up');
 
 -- The charts themselves.
 select act_as('freya');

@@ -1,9 +1,9 @@
--- A member's inbox and the notices to administrators: everybody reads the own ones, and marks them as read.
+-- A member's inbox and the notices to administrators: each reads the own ones, and marks them as read.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Who reads a notification
@@ -14,10 +14,10 @@ select act_as('ask');
 select is((select title from notifications where kind = 'greeting'), 'Hello', 'a member reads the own notifications');
 select throws_ok($$ update notifications set read_at = now() $$, '42501', null, 'and changes them through the function only');
 select act_as('freya');
-select is_empty($$ select 1 from notifications where kind = 'greeting' $$, 'nobody else reads them');
+select is_empty($$ select 1 from notifications where kind = 'greeting' $$, 'no other member reads them');
 select act_as('anonymous');
-select throws_ok($$ select 1 from notifications $$, '42501', null, 'a visitor reads nothing');
-rollback to savepoint family;
+select throws_ok($$ select 1 from notifications $$, '42501', null, 'an anonymous client reads nothing');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The inbox
@@ -64,10 +64,10 @@ select is(
 select act_as('mia');
 select throws_ok($$ update public.notifications set body = 'x' $$, '42501', null, 'a notification cannot be rewritten');
 select act_as('anonymous');
-select throws_ok($$ select public.get_notifications() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.get_notifications() $$, '42501', null, 'an anonymous client is rejected');
 
 select act_as('mia');
-select refuses(
+select raises(
     $$ select public.mark_notifications_read((select array_agg(gen_random_uuid()) from generate_series(1, 1001))) $$,
     400, 'too_many', 'Mark at most 1,000 notifications at once.', 'a list of ids has an end'
 );
@@ -75,8 +75,8 @@ select refuses(
 select act_as_owner();
 insert into actors.people (name, user_id, session_id, role) values ('nobody', gen_random_uuid(), gen_random_uuid(), 'authenticated');
 select act_as('nobody');
-select refuses('select public.get_notifications()', 404, 'profile_not_found', 'Failed to load profile data', 'an account without a member reads nothing');
-rollback to savepoint family;
+select raises('select public.get_notifications()', 404, 'profile_not_found', 'Failed to load profile data', 'an account without a member reads nothing');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Notices to administrators
@@ -92,7 +92,7 @@ select is((get_admin_notices() ->> 'unread')::integer, 0, 'and has none left');
 select act_as('elin');
 select ok((get_admin_notices() ->> 'unread')::integer >= 1, 'Elin still has hers');
 select act_as('anonymous');
-select throws_ok($$ select get_admin_notices() $$, '42501', null, 'a visitor reads none');
+select throws_ok($$ select get_admin_notices() $$, '42501', null, 'an anonymous client reads none');
 select throws_ok($$ select mark_admin_notices_read() $$, '42501', null, 'and marks none');
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- How often somebody may try, and for how long failures are remembered.
+-- Rate limits of attempts, and for how long failures are remembered.
 -- threats: T16
 begin;
 \ir ../support/actors.sql
@@ -9,8 +9,8 @@ select is(private.consume_rate_limit('t', 'other', 3, '1 minute'), true, 'anothe
 update private.rate_limits set window_start = window_start - interval '2 minutes' where bucket = 't';
 select is(private.consume_rate_limit('t', 'k', 3, '1 minute'), true, 'the next window starts anew');
 select act_as('anonymous');
-select is((select count(*) from generate_series(1, 30) where is_username_available('freja')), 30::bigint, 'a visitor may look up thirty names');
-select refuses($$ select is_username_available('freja') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'the thirty-first is refused');
+select is((select count(*) from generate_series(1, 30) where is_username_available('freja')), 30::bigint, 'an anonymous client may look up thirty names');
+select raises($$ select is_username_available('freja') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'the thirty-first is rejected');
 select act_as_owner();
 select is((select relpersistence from pg_class where oid = 'private.sign_in_failures'::regclass), 'p'::"char", 'failed sign-ins survive a crash');
 select * from finish();

@@ -3,8 +3,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Storing and opening
@@ -30,11 +30,11 @@ select throws_ok(put(user_id('freya') || '/1700000000.png'), '23505', null, 'not
 select is((select count(*) from storage.objects where bucket_id = 'receipts'), 1::bigint, 'the member sees it');
 update storage.objects set name = user_id('freya') || '/1700000001.png' where bucket_id = 'receipts';
 select lives_ok(put(user_id('freya') || '/17000001' || to_char(i, 'FM00') || '.png'), 'receipt ' || i + 1) from generate_series(1, 9) as i;
-select throws_ok(put(user_id('freya') || '/1700000200.png'), '42501', 'You have uploaded 10 receipts within an hour. Try again later.', 'the eleventh within an hour is refused');
+select throws_ok(put(user_id('freya') || '/1700000200.png'), '42501', 'You have uploaded 10 receipts within an hour. Try again later.', 'the eleventh within an hour is rejected');
 select act_as('ask');
 select is_empty($$ select 1 from storage.objects where bucket_id = 'receipts' $$, 'another member sees none');
 select act_as('anonymous');
-select is_empty($$ select 1 from storage.objects where bucket_id = 'receipts' $$, 'a visitor sees none');
+select is_empty($$ select 1 from storage.objects where bucket_id = 'receipts' $$, 'an anonymous client sees none');
 select throws_ok($$ insert into storage.objects (bucket_id, name, owner_id) values ('receipts', 'x', null) $$, '42501', null, 'and stores none');
 
 -- The storage service writes as service_role: the same rules
@@ -53,10 +53,10 @@ select throws_ok(put(user_id('freya') || '/1700000500.png', 'freya'), '42501', '
 select claims_deposit('ask', 50);
 select act_as('elin');
 select is(find_receipt(receipt_url) ->> 'bucket', 'receipts', 'finance finds a deposit''s receipt') from deposits where user_id = user_id('ask');
-select refuses(format('select find_receipt(%L)', u), 404, 'not_found', 'There is no deposit with this receipt.', 'not a receipt: ' || u)
+select raises(format('select find_receipt(%L)', u), 404, 'not_found', 'There is no deposit with this receipt.', 'not a receipt: ' || u)
 from unnest(array['http://127.0.0.1:5432', 'file:///etc/passwd', 'http://h/storage/v1/object/public/other/x.png', '../../x', 'http://h/object/public/receipts/' || user_id('freya') || '/1700000000.png', '']) as u;
 select act_as('sam');
-select refuses($$ select find_receipt('x') $$, 403, 'forbidden', 'A support admin cannot do this.', 'support opens none');
+select raises($$ select find_receipt('x') $$, 403, 'forbidden', 'A support admin cannot do this.', 'support opens none');
 select act_as_owner();
 select is((select count(*) from private.audit_log where action = 'deposit.receipt_opened' and actor = 'admin:' || user_id('elin')), 1::bigint, 'opening one is audited');
 
@@ -64,7 +64,7 @@ select is((select count(*) from private.audit_log where action = 'deposit.receip
 select act_as_owner();
 alter table storage.objects disable trigger harborline_receipts_validate;
 select act_as('ask');
-select throws_ok(put(n), '42501', 'new row violates row-level security policy for table "objects"', 'the policy alone refuses ' || n)
+select throws_ok(put(n), '42501', 'new row violates row-level security policy for table "objects"', 'the policy alone rejects ' || n)
 from unnest(array[user_id('freya') || '/1800000000.png', user_id('ask') || '/x.png', '1800000000.png']) as n;
 select throws_ok(put(user_id('ask') || '/1800000000.png', 'freya'), '42501', 'new row violates row-level security policy for table "objects"', 'and another owner');
 
@@ -75,7 +75,7 @@ insert into storage.objects (bucket_id, name, owner_id, metadata)
 values ('receipts', user_id('embla') || '/1700000000.png', user_id('embla')::text, '{"mimetype": "image/png", "size": 52428800}');
 select act_as('embla');
 select throws_ok(put(user_id('embla') || '/1700000001.png'), '42501', 'You have stored 20 receipts or 50 MB. Contact support to add more.', 'after 50 MB nothing more is stored');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Receipts without a deposit
@@ -113,7 +113,7 @@ select is(pg_temp.unused(), 1::bigint, 'and it is none any more');
 select set_config('storage.allow_delete_query', 'true', true);
 select throws_ok(
     format($$ delete from storage.objects where name = '%s/1000000000003.png' $$, user_id('freya')),
-    '42501', 'A receipt of a deposit is kept.', 'nobody can remove it, not the owner either'
+    '42501', 'A receipt of a deposit is kept.', 'no role can remove it, not the owner either'
 );
 select lives_ok(
     format($$ delete from storage.objects where name = '%s/1000000000001.png' $$, user_id('freya')), 'the other one goes'

@@ -2,8 +2,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A comparison is a merge whatever the planner expects; what it finds is repaired by look-ups
@@ -34,7 +34,7 @@ select bag_eq(
 );
 select is(private.reconcile(), 3, 'the three are repaired');
 select is(cardinality(private.all_bonus_discrepancies()), 0, 'and nothing is wrong any more');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Runs and repairs
@@ -44,13 +44,13 @@ create function actors.fingerprint() returns text language sql stable as $$
     select md5(string_agg(b::text || b.xmin::text || b.ctid::text, '' order by b.id)) from public.bonuses as b
 $$;
 
--- A member, an administrator, nobody else
+-- A member, an administrator, no other role
 select act_as('freya');
 select ok((sync_bonuses() #>> '{summary,totalBonuses}')::bigint >= 5 and (sync_bonuses() ->> 'success')::boolean, 'a member may ask for the sync');
 select act_as('elin');
 select ok((sync_bonuses() ->> 'success')::boolean, 'an administrator too');
 select act_as('anonymous');
-select throws_ok('select sync_bonuses()', '42501', null, 'a visitor not');
+select throws_ok('select sync_bonuses()', '42501', null, 'an anonymous client not');
 
 -- Nothing changes when all is right
 select act_as_owner();
@@ -92,7 +92,7 @@ set local session_replication_role = replica;
 update public.bonuses set amount = 6000, volume = 15000, rate = 40 where bonus_type = 'pairing' and user_id = user_id('freya');
 set local session_replication_role = origin;
 select is(private.reconcile(), 1, 'a bonus that is too high is repaired too');
-select refuses($$ update public.bonuses set amount = 0, volume = 0 where bonus_type = 'pairing' $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'after the repair a bonus only rises again');
+select raises($$ update public.bonuses set amount = 0, volume = 0 where bonus_type = 'pairing' $$, 403, 'append_only', 'A bonus only rises. A correction can lower it.', 'after the repair a bonus only rises again');
 
 -- Asking for the sync makes the run
 select nextval('private.bonus_revision_seq');
@@ -101,6 +101,6 @@ select act_as('freya');
 select ok((sync_bonuses() ->> 'success')::boolean, 'a member asks');
 select act_as_owner();
 select ok((select ran_at > now() - interval '1 minute' from private.reconcile_state), 'and a run is made');
-select refuses('select sync_bonuses()', 401, 'not_authenticated', 'Not authenticated', 'nobody in particular does not ask');
+select raises('select sync_bonuses()', 401, 'not_authenticated', 'Not authenticated', 'a token without a user cannot');
 select * from finish();
 rollback;

@@ -2,63 +2,63 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
+select fixture_members();
 
 create function actors.with_claims(p_name text, p_change jsonb) returns void language sql as $$
     select set_config('request.jwt.claims', (actors.claims(p_name) || p_change)::text, true)
 $$;
 grant execute on all functions in schema actors to public;
 
--- A visitor
+-- An anonymous client
 select act_as('anonymous');
-select lives_ok('select pre_request.check_request()', 'a visitor passes: the tables are closed anyway');
+select lives_ok('select pre_request.check_request()', 'an anonymous client passes: the tables are closed anyway');
 
 -- A member
 select act_as('freya');
 select lives_ok('select pre_request.check_request()', 'a signed-in member passes');
 select set_config('request.jwt.claims', (claims('freya') - 'aud')::text, true);
-select refuses('select pre_request.check_request()', 401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.', 'a token without audience');
+select raises('select pre_request.check_request()', 401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.', 'a token without audience');
 select with_claims('freya', '{"aud": "else"}');
-select refuses('select pre_request.check_request()', 401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.', 'a token for another audience');
+select raises('select pre_request.check_request()', 401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.', 'a token for another audience');
 select with_claims('freya', '{"aud": ["authenticated"]}');
 select lives_ok('select pre_request.check_request()', 'an audience may be a list');
 select with_claims('freya', '{"session_id": "nonsense"}');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'a session that is none');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'a session that is none');
 select with_claims('freya', jsonb_build_object('session_id', (select p.session_id from people as p where p.name = 'ask')));
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'another member''s session');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'another member''s session');
 select act_as_owner();
 update private.profiles set account_status = 'suspended' where user_id = user_id('freya');
 select act_as('freya');
-select refuses('select pre_request.check_request()', 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended member');
+select raises('select pre_request.check_request()', 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended member');
 select set_config('request.path', '/rpc/get_my_account_status', true);
 select lives_ok('select pre_request.check_request()', 'may ask for the own status');
-select is(get_my_account_status(), '{"account_status": "suspended", "message": "Your account has been suspended. Please contact support for assistance.", "code": "account_suspended"}', 'and is told');
+select is(get_my_account_status(), '{"account_status": "suspended", "message": "Your account has been suspended. Please contact support for assistance.", "code": "account_suspended"}', 'and is notified');
 select set_config('request.path', '/rpc/get_my_account_status/', true);
-select refuses('select pre_request.check_request()', 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'by that path alone');
+select raises('select pre_request.check_request()', 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'by that path alone');
 select act_as_owner();
 update private.profiles set account_status = 'disabled' where user_id = user_id('freya');
 select act_as('freya');
-select refuses('select pre_request.check_request()', 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'a disabled member');
+select raises('select pre_request.check_request()', 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'a disabled member');
 select act_as_owner();
 update private.profiles set account_status = 'active' where user_id = user_id('freya');
 insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) values (gen_random_uuid(), user_id('freya'), 'totp', 'verified', now(), now());
 select act_as('freya');
-select refuses('select pre_request.check_request()', 403, 'aal2_required', 'Enter the code from your authenticator app to continue.', 'a password alone, with a second factor set up');
+select raises('select pre_request.check_request()', 403, 'aal2_required', 'Enter the code from your authenticator app to continue.', 'a password alone, with a second factor set up');
 select with_claims('freya', '{"aal": "aal2"}');
 select lives_ok('select pre_request.check_request()', 'both factors pass');
 select act_as_owner();
 delete from auth.sessions where user_id = user_id('freya');
 select act_as('freya');
 select with_claims('freya', '{"aal": "aal2"}');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'after signing out');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'after signing out');
 select set_config('request.path', '/rpc/get_my_account_status', true);
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'not even the own status');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'not even the own status');
 
 -- An administrator
 select act_as('elin');
 select lives_ok('select pre_request.check_request()', 'a live administrator passes');
 select with_claims('elin', jsonb_build_object('sid', (select p.session_id from people as p where p.name = 'sam')));
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'another administrator''s session');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'another administrator''s session');
 select act_as_owner();
 update private.admin_session_activity set last_seen_at = now() - interval '29 minutes' where session_token = (select p.session_id from people as p where p.name = 'elin');
 select act_as('elin');
@@ -67,22 +67,22 @@ select act_as_owner();
 select ok((select last_seen_at > now() - interval '1 minute' from private.admin_session_activity where session_token = (select p.session_id from people as p where p.name = 'elin')), 'the visit is noted');
 update private.admin_session_activity set last_seen_at = now() - interval '31 minutes' where session_token = (select p.session_id from people as p where p.name = 'elin');
 select act_as('elin');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'idle for 31 minutes');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'idle for 31 minutes');
 select act_as_owner();
 update private.admin_session_activity set last_seen_at = now();
 update public.admin_sessions set expires_at = now() - interval '1 second' where admin_id = user_id('sam');
 update private.admin_users set is_active = false where id = user_id('olga');
 select act_as('sam');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'beyond the session''s end');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'beyond the session''s end');
 select act_as('olga');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'deactivated');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'deactivated');
 select act_as('elin');
 select set_config('request.jwt.claims', (claims('elin') - 'aud')::text, true);
-select refuses('select pre_request.check_request()', 401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.', 'an administrator''s token without audience');
+select raises('select pre_request.check_request()', 401, 'invalid_token', 'Your sign-in is not valid here. Sign in again.', 'an administrator''s token without audience');
 
 select act_as_owner();
 select set_config('request.jwt.claims', '{"aud": "authenticated"}', true);
-select refuses('select pre_request.check_request()', 403, 'forbidden', 'You are not allowed to do this.', 'a role that no request has');
+select raises('select pre_request.check_request()', 403, 'forbidden', 'You are not allowed to do this.', 'a role that no request has');
 
 select act_as_owner();
 select set_config('request.path', '', true);
@@ -91,11 +91,11 @@ select lives_ok('select pre_request.check_request()', 'a member whose session ha
 select act_as_owner();
 update auth.sessions set not_after = now() - interval '1 second' where user_id = user_id('embla');
 select act_as('embla');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'a member whose session has ended');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'a member whose session has ended');
 
 select act_as_owner();
 update private.admin_session_activity set started_at = now() - interval '8 hours 1 second', last_seen_at = now() where session_token = (select p.session_id from people as p where p.name = 'elin');
 select act_as('elin');
-select refuses('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'eight hours after the sign-in');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'eight hours after the sign-in');
 select * from finish();
 rollback;

@@ -1,9 +1,9 @@
--- What deposits and withdrawals share: a member takes a waiting request back, and nobody else's.
+-- What deposits and withdrawals share: a member takes a waiting request back, and only the own ones.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- A member takes a request back
@@ -21,14 +21,14 @@ select act_as('elin');
 select decide_withdrawal(id_of('all'), 'approve');
 
 select act_as('ask');
-select refuses(format('select cancel_request(%L)', id_of('later')), 404, 'not_found', 'There is no such request of yours.', 'nobody cancels for another');
+select raises(format('select cancel_request(%L)', id_of('later')), 404, 'not_found', 'There is no such request of yours.', 'a member cannot cancel for another');
 select act_as('freya');
 select is(cancel_request(id_of('later')), '{"success": true}', 'a member takes back a request');
 select is(cancel_request(id_of('later')) ->> 'already', 'true', 'twice is no error');
-select refuses(format('select cancel_request(%L)', id_of('all')), 409, 'already_decided', 'Already approved just now.', 'a decided one stays');
+select raises(format('select cancel_request(%L)', id_of('all')), 409, 'already_decided', 'Already approved just now.', 'a decided one stays');
 select is((select admin_notes from withdrawals where id = id_of('later')), 'Cancelled by the member', 'it says so');
 select act_as('elin');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('later'), 'approve'), 409, 'already_decided', 'Already cancelled by the member just now.', 'and cannot be decided any more');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('later'), 'approve'), 409, 'already_decided', 'Already cancelled by the member just now.', 'and cannot be decided any more');
 
 -- A deposit is taken back like a withdrawal
 select act_as_owner();
@@ -40,16 +40,16 @@ select results_eq($$ select status::text, admin_notes from public.deposits where
 insert into requests values ('stuck', claims_deposit('loke', 50));
 update private.profiles set account_status = 'suspended' where user_id = user_id('loke');
 select act_as('loke');
-select refuses(format('select cancel_request(%L)', id_of('stuck')), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended member takes nothing back');
+select raises(format('select cancel_request(%L)', id_of('stuck')), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended member takes nothing back');
 
 -- Whose request, and which
 select act_as('ask');
-select refuses(format('select cancel_request(%L)', id_of('stuck')), 404, 'not_found', 'There is no such request of yours.', 'nobody takes back the deposit of another');
+select raises(format('select cancel_request(%L)', id_of('stuck')), 404, 'not_found', 'There is no such request of yours.', 'a member cannot cancel the deposit of another');
 select act_as('freya');
-select refuses(format('select cancel_request(%L)', id_of('first')), 409, 'already_decided', 'Already approved just now.', 'a decided deposit stays');
+select raises(format('select cancel_request(%L)', id_of('first')), 409, 'already_decided', 'Already approved just now.', 'a decided deposit stays');
 select act_as_owner();
 select audited(a, 'every one taken back') from unnest(array['deposit.cancelled', 'withdrawal.cancelled']) as a;
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Whose account allows it
@@ -69,19 +69,19 @@ select is(
     (select h -> 'can_cancel' from jsonb_array_elements(get_transaction_history() -> 'items') as h), 'true', 'a pending member is offered to take a request back'
 );
 select lives_ok(takes_back('ask'), 'and takes it back');
-select refuses(takes_back('loke'), 404, 'not_found', 'There is no such request of yours.', 'but nobody else''s');
+select raises(takes_back('loke'), 404, 'not_found', 'There is no such request of yours.', 'but not another member''s');
 select act_as('embla');
-select refuses(
+select raises(
     takes_back('embla'), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended one does not'
 );
 select act_as('buri');
-select refuses(
+select raises(
     takes_back('buri'), 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'nor a disabled one'
 );
 select act_as_owner();
 select private.close_profile(user_id('buri'));
 select act_as('buri');
-select refuses(
+select raises(
     takes_back('buri'), 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'nor a closed one'
 );
 select act_as_owner();
@@ -90,6 +90,6 @@ select results_eq(
     $$ values ('ask', 'rejected', 'Cancelled by the member'), ('buri', 'rejected', 'Account closed'), ('embla', 'pending', null), ('loke', 'pending', null) $$,
     'one is taken back, and counts as rejected'
 );
-select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the books agree');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 select * from finish();
 rollback;

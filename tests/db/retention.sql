@@ -1,9 +1,9 @@
--- What has served its time is forgotten, and what large tables leave behind is tidied by thousands, not by fifths.
+-- What has served its time is purged, and what large tables leave behind is tidied by thousands, not by fifths.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What the worker forgets
@@ -16,10 +16,10 @@ insert into private.sign_in_failures (kind, key, at) values ('admin_account', 'o
 set local role worker;
 select ok(jobs.purge() >= 3, 'the worker forgets what has served its time');
 reset role;
-select is_empty($$ select 1 from private.outbox where data ->> 'title' = 'Old' union all select 1 from private.rate_limits where key = 'old' union all select 1 from private.sign_in_failures where key = 'old' $$, 'it is gone');
+select is_empty($$ select 1 from private.outbox where data ->> 'title' = 'Old' union all select 1 from private.rate_limits where key = 'old' union all select 1 from private.sign_in_failures where key = 'old' $$, 'it is deleted');
 select is((select (select count(*) from private.outbox where data ->> 'title' = 'New') + (select count(*) from private.rate_limits where key = 'new') + (select count(*) from private.sign_in_failures where key = 'new')), 3::bigint, 'the rest stays');
-select is_empty($$ select * from private.check_ledger() $$, 'the books agree');
-rollback to savepoint family;
+select is_empty($$ select * from private.check_ledger() $$, 'the ledger checks pass');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Dead rows and search indexes

@@ -28,7 +28,7 @@ reset role;
 select is_empty(
     $$ select r from unnest(array['anon', 'authenticated', 'platform_admin', 'service_role']) as r
     where has_function_privilege(r, 'public.made_later()', 'execute') or has_table_privilege(r, 'public.made_later', 'select, insert, update, delete') $$,
-    'a new function or table is open to nobody'
+    'a new function or table is open to no role'
 );
 
 -- Every table has row-level security, every function a fixed search path and a comment

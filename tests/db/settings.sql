@@ -19,17 +19,17 @@ select is(private.clock(), '2026-03-16 13:02+00'::timestamptz, 'the sample story
 select set_config('app.demo_clock', '', true);
 
 -- Types and limits
-select refuses(format('update private.settings set value = %L where key = %L', v, k), 400, 'invalid_setting', t, k || ' cannot be ' || v)
+select raises(format('update private.settings set value = %L where key = %L', v, k), 400, 'invalid_setting', t, k || ' cannot be ' || v)
 from (values ('review.due_hours', '"48"', 'review.due_hours must be of type integer.'), ('review.due_hours', '0', 'review.due_hours must be from 1 to 720.'),
     ('review.due_hours', '721', 'review.due_hours must be from 1 to 720.'), ('demo', '"yes"', 'demo must be of type boolean.'),
     ('product.name', '""', 'product.name must be from 1 to 60.'), ('operator.countries', '"DE"', 'operator.countries must be of type list.'),
     ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwc"', 'This is not a TRC20 address. Check it character by character.')) as w (k, v, t);
 select lives_ok($$ update private.settings set value = '24' where key = 'review.due_hours' $$, 'a setting within its limits is taken');
-select refuses($$ update private.settings set key = 'other' where key = 'demo' $$, 403, 'forbidden', 'Only the value of a setting can change.', 'only the value changes');
+select raises($$ update private.settings set key = 'other' where key = 'demo' $$, 403, 'forbidden', 'Only the value of a setting can change.', 'only the value changes');
 update private.settings set value = 'true' where key = 'demo.seeded';
-select refuses($$ update private.settings set value = 'false' where key = 'demo.seeded' $$, 409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.', 'the mark of sample data stays');
+select raises($$ update private.settings set value = 'false' where key = 'demo.seeded' $$, 409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.', 'the mark of sample data stays');
 update private.settings set value = 'false' where key = 'demo';
-select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'demo mode ends once');
+select raises($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'demo mode ends once');
 select is(private.is_demo(), false, 'demo mode is read from the row');
 
 -- TRC20 addresses
@@ -41,7 +41,7 @@ from unnest(array[null, '', 'T', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u', 'tR7NHqje
 
 -- The clock of the sample story counts in demo mode only
 select set_config('app.demo_clock', '2026-03-16 13:02+00', true);
-select isnt(private.clock(), '2026-03-16 13:02+00'::timestamptz, 'with real money nobody tells the time');
+select isnt(private.clock(), '2026-03-16 13:02+00'::timestamptz, 'with real money the clock cannot be set');
 rollback to savepoint start;
 
 -- =====================================================================================================================
@@ -54,33 +54,33 @@ alter table private.settings enable trigger _100_validate;
 update private.admin_users set is_active = false where email not like '%@admins.test';
 
 select act_as('sam');
-select refuses($$ select list_settings() $$, 403, 'forbidden', 'A support admin cannot do this.', 'settings are the super admin''s');
-select refuses($$ select leave_demo() $$, 403, 'forbidden', 'A support admin cannot do this.', 'so is the way out of demo mode');
+select raises($$ select list_settings() $$, 403, 'forbidden', 'A support admin cannot do this.', 'settings are the super admin''s');
+select raises($$ select leave_demo() $$, 403, 'forbidden', 'A support admin cannot do this.', 'so is the way out of demo mode');
 select act_as('elin');
-select refuses($$ select change_setting('review.due_hours', '24') $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not set them either');
+select raises($$ select change_setting('review.due_hours', '24') $$, 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not set them either');
 
 select act_as('olga');
 select is(change_setting('review.due_hours', '24') #>> '{setting,value}', '24', 'Olga sets a value');
-select refuses($$ select change_setting('review.due_hours', '"soon"') $$, 400, 'invalid_setting', 'review.due_hours must be of type integer.', 'of its type');
-select refuses($$ select change_setting('review.due_hours', '0') $$, 400, 'invalid_setting', 'review.due_hours must be from 1 to 720.', 'within its limits');
-select refuses($$ select change_setting('no.such', '1') $$, 404, 'not_found', 'There is no such setting.', 'if it exists');
-select refuses($$ select change_setting('demo', 'false') $$, 403, 'forbidden', 'This changes through readiness only.', 'demo mode is no ordinary setting');
-select refuses(
+select raises($$ select change_setting('review.due_hours', '"soon"') $$, 400, 'invalid_setting', 'review.due_hours must be of type integer.', 'of its type');
+select raises($$ select change_setting('review.due_hours', '0') $$, 400, 'invalid_setting', 'review.due_hours must be from 1 to 720.', 'within its limits');
+select raises($$ select change_setting('no.such', '1') $$, 404, 'not_found', 'There is no such setting.', 'if it exists');
+select raises($$ select change_setting('demo', 'false') $$, 403, 'forbidden', 'This changes through readiness only.', 'demo mode is no ordinary setting');
+select raises(
     $$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u"') $$,
     400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.', 'one wrong letter is found'
 );
 select is(change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') ->> 'success', 'true', 'a right one is taken');
 select act_as_owner();
-select is((select kind from private.admin_notices order by created_at desc limit 1), 'deposit_address_changed', 'and every administrator is told');
+select is((select kind from private.admin_notices order by created_at desc limit 1), 'deposit_address_changed', 'and every administrator is notified');
 select is(
-    (select payload ->> 'key' from private.audit_log where action = 'setting.changed' order by seq desc limit 1), 'deposit.address', 'with a row of the trail'
+    (select payload ->> 'key' from private.audit_log where action = 'setting.changed' order by seq desc limit 1), 'deposit.address', 'with a row of the audit log'
 );
 
 -- Readiness names what is missing.
 select act_as('olga');
 select is((get_readiness() ->> 'ready')::boolean, false, 'a fresh installation is not ready');
-select refuses($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test mail and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
-select refuses($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test mail to you has left yet.', 'a mail that never left is not confirmed');
+select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test mail and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
+select raises($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test mail to you has left yet.', 'a mail that never left is not confirmed');
 do $$
 begin
     perform change_setting(k, v) from (values
@@ -107,14 +107,14 @@ delete from public.withdrawals;
 delete from public.deposits;
 select act_as('olga');
 select lives_ok($$ select leave_demo() $$, 'demo mode ends');
-select refuses($$ select leave_demo() $$, 409, 'demo_is_over', 'Demo mode has ended already.', 'once');
+select raises($$ select leave_demo() $$, 409, 'demo_is_over', 'Demo mode has ended already.', 'once');
 select act_as_owner();
-select refuses($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'and for good');
+select raises($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'and for good');
 
 -- With real money the roles that decide need the second step.
 update private.admin_users set totp_key_id = null, totp_secret = null, totp_confirmed_at = null where id = user_id('elin');
 select act_as('elin');
-select refuses(
+select raises(
     $$ select confirm_correction(gen_random_uuid()) $$,
     403, 'two_step_required', 'Your role needs two-step sign-in. Set it up in your settings first.', 'Elin decides nothing without it'
 );
@@ -125,10 +125,10 @@ select audited(a, 'a step towards real money') from unnest(array['setting.change
 select is((select count(*) from private.audit_log where action = 'setting.changed' and payload @> '{"key": "mail.ready", "after": "true"}'), 1::bigint, 'so is the test mail');
 select act_as('olga');
 select send_test_mail() from generate_series(1, 4);
-select refuses($$ select send_test_mail() $$, 429, 'too_many_requests', 'Five test mails an hour. Wait a while.', 'the sixth test mail of an hour');
+select raises($$ select send_test_mail() $$, 429, 'too_many_requests', 'Five test mails an hour. Wait a while.', 'the sixth test mail of an hour');
 select ok(jsonb_array_length(list_settings()) > 10, 'Olga sees all settings');
 select act_as('sam');
-select refuses('select ' || call, 403, 'forbidden', 'A support admin cannot do this.', 'Sam is kept from ' || call)
+select raises('select ' || call, 403, 'forbidden', 'A support admin cannot do this.', 'Sam is kept from ' || call)
 from unnest(array['get_readiness()', 'send_test_mail()', 'confirm_test_mail()']) as call;
 rollback to savepoint start;
 
@@ -141,7 +141,7 @@ delete from private.admin_notices;
 delete from private.outbox;
 
 select act_as('elin');
-select refuses(
+select raises(
     $$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') $$,
     403, 'forbidden', null, 'finance does not change the address'
 );
@@ -171,18 +171,18 @@ select is(
     '{"recorded": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "shown": "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}', 'and found, because it is not on the record'
 );
 select ok(jobs.check_deposit_address() <> '{}', 'as long as it stays');
-select is((select count(*) from private.admin_notices where kind = 'deposit_address_unexpected'), 1::bigint, 'told once an hour');
+select is((select count(*) from private.admin_notices where kind = 'deposit_address_unexpected'), 1::bigint, 'notified once an hour');
 select is(
     (select count(*) from private.outbox where template = 'deposit_address_unexpected'),
-    (select count(*) from private.admin_users as a where a.is_active), 'to everybody'
+    (select count(*) from private.admin_users as a where a.is_active), 'to every administrator'
 );
 rollback to savepoint start;
 
 -- =====================================================================================================================
--- What the platform says of itself to everybody
+-- What the platform publishes about itself
 -- =====================================================================================================================
 select act_as('anonymous');
-select is(get_platform() -> 'packages' -> 1, '{"value": "100.00", "label": "Basic", "rate": "20"}', 'a visitor reads the packages');
+select is(get_platform() -> 'packages' -> 1, '{"value": "100.00", "label": "Basic", "rate": "20"}', 'an anonymous client reads the packages');
 select is(get_platform() -> 'rates', '{"referral": "5", "override": "1", "reentry": "10"}', 'and the rates');
 select is(get_platform() -> 'limits', '{"min_withdrawal": "100.00", "min_deposit": "1.00", "max_amount": "10000000.00", "receipt_max_bytes": 5242880}', 'and the limits');
 select * from finish();

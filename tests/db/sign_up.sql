@@ -1,10 +1,10 @@
--- Becoming a member: what the auth service asks before an account is made, what a confirmation makes, looking up sponsors
+-- Becoming a member: what the auth service asks before an account is made, what a confirmation makes, looking up referrers
 -- and names.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- From the form to the member
@@ -39,7 +39,7 @@ set local role supabase_auth_admin;
 select is(asks(form(), 'other@people.test'), '{}', 'a reservation lapses after its day');
 reset role;
 update private.profiles set account_status = 'suspended' where user_id = user_id('freya');
-select is(asks(form('{"username": "second"}')), '{}', 'a suspended sponsor still sponsors');
+select is(asks(form('{"username": "second"}')), '{}', 'a suspended referrer still refers');
 update private.profiles set account_status = 'disabled' where user_id = user_id('freya');
 select is(asks(form('{"username": "third"}')), '400 Invalid referral code', 'a disabled one does not');
 update private.profiles set account_status = 'active' where user_id = user_id('freya');
@@ -62,24 +62,24 @@ select results_eq($$ select username, display_name, email, package_value::numeri
 update auth.users set email_confirmed_at = now() + interval '1 second' where id = (select first from made);
 select is((select count(*) from private.profiles where user_id = (select first from made)), 1::bigint, 'a second confirmation changes nothing');
 select ok((select username from private.profiles where user_id = (select late from made)) like 'buri\_%', 'a name that was taken meanwhile gets a distinct form');
-select is_empty($$ select 1 from private.profiles where user_id in ((select plain from made), (select lost from made)) $$, 'without metadata or sponsor there is no profile, and no failure');
+select is_empty($$ select 1 from private.profiles where user_id in ((select plain from made), (select lost from made)) $$, 'without metadata or referrer there is no profile, and no failure');
 select is((select child_no from private.positions where user_id = (select first from made)), 4, 'the place is the next one at confirmation');
 
--- Looking somebody up
+-- Looking up a member
 select act_as('anonymous');
-select is((select username from get_sponsor(' Freya ')), 'freya', 'a sponsor is found by exact name');
+select is((select username from get_sponsor(' Freya ')), 'freya', 'a referrer is found by exact name');
 select is((select count(*) from get_sponsor('frey')), 0::bigint, 'not by a part of it');
 select is((select count(*) from get_sponsor('%')), 0::bigint, 'nor by a pattern');
 select is((select is_username_available('freya')), false, 'a taken name');
 select is((select is_username_available('fresh_name')), true, 'a free name');
 select throws_ok($$ select private.referrer_by_code('x') $$, '42501', null, 'helpers are closed');
 select act_as_owner();
-select is((select id from get_sponsor(profile_id('ask')::text)), profile_id('ask'), 'a sponsor is found by the code');
+select is((select id from get_sponsor(profile_id('ask')::text)), profile_id('ask'), 'a referrer is found by the code');
 
 -- Unconfirmed accounts
 update auth.users set created_at = now() - interval '8 days', email_confirmed_at = null where email = 'plain@people.test';
-select ok(jobs.delete_unconfirmed_users() >= 1, 'what nobody confirmed for a week is removed');
-select is_empty($$ select 1 from auth.users where email = 'plain@people.test' $$, 'it is gone');
+select ok(jobs.delete_unconfirmed_users() >= 1, 'what was not confirmed for a week is removed');
+select is_empty($$ select 1 from auth.users where email = 'plain@people.test' $$, 'it is deleted');
 select isnt_empty($$ select 1 from auth.users where email = 'first@people.test' $$, 'and nobody else');
 
 -- What a sign-up must not be
@@ -87,7 +87,7 @@ set local role supabase_auth_admin;
 select is(asks(form(jsonb_build_object('username', 'fourth', 'display_name', d))), '400 A name has at most 80 characters, on one line.', 'with too long or hostile a name')
 from unnest(array[repeat('x', 81), E'two\nlines']) as d;
 reset role;
-select is((select title from public.notifications where user_id = (select late from made) and kind = 'username_changed'), 'Your username was taken meanwhile', 'who got another name is told');
+select is((select title from public.notifications where user_id = (select late from made) and kind = 'username_changed'), 'Your username was taken meanwhile', 'who got another name is notified');
 
 -- A confirmation never fails: what could not be made then is made later
 create function actors.fails() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
@@ -103,16 +103,16 @@ select is(private.create_profile_from_sign_up((select id from retried), 'x@peopl
 select act_as('anonymous');
 select set_config('request.headers', '{"x-real-ip": "203.0.113.99"}', true);
 select get_sponsor('freya') from generate_series(1, 60);
-select refuses($$ select get_sponsor('freya') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'sponsors are not guessed');
+select raises($$ select get_sponsor('freya') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'referrers are not guessed');
 select is_username_available('x') from generate_series(1, 30);
-select refuses($$ select is_username_available('x') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'nor names');
+select raises($$ select is_username_available('x') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'nor names');
 
 select act_as_owner();
 select sign_up('confirmed@people.test', '{}', now()), sign_up('young@people.test', '{}');
 update auth.users set created_at = now() - interval '8 days' where email = 'confirmed@people.test';
 select jobs.delete_unconfirmed_users();
 select is((select count(*) from auth.users where email in ('confirmed@people.test', 'young@people.test')), 2::bigint, 'neither a confirmed account nor a young one is removed');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Names that show what they are

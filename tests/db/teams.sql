@@ -1,13 +1,13 @@
--- The members below a member: pairs, the tree and its totals, and finding somebody in it; nobody above, nobody beside.
+-- The members below a member: pairs, the tree and its totals, and searching it; no upline, no sibling.
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
 savepoint start;
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
--- Finding somebody in one's own team, and nobody else
+-- Searching one's own team, and no other
 -- =====================================================================================================================
 update private.profiles set display_name = 'Ask Borson' where user_id = user_id('ask');
 update private.profiles set display_name = '100% Buri' where user_id = user_id('buri');
@@ -22,28 +22,28 @@ select is(found('embla'), 'embla', 'a member of the team by name');
 select is(found('BORS'), 'ask', 'by display name, whatever the spelling');
 select is(found('as'), 'ask', 'two letters are enough');
 select is(found('freya'), 'freya', 'oneself');
-select is(found('ymir'), null, 'the sponsor stands above the team');
+select is(found('ymir'), null, 'the referrer stands above the team');
 select is(found('loke'), null, 'strangers do not exist');
 select is(found('people.test'), null, 'addresses are not searched');
 select is(found('100%'), 'buri', 'a per cent sign is one');
 select is(found('a_k'), null, 'and a line is no joker');
 select is((search_team('embla') #> '{0}') - 'id', '{"username": "embla", "display_name": "Embla"}'::jsonb, 'with what the list shows');
-select refuses($$ select search_team('a') $$, 400, 'invalid_filter', 'Type 2 to 80 characters.', 'one letter is none');
-select refuses($$ select search_team(null) $$, 400, 'invalid_filter', null, 'nothing neither');
-select refuses(format($$ select search_team(%L) $$, repeat('x', 81)), 400, 'invalid_filter', null, 'nor a novel');
+select raises($$ select search_team('a') $$, 400, 'invalid_filter', 'Type 2 to 80 characters.', 'one letter is none');
+select raises($$ select search_team(null) $$, 400, 'invalid_filter', null, 'nothing neither');
+select raises(format($$ select search_team(%L) $$, repeat('x', 81)), 400, 'invalid_filter', null, 'nor a novel');
 
 -- A large team with a frequent text is read in the order of joining.
 select act_as_owner();
 update private.networks set members = 60000 where no = position_no('freya');
 select act_as('freya');
-select is(found('as'), 'ask', 'the same answer the other way');
-select is(found('ymir') is null and found('lo') is null, true, 'and nobody else either');
+select is(found('as'), 'ask', 'the same response the other way');
+select is(found('ymir') is null and found('lo') is null, true, 'and no other member either');
 
 select act_as('anonymous');
-select throws_ok($$ select public.search_team('ask') $$, '42501', null, 'a visitor finds nobody');
+select throws_ok($$ select public.search_team('ask') $$, '42501', null, 'an anonymous client finds no member');
 select act_as('sam');
 select throws_ok($$ select public.search_team('ask') $$, '42501', null, 'administrators have their own list');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Pairs are positions, and say why they wait
@@ -90,10 +90,10 @@ select is(
 );
 select is(public.get_pairings(1, 1) -> 'next', '2'::jsonb, 'and on');
 select act_as('ben');
-select is(public.get_pairings() -> 'items', '[]'::jsonb, 'nobody below, no pairs');
+select is(public.get_pairings() -> 'items', '[]'::jsonb, 'no downline, no pairs');
 select act_as('anonymous');
-select throws_ok($$ select public.get_pairings() $$, '42501', null, 'a visitor is refused');
-rollback to savepoint family;
+select throws_ok($$ select public.get_pairings() $$, '42501', null, 'an anonymous client is rejected');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The path to a member
@@ -104,7 +104,7 @@ select is(
 rollback to savepoint start;
 
 -- =====================================================================================================================
--- The tree below a member; nobody above, nobody beside
+-- The tree below a member; no upline, no sibling
 -- =====================================================================================================================
 select join_as('root');
 select join_as('mara', 'root');
@@ -142,40 +142,40 @@ select is(
     (select string_agg(p ->> 'username', ' > ') from jsonb_array_elements(public.get_team_tree(profile_id('marta')) -> 'path') as p),
     'mara > erik > marta', 'the path begins with oneself, not above'
 );
-select refuses(
+select raises(
     format('select public.get_team_tree(%L)', profile_id('leo')), 404, 'member_not_found', 'This member is not in your team.',
     'who stands beside does not exist'
 );
-select refuses(
+select raises(
     format('select public.get_team_tree(%L)', profile_id('root')), 404, 'member_not_found', 'This member is not in your team.', 'nor who stands above'
 );
-select refuses(
+select raises(
     $$ select public.get_team_tree(gen_random_uuid()) $$, 404, 'member_not_found', 'This member is not in your team.', 'nor who does not exist'
 );
 
 -- An administrator sees the whole network.
 select act_as('sam');
-select is(public.get_team_tree() #>> '{root,display_name}', 'Company', 'members without a sponsor stand under the company');
+select is(public.get_team_tree() #>> '{root,display_name}', 'Company', 'members without a referrer stand under the company');
 select is((public.get_team_tree() #>> '{items,0,username}'), 'root', 'the root member is its first child');
 select is(
     (select string_agg(p ->> 'username', ' > ') from jsonb_array_elements(public.get_team_tree(profile_id('marta')) -> 'path') as p),
     'root > mara > erik > marta', 'and the path is whole'
 );
-select refuses(
+select raises(
     $$ select public.get_team_tree(gen_random_uuid()) $$, 404, 'member_not_found', 'This member is not in your team.', 'an unknown member is not the company'
 );
 select act_as('anonymous');
-select throws_ok($$ select public.get_team_tree() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.get_team_tree() $$, '42501', null, 'an anonymous client is rejected');
 
 -- An administrator who was switched off opens no tree
 select act_as_owner();
 update private.admin_users set is_active = false where id = user_id('sam');
 select act_as('sam');
-select refuses('select public.get_team_tree(null)', 401, 'session_ended', 'Your session has ended. Sign in again.', 'not even the company''s');
+select raises('select public.get_team_tree(null)', 401, 'session_ended', 'Your session has ended. Sign in again.', 'not even the company''s');
 rollback to savepoint start;
 
 -- =====================================================================================================================
--- What the tree says of everybody below its root, folded or not yet, against the tree itself
+-- What the tree says of the downline of its root, rolled up or not yet, against the tree itself
 -- =====================================================================================================================
 select join_as('root');
 select join_as('mara', 'root');
@@ -201,18 +201,18 @@ select act_as_owner();
 select jobs.roll_up_networks();
 select pays('marta', 50);
 select act_as('mara');
-select is(pg_temp.totals(public.get_team_tree()), '3 members, $300.00', 'after a fold, with what happened since');
+select is(pg_temp.totals(public.get_team_tree()), '3 members, $300.00', 'after a roll-up, with what happened since');
 select is(
     (public.get_team_tree() #>> '{root,team_count}')::bigint, (public.get_network_summary() ->> 'team_count')::bigint,
     'the network summary counts the same'
 );
 
 select act_as('sam');
-select is(pg_temp.totals(public.get_team_tree()), '6 members, $1800.00', 'an administrator sees everybody under the company');
+select is(pg_temp.totals(public.get_team_tree()), '6 members, $1800.00', 'an administrator sees all members under the company');
 select act_as_owner();
 delete from private.network_deltas;
 select jobs.roll_up_networks();
 select act_as('sam');
-select is(pg_temp.totals(public.get_team_tree()), '6 members, $1750.00', 'what was not folded came from the changes');
+select is(pg_temp.totals(public.get_team_tree()), '6 members, $1750.00', 'what was not rolled up came from the changes');
 select * from finish();
 rollback;

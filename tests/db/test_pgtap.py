@@ -26,7 +26,7 @@ def test_file(name: str, database: str, record_property: Callable[[str, object],
     run = pgtap.run(f"tests/db/{name}.sql", database)
     record_property("assertions", run.passed + len(run.failures))
     assert not run.failures, "\n".join(run.failures)
-    pgtap.keep_profile(name, run.statements)
+    pgtap.store_profile(name, run.statements)
 
 
 def test_what_is_red_in_a_part_stays_red(tmp_path: Path, database: str) -> None:

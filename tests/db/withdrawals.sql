@@ -4,8 +4,8 @@
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
-select family();
-savepoint family;
+select fixture_members();
+savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Requests
@@ -26,17 +26,17 @@ grant execute on function actors.withdrawal_sql(text, text, text, uuid) to publi
 -- A member, in the order of the checks: valid amount, balance, minimum, verified, wallet
 select act_as('freya');
 select is((select available_balance from profiles where user_id = auth.uid())::numeric, 450.00, 'the balance is bonuses less approved withdrawals');
-select refuses(withdrawal_sql('freya', v), 400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.', 'an amount cannot be ' || v) from unnest(array['0', '-100', '10000000.01']) as v;
+select raises(withdrawal_sql('freya', v), 400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.', 'an amount cannot be ' || v) from unnest(array['0', '-100', '10000000.01']) as v;
 select throws_ok(withdrawal_sql('freya', v), '23514', null, 'an amount is no ' || v) from unnest(array['NaN', 'Infinity', '100.001']) as v;
-select refuses(withdrawal_sql('freya', '450.01'), 400, 'insufficient_balance', 'Insufficient balance. Available: $450.00', 'more than the balance');
-select refuses(withdrawal_sql('freya', '99.99'), 400, 'below_minimum', 'Minimum withdrawal amount is $100', 'less than the minimum');
-select refuses(withdrawal_sql('freya', '100', 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'), 409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.', 'another address than the stored one');
-select refuses(withdrawal_sql('ask', '100'), 403, 'not_yours', 'You can only make requests for yourself.', 'nobody withdraws for another, or learns the balance');
-select refuses(replace(withdrawal_sql('freya', '100'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'nobody approves an own withdrawal');
+select raises(withdrawal_sql('freya', '450.01'), 400, 'insufficient_balance', 'Insufficient balance. Available: $450.00', 'more than the balance');
+select raises(withdrawal_sql('freya', '99.99'), 400, 'below_minimum', 'Minimum withdrawal amount is $100', 'less than the minimum');
+select raises(withdrawal_sql('freya', '100', 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'), 409, 'wallet_changed', 'Your wallet address has changed. Check it and try again.', 'another address than the stored one');
+select raises(withdrawal_sql('ask', '100'), 403, 'not_yours', 'You can only make requests for yourself.', 'a member cannot withdraw for another, or learns the balance');
+select raises(replace(withdrawal_sql('freya', '100'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'an administrator cannot approve an own withdrawal');
 select lives_ok(withdrawal_sql('freya', '300'), 'within the balance');
-select refuses(withdrawal_sql('freya', '200'), 400, 'insufficient_balance', 'Insufficient balance. Available: $150.00', 'pending requests are counted');
-select refuses(withdrawal_sql('freya', '100') || format(', (%L, %L, 100, %L, ''pending'')', gen_random_uuid(), user_id('freya'), 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'),
-    400, 'insufficient_balance', 'Insufficient balance. Available: $50.00', 'an array is counted row by row, and refused as a whole');
+select raises(withdrawal_sql('freya', '200'), 400, 'insufficient_balance', 'Insufficient balance. Available: $150.00', 'pending requests are counted');
+select raises(withdrawal_sql('freya', '100') || format(', (%L, %L, 100, %L, ''pending'')', gen_random_uuid(), user_id('freya'), 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'),
+    400, 'insufficient_balance', 'Insufficient balance. Available: $50.00', 'an array is counted row by row, and rejected as a whole');
 select is((select count(*) from withdrawals), 1::bigint, 'nothing of it is left');
 select is((select amount from transactions where transaction_type = 'withdrawal')::numeric, -300.00, 'a request is in the journal, negative');
 
@@ -44,9 +44,9 @@ select is((select amount from transactions where transaction_type = 'withdrawal'
 create temporary table retry as select gen_random_uuid() as id;
 grant select on retry to public;
 select lives_ok((select withdrawal_sql('freya', '100', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) || ' on conflict (id) do nothing' from retry), 'a request');
-select lives_ok((select withdrawal_sql('freya', '100', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) || ' on conflict (id) do nothing' from retry), 'and its retry are not refused');
+select lives_ok((select withdrawal_sql('freya', '100', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) || ' on conflict (id) do nothing' from retry), 'and its retry are not rejected');
 select is((select count(*) from withdrawals), 2::bigint, 'and make one row');
-select refuses((select withdrawal_sql('freya', '110', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values');
+select raises((select withdrawal_sql('freya', '110', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values');
 select throws_ok($$ update withdrawals set wallet_address = 'x' $$, '42501', null, 'a member changes nothing');
 select throws_ok($$ delete from withdrawals $$, '42501', null, 'and deletes nothing');
 select throws_ok(format('insert into withdrawals (user_id, amount, wallet_address, %I) values (auth.uid(), 100, %L, null)', c, 'x'), '42501', null, 'a member cannot write ' || c)
@@ -54,33 +54,33 @@ from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'payo
 
 -- Ymir earned 25 + 10 from Freya but has no package: not verified
 select act_as('ymir');
-select refuses(withdrawal_sql('ymir', '30'), 400, 'below_minimum', 'Minimum withdrawal amount is $100', 'the minimum is told before verification');
+select raises(withdrawal_sql('ymir', '30'), 400, 'below_minimum', 'Minimum withdrawal amount is $100', 'the minimum is notified before verification');
 select act_as_owner();
 update public.bonuses set volume = 100000, amount = 5000 where bonus_type = 'referral' and user_id = user_id('ymir');
 select act_as('ymir');
-select refuses(withdrawal_sql('ymir', '100'), 403, 'not_verified', 'Please complete your profile, settings, and account verification first', 'a package must be paid');
+select raises(withdrawal_sql('ymir', '100'), 403, 'not_verified', 'Please complete your profile, settings, and account verification first', 'a package must be paid');
 select act_as('loke');
 select is_empty($$ select 1 from withdrawals $$, 'a stranger sees none');
 select act_as('anonymous');
-select throws_ok($$ select 1 from withdrawals $$, '42501', null, 'a visitor has no table');
+select throws_ok($$ select 1 from withdrawals $$, '42501', null, 'an anonymous client has no table');
 
 -- Blocked
 select act_as_owner();
 update private.profiles set account_status = 'disabled' where user_id = user_id('freya');
 select act_as('freya');
-select refuses(withdrawal_sql('freya', '100'), 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'a disabled member withdraws nothing');
+select raises(withdrawal_sql('freya', '100'), 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'a disabled member withdraws nothing');
 
 -- Even the owner of the database
 select act_as_owner();
-select refuses($$ update public.withdrawals set wallet_address = 'x' $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'the address is frozen');
-select refuses($$ delete from public.withdrawals $$, 403, 'append_only', 'Rows of withdrawals are kept as they are.', 'nothing is deleted');
+select raises($$ update public.withdrawals set wallet_address = 'x' $$, 403, 'append_only', 'A withdrawal is decided once and never changed.', 'the address is frozen');
+select raises($$ delete from public.withdrawals $$, 403, 'append_only', 'Rows of withdrawals are kept as they are.', 'nothing is deleted');
 
 -- Behind the trigger stands a policy
 alter table public.withdrawals disable trigger _100_validate;
 select act_as('loke');
-select throws_ok(withdrawal_sql('ask', '100'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'the policy alone refuses a withdrawal of another');
+select throws_ok(withdrawal_sql('ask', '100'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'the policy alone rejects a withdrawal of another');
 select throws_ok(replace(withdrawal_sql('loke', '100'), '''pending'')', '''approved'')'), '42501', 'new row violates row-level security policy for table "withdrawals"', 'and one that is approved already');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Decisions
@@ -97,38 +97,38 @@ select act_as('freya');
 insert into requests values ('all', gen_random_uuid()), ('half', gen_random_uuid()), ('later', gen_random_uuid());
 insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), case name when 'all' then 200 else 100 end, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from requests where name in ('all', 'half', 'later');
 select act_as('elin');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('deposit'), 'approve'), 404, 'not_found', 'There is no such withdrawal.', 'a deposit is no withdrawal');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('deposit'), 'approve'), 404, 'not_found', 'There is no such withdrawal.', 'a deposit is no withdrawal');
 select is(decide_withdrawal(id_of('all'), 'approve') #>> '{withdrawal,amount}', '200.00', 'a withdrawal is approved');
 select is(decide_withdrawal(id_of('all'), 'approve') ->> 'already', 'true', 'asked again, the first result');
 select act_as('olga');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('all'), 'approve'), 409, 'already_decided', 'Already approved by Elin just now.', 'another administrator is told');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('all'), 'approve'), 409, 'already_decided', 'Already approved by Elin just now.', 'another administrator is notified');
 select is(decide_withdrawal(id_of('all'), 'approve', null, ' tx-9 ') #>> '{withdrawal,payout_reference}', 'tx-9', 'how it was paid may be added later');
 select is(decide_withdrawal(id_of('all'), 'approve', null, 'tx-9') ->> 'already', 'true', 'the same again is no error');
-select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('all'), 'approve', 'tx-10'), 409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.', 'another one is refused');
-select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('half'), 'approve', repeat('x', 201)), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'too long a reference');
+select raises(format('select decide_withdrawal(%L, %L, null, %L)', id_of('all'), 'approve', 'tx-10'), 409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.', 'another one is rejected');
+select raises(format('select decide_withdrawal(%L, %L, null, %L)', id_of('half'), 'approve', repeat('x', 201)), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'too long a reference');
 select act_as_owner();
 select results_eq($$ select available_balance::numeric, withdrawn_amount::numeric, reserved_amount::numeric from private.totals where user_id = user_id('freya') $$, $$ values (275.00, 200.00, 200.00) $$, 'the balance is reduced once');
 
 -- Holds, blocks, and a balance that no longer covers
 update private.profiles set hold_until = now() + interval '1 hour', hold_reason = 'wallet' where user_id = user_id('freya');
 select act_as('elin');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'on_hold',
+select raises(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'on_hold',
     'On hold until ' || to_char((now() + interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC, 24 hours after a change of wallet.', 'a day after a change of wallet');
 select act_as_owner();
 update private.profiles set hold_until = null, hold_reason = null, account_status = 'suspended' where user_id = user_id('freya');
 select act_as('elin');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.', 'not while blocked');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'account_blocked', 'This member is blocked. A withdrawal of a blocked member cannot be approved.', 'not while blocked');
 select act_as_owner();
 update private.profiles set account_status = 'active' where user_id = user_id('freya');
 select set_config('app.allow_bonus_decrease', 'on', true);
 update public.bonuses set volume = 0, amount = 0 where user_id = user_id('freya') and bonus_type = 'pairing';
 select act_as('elin');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the balance is worked out again at approval');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('half'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the balance is worked out again at approval');
 select is(decide_withdrawal(id_of('half'), 'reject', 'Ask again later.') #>> '{withdrawal,status}', 'rejected', 'it can be rejected');
 select act_as_owner();
 select is((select reserved_amount::numeric from private.totals where user_id = user_id('freya')), 100.00, 'which frees what it reserved');
 
--- Nobody decides the own withdrawal either
+-- No administrator decides the own withdrawal either
 select act_as_owner();
 insert into requests values ('mine', gen_random_uuid());
 select set_config('app.allow_bonus_decrease', '', true);
@@ -138,7 +138,7 @@ insert into withdrawals (id, user_id, amount, wallet_address) values (id_of('min
 select act_as_owner();
 update private.profiles set email = 'elin@admins.test' where user_id = user_id('freya');
 select act_as('elin');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('mine'), a), 403, 'own_account', 'You cannot decide a request of your own member account.', 'nobody decides the own withdrawal: ' || a)
+select raises(format('select decide_withdrawal(%L, %L)', id_of('mine'), a), 403, 'own_account', 'You cannot decide a request of your own member account.', 'an administrator cannot decide the own withdrawal: ' || a)
 from unnest(array['approve', 'reject']) as a;
 
 -- What was voided is not paid
@@ -152,16 +152,16 @@ grant select on voided to public;
 select act_as('elin');
 select is(confirm_correction(id) ->> 'success', 'true', 'it is voided') from voided;
 select act_as('olga');
-select refuses(format('select decide_withdrawal(%L, %L, null, %L)', id_of('mine'), 'approve', 'tx-11'), 409, 'voided', 'This withdrawal was voided.', 'and then not paid');
+select raises(format('select decide_withdrawal(%L, %L, null, %L)', id_of('mine'), 'approve', 'tx-11'), 409, 'voided', 'This withdrawal was voided.', 'and then not paid');
 select act_as_owner();
 select audited(a, 'every decision') from unnest(array['withdrawal.approved', 'withdrawal.rejected', 'withdrawal.paid']) as a;
-select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the kept figures followed');
-select notified('freya', k, 'the member is told: ' || k) from unnest(array['withdrawal_approved', 'withdrawal_rejected']) as k;
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the counters followed');
+select notified('freya', k, 'the member is notified: ' || k) from unnest(array['withdrawal_approved', 'withdrawal_rejected']) as k;
 select act_as('sam');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('mine'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no withdrawal');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('mine'), 'approve'), 403, 'forbidden', 'A support admin cannot do this.', 'support decides no withdrawal');
 
 select act_as_owner();
-select refuses(format('update public.withdrawals set %s where id = %L', change, id_of('all')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'not changed any more: ' || change)
+select raises(format('update public.withdrawals set %s where id = %L', change, id_of('all')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'not changed any more: ' || change)
 from unnest(array['admin_notes = ''x''', 'decided_at = now() + interval ''1 day''', 'payout_reference = ''other''', 'payout_at = now() + interval ''1 day''', 'amount = 250', 'wallet_address = ''x''']) as change;
 
 -- What was approved is gone: of two requests that were covered, a lower balance pays one
@@ -179,10 +179,10 @@ update public.bonuses set volume = 375, amount = 150 where user_id = user_id('va
 select set_config('app.allow_bonus_decrease', '', true);
 select act_as('elin');
 select is(decide_withdrawal(id_of('one'), 'approve') ->> 'success', 'true', 'the first is covered');
-select refuses(format('select decide_withdrawal(%L, %L)', id_of('two'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the second is not any more');
+select raises(format('select decide_withdrawal(%L, %L)', id_of('two'), 'approve'), 409, 'insufficient_available_balance', 'Insufficient available balance', 'the second is not any more');
 select act_as_owner();
-select refuses(format('update public.withdrawals set voided_at = now() where id = %L', id_of('one')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'nothing is voided without a correction');
-rollback to savepoint family;
+select raises(format('update public.withdrawals set voided_at = now() where id = %L', id_of('one')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'nothing is voided without a correction');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- Payout references that show what they are
@@ -196,13 +196,13 @@ grant execute on function actors.pays_out(text) to public;
 select act_as('freya');
 insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
 select act_as('elin');
-select refuses(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'no payout with ' || name) from hidden;
+select raises(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'no payout with ' || name) from hidden;
 select is((select status::text from withdrawals where user_id = user_id('freya')), 'pending', 'and nothing was approved with it');
 select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya');
-select refuses(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'nor later with ' || name) from hidden;
+select raises(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'nor later with ' || name) from hidden;
 select lives_ok(pays_out(E'\tOrder 79\r\n'), 'a payout as it was copied');
 select is((select payout_reference from withdrawals where user_id = user_id('freya')), 'Order 79', 'is stored without what stands around it');
-rollback to savepoint family;
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- What the form offers
@@ -230,8 +230,8 @@ select is(
 );
 
 select act_as('anonymous');
-select throws_ok($$ select public.get_withdraw_options() $$, '42501', null, 'a visitor is refused');
-rollback to savepoint family;
+select throws_ok($$ select public.get_withdraw_options() $$, '42501', null, 'an anonymous client is rejected');
+rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
 -- The list administrators decide from
@@ -286,6 +286,6 @@ select is(public.list_withdrawals('{"page": 9}') -> 'items', '[]'::jsonb, 'a pag
 
 -- Everybody else.
 select act_as('anonymous');
-select throws_ok($$ select public.list_withdrawals() $$, '42501', null, 'a visitor is refused');
+select throws_ok($$ select public.list_withdrawals() $$, '42501', null, 'an anonymous client is rejected');
 select * from finish();
 rollback;

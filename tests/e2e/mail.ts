@@ -10,9 +10,9 @@ interface Mail {
 export async function mailTo(address: string, subject: RegExp, patience = 20_000): Promise<Mail> {
   const until = Date.now() + patience
   while (Date.now() < until) {
-    // Chosen by the catcher: it also holds what the suites beside this one caused.
-    const answer = await fetch(`${need('MAIL_URL')}/email?to.address=${encodeURIComponent(address)}`)
-    const mails = answer.ok ? ((await answer.json()) as Mail[]) : []
+    // Chosen by the catcher: it also holds what parallel suites caused.
+    const response = await fetch(`${need('MAIL_URL')}/email?to.address=${encodeURIComponent(address)}`)
+    const mails = response.ok ? ((await response.json()) as Mail[]) : []
     const newest = mails.findLast((mail) => subject.test(mail.subject))
     if (newest) return newest
     await new Promise((resolve) => setTimeout(resolve, 300))

@@ -1,7 +1,7 @@
 import { stack } from './stack'
 
 /** Every address that needs no sign-in. */
-export const visitorPages = [
+export const publicPages = [
   '/',
   '/sign-in',
   '/sign-in?redirect=%2Fwithdraw',

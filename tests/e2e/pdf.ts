@@ -35,7 +35,7 @@ export function receiptPdf(pages: number, script = '', more = ''): Buffer {
   )
 }
 
-/** Encrypted with a password that nobody knows. */
+/** Encrypted with an unknown password. */
 export function lockedPdf(): Buffer {
   const unknown = `<${'5a'.repeat(32)}>`
   return receiptPdf(
@@ -50,7 +50,7 @@ const jpeg2000 =
   'ff4fff510029000000000008000000080000000000000000000000080000000800000000000000000001070101ff52000c00' +
   '000001000004040001ff5c00044040ff90000a0000000000160001ff93df8028115054a36fffd9'
 
-/** What needs files beside the reader, or its slow decoders: a Chinese encoding, dingbats, a fax and a JPEG 2000. */
+/** What needs files apart from the reader, or its slow decoders: a Chinese encoding, dingbats, a fax and a JPEG 2000. */
 export function faxedPdf(): Buffer {
   const black = String.fromCharCode(0xff, 0x00, 0x10, 0x01)
   return pdfOf([

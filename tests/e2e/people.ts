@@ -11,21 +11,21 @@ export interface Person {
 
 let secondMember: Promise<string> | undefined
 
-/** The profile of the second demo member, so that nobody is added to the first one's team. */
-function sponsorId(): Promise<string> {
-  return (secondMember ??= findSponsor())
+/** The profile of the second demo member, so that no one is added to the first one's team. */
+function referrerId(): Promise<string> {
+  return (secondMember ??= findReferrer())
 }
 
-async function findSponsor(): Promise<string> {
+async function findReferrer(): Promise<string> {
   const key = need('SUPABASE_ANON_KEY')
-  const answer = await fetch(`${origin}/rest/v1/rpc/get_sponsor`, {
+  const response = await fetch(`${origin}/rest/v1/rpc/get_sponsor`, {
     method: 'POST',
     headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ p_referral_code: need('DEMO_MEMBER2_EMAIL').split('@')[0] }),
   })
-  const [sponsor] = (await answer.json()) as { id: string }[]
-  if (!sponsor) throw new Error('the second demo member is missing')
-  return sponsor.id
+  const [referrer] = (await response.json()) as { id: string }[]
+  if (!referrer) throw new Error('the second demo member is missing')
+  return referrer.id
 }
 
 interface NewMember {
@@ -44,7 +44,7 @@ export async function createMember(prefix: string, more: NewMember = {}): Promis
     password: `Quay-${randomBytes(8).toString('hex')}`,
   }
   const key = need('SUPABASE_SERVICE_ROLE_KEY')
-  const answer = await fetch(`${origin}/auth/v1/admin/users`, {
+  const response = await fetch(`${origin}/auth/v1/admin/users`, {
     method: 'POST',
     headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -55,23 +55,23 @@ export async function createMember(prefix: string, more: NewMember = {}): Promis
         username,
         display_name: more.displayName ?? 'Ilse Brandt',
         package_value: 0,
-        referrer_id: more.referrer ?? (await sponsorId()),
+        referrer_id: more.referrer ?? (await referrerId()),
       },
     }),
   })
-  if (!answer.ok) throw new Error(`creating a member: ${answer.status} ${await answer.text()}`)
+  if (!response.ok) throw new Error(`creating a member: ${response.status} ${await response.text()}`)
   return person
 }
 
-/** Sends one request with a person's token, past the app; throws on a refusal. */
-export async function send<Answer>(
+/** Sends one request with a person's token, past the app; throws on an error status. */
+export async function send<Body>(
   token: string,
   method: 'GET' | 'POST' | 'PATCH',
   path: string,
   body?: unknown,
-): Promise<Answer> {
+): Promise<Body> {
   const form = body instanceof FormData
-  const answer = await fetch(`${origin}${path}`, {
+  const response = await fetch(`${origin}${path}`, {
     method,
     headers: {
       apikey: need('SUPABASE_ANON_KEY'),
@@ -81,8 +81,8 @@ export async function send<Answer>(
     },
     body: form ? body : JSON.stringify(body),
   })
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as Answer
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Body
 }
 
 export const wallet = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
@@ -200,7 +200,7 @@ export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'p
   return (await memberBrowser(browser, person)).newPage()
 }
 
-/** A browser in which an administrator is signed in, the demo's super administrator unless told; every page of it is a tab of the same person. */
+/** A browser in which an administrator is signed in, the demo's super administrator by default; every page of it is a tab of the same person. */
 export async function administratorBrowser(
   browser: Browser,
   options: BrowserContextOptions = {},
@@ -229,7 +229,7 @@ export async function codeOf(secret: string, away: -1 | 0 | 1 = 0): Promise<stri
   const left = period - (Date.now() % period)
   if (left < slack) await new Promise((resolve) => setTimeout(resolve, left))
   const bits = [...secret.replaceAll(/[\s=]/g, '')]
-    .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0'))
+    .map((digit) => alphabet.indexOf(digit).toString(2).padStart(5, '0'))
     .join('')
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
   const counter = Buffer.alloc(8)

@@ -28,18 +28,18 @@ interface Session {
 
 /** Signs a member in over HTTP; what comes back is what the app keeps in local storage. */
 export async function memberSession(email: string, password: string): Promise<Session> {
-  const answer = await fetch(`${origin}/auth/v1/token?grant_type=password`, {
+  const response = await fetch(`${origin}/auth/v1/token?grant_type=password`, {
     method: 'POST',
     headers: { apikey: need('SUPABASE_ANON_KEY'), 'content-type': 'application/json' },
     body: JSON.stringify({ email, password }),
   })
-  if (!answer.ok) throw new Error(`member sign-in: ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as Session
+  if (!response.ok) throw new Error(`member sign-in: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Session
 }
 
 /** Signs an administrator in over HTTP. */
 export async function administratorSession(email: string, password: string): Promise<Session> {
-  const answer = await fetch(`${origin}/functions/v1/admin-auth`, {
+  const response = await fetch(`${origin}/functions/v1/admin-auth`, {
     method: 'POST',
     headers: {
       apikey: need('SUPABASE_ANON_KEY'),
@@ -48,8 +48,8 @@ export async function administratorSession(email: string, password: string): Pro
     },
     body: JSON.stringify({ action: 'login', email, password }),
   })
-  if (!answer.ok) throw new Error(`administrator sign-in: ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as Session
+  if (!response.ok) throw new Error(`administrator sign-in: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Session
 }
 
 /** Key under which supabase-js keeps the session of this stack's address. */

@@ -13,14 +13,14 @@ from tests.support.stack import Stack
 
 @pytest.fixture
 def database() -> Iterator[psycopg.Connection[Any]]:
-    """The database's owner."""
+    """Yield the database's owner."""
     with psycopg.connect(Stack.read().database_url, autocommit=True) as connection:
         yield connection
 
 
 @pytest.fixture
 def own_storage(tmp_path: Path, database: psycopg.Connection[Any]) -> Iterator[OwnService]:
-    """A storage service that the test starts, with a bucket of its own."""
+    """Yield a storage service that the test starts, with a bucket of its own."""
     service = OwnService(Stack.read(), tmp_path)
     database.execute(
         "insert into storage.buckets (id, name) values (%s, %s)", [service.bucket, service.bucket]

@@ -1,4 +1,4 @@
-"""The functions die between a commit and its answer: one effect, and a retry that says so."""
+"""The functions crash between a commit and its response: one effect, and a retry that says so."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,39 +19,39 @@ Owner = psycopg.Connection[dict[str, Any]]
 
 @pytest.fixture
 def owner() -> Iterator[Owner]:
-    """The database's owner."""
+    """Yield the database's owner."""
     with psycopg.connect(Stack.read().database_url, autocommit=True, row_factory=dict_row) as connection:
         yield connection
 
 
 @pytest.fixture
 def people(owner: Owner) -> People:
-    """Makes members and administrators."""
+    """Return the factory of members and administrators."""
     return People(Stack.read(), owner)
 
 
 @pytest.fixture
 def member(people: People) -> Member:
-    """A member below the demo's first one."""
+    """Return a referral of the demo's first member."""
     return people.member(people.stack.values["DEMO_REFERRAL_CODE"])
 
 
 @pytest.fixture
 def own_edge(tmp_path: Path) -> Iterator[OwnEdge]:
-    """A functions process that the test starts."""
+    """Yield a functions process that the test starts."""
     edge = OwnEdge(Stack.read(), tmp_path)
     yield edge
     edge.http.close()
 
 
 def sign_in(edge: OwnEdge, email: str) -> str:
-    """An administrator's token of this process."""
+    """Return an administrator's token of this process."""
     body = {"action": "login", "email": email, "password": PASSWORD}
     return str(edge.call("admin-auth", body).raise_for_status().json()["access_token"])
 
 
 @pytest.mark.threat("T49", "T57")
-def test_a_decision_whose_answer_was_lost(
+def test_a_decision_whose_response_was_lost(
     own_edge: OwnEdge, people: People, member: Member, owner: Owner
 ) -> None:
     deposit = member.deposit(50)
@@ -72,7 +72,7 @@ def test_a_decision_whose_answer_was_lost(
     assert owner.execute(rows, [deposit["id"]]).fetchone() == {"n": 1}
 
 
-def test_a_sign_in_whose_answer_was_lost(own_edge: OwnEdge, people: People) -> None:
+def test_a_sign_in_whose_response_was_lost(own_edge: OwnEdge, people: People) -> None:
     email = people.account("support_admin")
     body = {"action": "login", "email": email, "password": PASSWORD}
     with own_edge.running("admin.after_session_row") as process:
@@ -83,7 +83,7 @@ def test_a_sign_in_whose_answer_was_lost(own_edge: OwnEdge, people: People) -> N
         assert own_edge.call("admin-list-deposits", {"page": 1}, sign_in(own_edge, email)).status_code == 200
 
 
-def test_a_bot_whose_password_was_sealed_and_never_stored(
+def test_a_bot_whose_password_was_encrypted_and_never_stored(
     own_edge: OwnEdge, member: Member, owner: Owner
 ) -> None:
     body = {

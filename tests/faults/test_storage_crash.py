@@ -1,4 +1,4 @@
-"""The storage service dies in the middle of an upload: no row without bytes, no bytes stay without a row."""
+"""The storage service crashes during an upload: no row without bytes, no bytes left without a row."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -53,7 +53,7 @@ def test_a_database_that_ends_a_request_is_a_reason_to_try_again(
     own_storage: OwnService, database: psycopg.Connection[Any]
 ) -> None:
     with own_storage.running(), ThreadPoolExecutor(1) as pool:
-        # An uncommitted row of the same name, so that nobody else's upload waits.
+        # An uncommitted row of the same name, so that no other upload waits.
         with database.transaction(force_rollback=True):
             database.execute(
                 "insert into storage.objects (bucket_id, name) values (%s, 'a.txt')", [own_storage.bucket]

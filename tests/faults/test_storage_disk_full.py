@@ -1,4 +1,4 @@
-"""The disk fills up: uploads are refused in words, nothing half is kept, everything else goes on."""
+"""The disk fills up: uploads are rejected in words, nothing partial is stored, everything else goes on."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def test_a_full_disk(own_storage: OwnService, database: psycopg.Connection[Any])
         overflowing = own_storage.upload(b"x" * (DISK + 1), "overflowing.bin")
         assert (overflowing.status_code, overflowing.json()["code"]) == (507, "DiskFull")
         own_storage.upload(b"x" * (DISK * 93 // 100), "nearly.bin").raise_for_status()
-        # Above nine tenths nothing more is taken, so that the database next door can go on.
-        refused = own_storage.upload(b"x" * 300_000, "late.bin")
-        assert (refused.status_code, refused.json()["code"]) == (507, "DiskFull")
+        # Above nine tenths nothing more is taken, so that the database on the same disk can go on.
+        rejected = own_storage.upload(b"x" * 300_000, "late.bin")
+        assert (rejected.status_code, rejected.json()["code"]) == (507, "DiskFull")
         assert own_storage.download("first.txt") == b"kept"
         names = [
             name

@@ -12,19 +12,19 @@ MOST_EXTRA = 40 * MEGABYTE
 
 
 def peak(process_id: int) -> int:
-    """The most memory that the process ever held, in bytes."""
+    """Return the most memory that the process ever held, in bytes."""
     lines = Path(f"/proc/{process_id}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def raw() -> Iterator[bytes]:
-    """The file, without saying how long it is."""
+    """Yield the file in chunks, without a Content-Length."""
     for _ in range(PIECES):
         yield PIECE
 
 
 def form() -> Iterator[bytes]:
-    """The file as a browser sends it."""
+    """Yield the file as a browser's multipart form."""
     yield b'--B\r\nContent-Disposition: form-data; name=""; filename="a"\r\n\r\n'
     yield from raw()
     yield b"\r\n--B--\r\n"
@@ -39,8 +39,8 @@ def test_fifty_megabytes_stream(own_storage: OwnService) -> None:
         kind = {"content-type": "multipart/form-data; boundary=B"}
         own_storage.http.post(f"{path}/form.bin", content=form(), headers=kind).raise_for_status()
         received = 0
-        with own_storage.http.stream("GET", f"{path}/form.bin") as answer:
-            for piece in answer.iter_bytes():
+        with own_storage.http.stream("GET", f"{path}/form.bin") as response:
+            for piece in response.iter_bytes():
                 received += len(piece)
         assert received == PIECES * len(PIECE)
         assert peak(process.pid) - before < MOST_EXTRA

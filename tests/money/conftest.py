@@ -12,8 +12,8 @@ sys.path.append(str(ROOT / "supabase" / "stack"))
 
 import settings as configuration  # noqa: E402
 from tests.support.own_cluster import OwnCluster, settings_of_own  # noqa: E402
+from tests.support.race_harness import RaceHarness  # noqa: E402
 from tests.support.stack import stack_state  # noqa: E402
-from tests.support.stage import Stage  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
 
 
 @pytest.fixture(scope="session")
-def stage(own: OwnCluster) -> Iterator[Stage]:
+def harness(own: OwnCluster) -> Iterator[RaceHarness]:
     """Yield the race harness on that copy."""
-    with Stage(own.url()) as prepared:
+    with RaceHarness(own.url()) as prepared:
         yield prepared

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
-from tests.support.company import Company
+from tests.support.db_client import DbClient
 from tests.support.own_cluster import PLAIN, OwnCluster
-from tests.support.plan import RATES, Plan
+from tests.support.reference_model import RATES, ReferenceModel
 
 BOUND = Decimal("0.56")
 VIP = 1000
@@ -28,12 +28,12 @@ VIP = 1000
 class Member:
     """Where a member joins, which packages are bought, and whether the tier is a gift."""
 
-    sponsor: int | None
+    referrer: int | None
     sizes: tuple[int, ...] = (VIP,)
     promised: bool = False
 
 
-def hub(count: int) -> list[Member]:
+def top_referrer(count: int) -> list[Member]:
     """Return the whole downline of a member."""
     return [Member(None)] + [Member(0)] * count
 
@@ -51,7 +51,7 @@ def complete(count: int) -> list[Member]:
 def gifts(count: int) -> list[Member]:
     """No member above the last row paid anything, and all of them have the best tier."""
     tree = complete(count)
-    return [Member(m.sponsor, (), True) if n < count // 2 else m for n, m in enumerate(tree)]
+    return [Member(m.referrer, (), True) if n < count // 2 else m for n, m in enumerate(tree)]
 
 
 @pytest.fixture
@@ -62,44 +62,44 @@ def database(own: OwnCluster) -> Iterator[psycopg.Connection[dict[str, object]]]
         connection.rollback()
 
 
-def earned_of_funded(company: Company, tree: list[Member], order: random.Random) -> Decimal:
+def earned_of_funded(client: DbClient, tree: list[Member], order: random.Random) -> Decimal:
     """Join and fund a tree in some order; return the share of bonuses in what is funded."""
-    plan = Plan()
+    model = ReferenceModel()
     for member in tree:
-        company.join(plan.join(None if member.sponsor is None else plan.people[member.sponsor]))
+        client.join(model.join(None if member.referrer is None else model.people[member.referrer]))
     for number, member in enumerate(tree):
         if member.promised:
-            correct(company, plan, number)
+            correct(client, model, number)
     asked = []
     for number, member in enumerate(tree):
         for size in member.sizes if not member.promised else ():
-            deposit, refusal = company.deposit(plan.people[number], Decimal(size))
-            assert refusal is None
+            deposit, error_code = client.deposit(model.people[number], Decimal(size))
+            assert error_code is None
             asked.append((number, deposit, Decimal(size)))
     order.shuffle(asked)
     for number, deposit, size in asked:
-        assert company.as_admin(1, "select public.decide_deposit(%s, 'approve')", deposit) is None
-        plan.people[number].deposits[deposit] = size
-    assert company.bonuses() == plan.bonuses()
-    funded = sum(person.funded_package for person in plan.people)
-    return sum(company.bonuses().values(), Decimal(0)) / funded if funded else Decimal(0)
+        assert client.as_admin(1, "select public.decide_deposit(%s, 'approve')", deposit) is None
+        model.people[number].deposits[deposit] = size
+    assert client.bonuses() == model.bonuses()
+    funded = sum(person.funded_package for person in model.people)
+    return sum(client.bonuses().values(), Decimal(0)) / funded if funded else Decimal(0)
 
 
-def correct(company: Company, plan: Plan, number: int) -> None:
+def correct(client: DbClient, model: ReferenceModel, number: int) -> None:
     """Give a member the best tier without payment."""
-    person = plan.people[number]
+    person = model.people[number]
     propose = "select public.propose_correction('set_package', %s, 1000, 'a gift')"
-    assert company.as_admin(0, propose, company.profiles[person.name]) is None
+    assert client.as_admin(0, propose, client.profiles[person.name]) is None
     query = "select id::text from private.corrections where target_id = %s"
-    correction = company.value(query, company.profiles[person.name])
-    assert company.as_admin(1, "select public.confirm_correction(%s)", correction) is None
+    correction = client.value(query, client.profiles[person.name])
+    assert client.as_admin(1, "select public.confirm_correction(%s)", correction) is None
     person.set_package(VIP)
 
 
 @pytest.mark.parametrize(
     ("tree", "at_least"),
     [
-        (hub(40), "0.53"),
+        (top_referrer(40), "0.53"),
         (chain(30), "0.04"),
         (complete(62), "0.55"),
         (gifts(62), "0.56"),
@@ -110,13 +110,13 @@ def correct(company: Company, plan: Plan, number: int) -> None:
 def test_the_closest_trees_stay_below_56_percent(
     database: psycopg.Connection[dict[str, object]], tree: list[Member], at_least: str
 ) -> None:
-    share = earned_of_funded(Company(database), tree, random.Random(1))
+    share = earned_of_funded(DbClient(database), tree, random.Random(1))
     assert Decimal(at_least) <= share <= BOUND
     assert database.execute("select * from private.check_ledger() where rule = 'I21'").fetchall() == []
 
 
 members = st.builds(
-    lambda sponsor, sizes, promised: (sponsor, tuple(sizes), promised),
+    lambda referrer, sizes, promised: (referrer, tuple(sizes), promised),
     st.integers(0, 5),
     st.lists(st.sampled_from(sorted(RATES)), max_size=3, unique=True),
     st.sampled_from([False, False, False, True]),
@@ -136,9 +136,9 @@ def test_any_tree_in_any_order_stays_below_56_percent(
         for number, (distance, sizes, promised) in enumerate(drawn)
     ]
     try:
-        share = earned_of_funded(Company(database), tree, order)
+        share = earned_of_funded(DbClient(database), tree, order)
         target(float(share))
         assert share <= BOUND
-        assert Company(database).value("select private.reconcile()") == 0
+        assert DbClient(database).value("select private.reconcile()") == 0
     finally:
         database.rollback()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.interleaving import PLACES, Orders, interleave
-from tests.support.stage import AUDIT_LOCK, MONEY_LOCK, Family, Session, Stage, operations
+from tests.support.race_harness import AUDIT_LOCK, MONEY_LOCK, MemberGroup, RaceHarness, Session, operations
 
 NAMES = list(operations(defaultdict(str)))
 # All others lock the member's row alone, or the referrer's.
@@ -25,78 +25,78 @@ IN_ORDER = "select user_id::text from private.profiles where user_id::text = any
 
 
 @pytest.fixture(scope="module")
-def orders(stage: Stage) -> Orders:
+def orders(harness: RaceHarness) -> Orders:
     """Return the results of both orders of every pair."""
-    family = stage.families(1)[0]
-    return Orders(stage, family, operations(family))
+    group = harness.groups(1)[0]
+    return Orders(harness, group, operations(group))
 
 
 @pytest.fixture(scope="module")
-def sessions(stage: Stage) -> Iterator[list[Session]]:
+def sessions(harness: RaceHarness) -> Iterator[list[Session]]:
     """Two connections."""
-    with stage.sessions(2) as opened:
+    with harness.sessions(2) as opened:
         yield opened
 
 
 @pytest.mark.threat("T19", "T26", "T37", "T38")
 @pytest.mark.parametrize("first", NAMES)
 def test_any_pair_ends_as_one_of_its_orders(
-    stage: Stage, sessions: list[Session], orders: Orders, first: str
+    harness: RaceHarness, sessions: list[Session], orders: Orders, first: str
 ) -> None:
     meetings = [(second, "late") for second in NAMES[NAMES.index(first) :]]
-    meet(stage, sessions, orders, first, meetings)
+    meet(harness, sessions, orders, first, meetings)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", NAMES)
 def test_any_ordered_pair_ends_as_one_of_its_orders_everywhere(
-    stage: Stage, sessions: list[Session], orders: Orders, first: str
+    harness: RaceHarness, sessions: list[Session], orders: Orders, first: str
 ) -> None:
-    meet(stage, sessions, orders, first, [(second, place) for second in NAMES for place in PLACES])
+    meet(harness, sessions, orders, first, [(second, place) for second in NAMES for place in PLACES])
 
 
 def meet(
-    stage: Stage, sessions: list[Session], orders: Orders, first: str, meetings: list[tuple[str, str]]
+    harness: RaceHarness, sessions: list[Session], orders: Orders, first: str, meetings: list[tuple[str, str]]
 ) -> None:
     """Run an operation against others, each on a group of its own and at a place of PLACES."""
-    for family, (second, place) in zip(stage.families(len(meetings)), meetings, strict=True):
-        calls = operations(family)
-        ended = interleave(stage, sessions, family, (calls[first], calls[second]), place)
+    for group, (second, place) in zip(harness.groups(len(meetings)), meetings, strict=True):
+        calls = operations(group)
+        ended = interleave(harness, sessions, group, (calls[first], calls[second]), place)
         assert ended in orders.of(first, second), f"{first}, {second}, {place}"
-    assert stage.violations() == []
+    assert harness.violations() == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_locks_are_taken_in_the_one_order(stage: Stage, sessions: list[Session], name: str) -> None:
+def test_locks_are_taken_in_the_one_order(harness: RaceHarness, sessions: list[Session], name: str) -> None:
     """No session that waits for a lock holds one that comes after it."""
-    family = stage.families(1)[0]
-    members = [value for key, value in family.items() if f"{key}_profile" in family]
-    in_order = [row[0] for row in stage.director.execute(IN_ORDER, [members]).fetchall()]
+    group = harness.groups(1)[0]
+    members = [value for key, value in group.items() if f"{key}_profile" in group]
+    in_order = [row[0] for row in harness.director.execute(IN_ORDER, [members]).fetchall()]
     decides = name in UNDER_THE_MONEY_LOCK
-    assert _stopped(stage, sessions[0], family, name, MONEY_LOCK, in_order) == (
+    assert _stopped(harness, sessions[0], group, name, MONEY_LOCK, in_order) == (
         (False, [], False) if decides else None
     )
     for number, member in enumerate(in_order):
         row = "select 1 from private.profiles where user_id = '%s' for no key update" % member  # noqa: UP031
-        stopped = _stopped(stage, sessions[0], family, name, row, in_order[:number] + in_order[number + 1 :])
+        stopped = _stopped(harness, sessions[0], group, name, row, in_order[:number] + in_order[number + 1 :])
         if stopped:
             money, held, audit = stopped
             assert (money, audit) == (decides, False)
             assert set(held) <= set(in_order[:number])
-    last = _stopped(stage, sessions[0], family, name, AUDIT_LOCK, [])
+    last = _stopped(harness, sessions[0], group, name, AUDIT_LOCK, [])
     assert last in (None, (decides, [], False))
 
 
 def _stopped(
-    stage: Stage, session: Session, family: Family, name: str, lock: str, members: list[str]
+    harness: RaceHarness, session: Session, group: MemberGroup, name: str, lock: str, members: list[str]
 ) -> tuple[bool, list[str], bool] | None:
     """Return the locks an operation holds while it waits for one (money, members, audit), or None."""
     held = None
-    with stage.holding(lock, family=family):
-        work = session.start(family, operations(family)[name])
-        if stage.settle(session, work):
-            money, audit = (stage.holds_advisory(session, name) for name in ("money", "audit_log"))
-            free = {row[0] for row in stage.director.execute(FREE, [members]).fetchall()}
+    with harness.holding(lock, group=group):
+        work = session.start(group, operations(group)[name])
+        if harness.wait_until_done_or_blocked(session, work):
+            money, audit = (harness.holds_advisory(session, name) for name in ("money", "audit_log"))
+            free = {row[0] for row in harness.director.execute(FREE, [members]).fetchall()}
             held = (money, [m for m in members if m not in free], audit)
     work.result()
     session.rollback()

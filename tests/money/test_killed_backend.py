@@ -17,8 +17,8 @@ import pytest
 
 import settings as configuration
 from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.race_harness import PATIENCE_SECONDS, RaceHarness, Session, operations
 from tests.support.stack import stack_state
-from tests.support.stage import PATIENCE_SECONDS, Session, Stage, operations
 
 NAMES = list(operations(defaultdict(str)))
 # What moves money: the rest is killed in the long run.
@@ -33,27 +33,27 @@ def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
     cluster = OwnCluster(settings_of_own(Path(tmp_path_factory.mktemp("fragile")) / "stack"))
     cluster.copy(configuration.read(stack_state()))
     with cluster.running(**STANDBY):
-        with Stage(cluster.url()):
+        with RaceHarness(cluster.url()):
             pass
         yield cluster
 
 
-def kill(stage: Stage, session: Session) -> None:
+def kill(harness: RaceHarness, session: Session) -> None:
     """End a backend without a word, and wait until PostgreSQL has ended all others: then it recovers."""
     os.kill(session.pid, signal.SIGKILL)
     deadline = time.monotonic() + PATIENCE_SECONDS
     with suppress(psycopg.OperationalError):
         while time.monotonic() < deadline:
-            stage.director.execute("select 1")
-    assert stage.director.closed
+            harness.director.execute("select 1")
+    assert harness.director.closed
 
 
-def recovered(cluster: OwnCluster) -> Stage:
+def recovered(cluster: OwnCluster) -> RaceHarness:
     """Return a harness on the cluster once it accepts connections again."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return Stage(cluster.url())
+            return RaceHarness(cluster.url())
         except psycopg.OperationalError:
             assert time.monotonic() < deadline, "PostgreSQL did not recover"
             time.sleep(0.02)
@@ -62,41 +62,41 @@ def recovered(cluster: OwnCluster) -> Stage:
 @pytest.mark.threat("T49")
 @pytest.mark.parametrize("name", KILLED)
 def test_killed_before_the_commit(fragile: OwnCluster, name: str) -> None:
-    with Stage(fragile.url()) as stage:
-        family, twin = stage.families(2)
-        before = stage.state(family)
-        done = stage.one_after_the_other(twin, [operations(twin)[name]])
-        with stage.sessions(1) as (session,):
-            answer = session.start(family, operations(family)[name]).result(PATIENCE_SECONDS)
-            assert (answer,) == done.answers
-            kill(stage, session)
-    with recovered(fragile) as stage:
-        assert stage.state(family) == before
-        with stage.sessions(1) as (session,):
-            again = session.start(family, operations(family)[name], commit=True).result(PATIENCE_SECONDS)
-        assert ((again,), stage.state(family)) == (done.answers, done.state)
-        assert stage.violations() == []
+    with RaceHarness(fragile.url()) as harness:
+        group, duplicate = harness.groups(2)
+        before = harness.state(group)
+        done = harness.one_after_the_other(duplicate, [operations(duplicate)[name]])
+        with harness.sessions(1) as (session,):
+            result = session.start(group, operations(group)[name]).result(PATIENCE_SECONDS)
+            assert (result,) == done.results
+            kill(harness, session)
+    with recovered(fragile) as harness:
+        assert harness.state(group) == before
+        with harness.sessions(1) as (session,):
+            again = session.start(group, operations(group)[name], commit=True).result(PATIENCE_SECONDS)
+        assert ((again,), harness.state(group)) == (done.results, done.state)
+        assert harness.violations() == []
 
 
 @pytest.mark.threat("T49", "T57")
 @pytest.mark.parametrize("name", KILLED)
 def test_killed_after_the_record_of_the_commit(fragile: OwnCluster, name: str) -> None:
-    with Stage(fragile.url()) as stage:
-        family, twin = stage.families(2)
-        call = operations(twin)[name]
-        done = stage.one_after_the_other(twin, [call])
-        twice = stage.one_after_the_other(twin, [call, call])
-        with stage.sessions(1) as (session,):
+    with RaceHarness(fragile.url()) as harness:
+        group, duplicate = harness.groups(2)
+        call = operations(duplicate)[name]
+        done = harness.one_after_the_other(duplicate, [call])
+        twice = harness.one_after_the_other(duplicate, [call, call])
+        with harness.sessions(1) as (session,):
             session.connection.execute("set synchronous_commit = on")
-            session.start(family, operations(family)[name]).result(PATIENCE_SECONDS)
+            session.start(group, operations(group)[name]).result(PATIENCE_SECONDS)
             work = session.commit()
-            stage.wait_for_event(session, "SyncRep")
-            kill(stage, session)
+            harness.wait_for_event(session, "SyncRep")
+            kill(harness, session)
             with pytest.raises(psycopg.OperationalError):
                 work.result(PATIENCE_SECONDS)
-    with recovered(fragile) as stage:
-        assert stage.state(family) == done.state
-        with stage.sessions(1) as (session,):
-            again = session.start(family, operations(family)[name], commit=True).result(PATIENCE_SECONDS)
-        assert ((*done.answers, again), stage.state(family)) == (twice.answers, twice.state)
-        assert stage.violations() == []
+    with recovered(fragile) as harness:
+        assert harness.state(group) == done.state
+        with harness.sessions(1) as (session,):
+            again = session.start(group, operations(group)[name], commit=True).result(PATIENCE_SECONDS)
+        assert ((*done.results, again), harness.state(group)) == (twice.results, twice.state)
+        assert harness.violations() == []

@@ -47,10 +47,10 @@ def report(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
     chosen = [row for row in rows if row.guard in guards and wanted(row.guard, words)]
     proven = [row for row in chosen if row.test]
     started, survived = time.monotonic(), 0
-    for row, complaint in run.judged(guards, proven, url):
-        if complaint:
+    for row, failure in run.run_rows(guards, proven, url):
+        if failure:
             survived += 1
-            print(f"  SURVIVED {row.guard}\n    {row.test}: {complaint}", flush=True)
+            print(f"  SURVIVED {row.guard}\n    {row.test}: {failure}", flush=True)
     print("".join(f"  {line}\n" for line in wrong), end="")
     second = len(chosen) - len(proven)
     seconds = time.monotonic() - started
@@ -73,7 +73,7 @@ def find(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
 
     def search(row: Row, database: str) -> Row:
         for test in sorted(files, key=lambda file: (-likeness(row.guard, file), file)):
-            if run.in_database(guards[row.guard], test, database).missed:
+            if run.in_database(guards[row.guard], test, database).killed:
                 return Row(row.guard, test, "")
         return row
 

@@ -26,10 +26,10 @@ def report(statements: Sequence[Statement]) -> str:
     lines = [f"  {'schema':10}{'functions':>10}{'statements':>12}{'not run':>9}{'covered':>9}"]
     for schema in SCHEMAS:
         inside = [s for s in statements if s.function.startswith(f"{schema}.")]
-        missed = sum(not s.ran for s in inside)
-        share = 100 * (1 - missed / len(inside)) if inside else 100
+        not_run = sum(not s.ran for s in inside)
+        share = 100 * (1 - not_run / len(inside)) if inside else 100
         functions = len({s.function for s in inside})
-        lines.append(f"  {schema:10}{functions:10}{len(inside):12}{missed:9}{share:8.1f}%")
+        lines.append(f"  {schema:10}{functions:10}{len(inside):12}{not_run:9}{share:8.1f}%")
     lines.append("")
     lines += [f"  {s.function}, line {s.line}, {s.kind}: {s.source}" for s in statements if not s.ran]
     return "\n".join(lines)

@@ -101,7 +101,7 @@ def _mutations(source: str) -> Iterator[tuple[str, str]]:
         arguments, end = _arguments(source, found.end())
         if found["function"] == "private.raise_error":
             code = arguments[1].strip().strip("'")
-            yield f"refusal {code}", f"{source[: found.start()]}null{source[end:]}"
+            yield f"error {code}", f"{source[: found.start()]}null{source[end:]}"
             worded = [*arguments[:2], f"({arguments[2].strip()}) || '~'", *arguments[3:]]
             yield f"sentence {code}", f"{source[: found.end()]}{', '.join(worded)}){source[end:]}"
         else:
@@ -120,18 +120,18 @@ def _arguments(text: str, start: int) -> tuple[list[str], int]:
     """Return the arguments of a call whose bracket opens before `start`, and where the call ends."""
     depth, quoted, since, parts = 0, False, start, []
     for at in range(start, len(text)):
-        letter = text[at]
-        if letter == "'":
+        message = text[at]
+        if message == "'":
             quoted = not quoted
         elif quoted:
             continue
-        elif letter in "([":
+        elif message in "([":
             depth += 1
-        elif letter in ")]":
+        elif message in ")]":
             if depth == 0:
                 return [*parts, text[since:at]], at + 1
             depth -= 1
-        elif letter == "," and depth == 0:
+        elif message == "," and depth == 0:
             parts.append(text[since:at])
             since = at + 1
     raise ValueError(f"a call without its end: {text[start : start + 40]}")

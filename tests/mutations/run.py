@@ -38,10 +38,10 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TrialResult:
     """Whether a test killed the mutant, and its output."""
 
-    missed: bool
+    killed: bool
     output: str
 
 
@@ -65,7 +65,7 @@ def guards_of(url: str) -> list[Guard]:
         return catalogue.read(connection)
 
 
-def in_database(guard: Guard, test: str, database: str) -> Verdict:
+def in_database(guard: Guard, test: str, database: str) -> TrialResult:
     """Run a pgTAP file without the guard, in one transaction that is rolled back at its end.
 
     Raises:
@@ -85,19 +85,19 @@ def in_database(guard: Guard, test: str, database: str) -> Verdict:
         assert process.stdout
         process.stdin.write(script)
         process.stdin.close()
-        said, missed = [], False
+        said, killed = [], False
         for line in process.stdout:
             said.append(line)
             if line.startswith(("not ok", "# Looks like")):
-                missed = True
+                killed = True
                 process.terminate()
     output = "".join(said)
     if REMOVED not in output:
         raise RuntimeError(f"{guard.name} could not be removed:\n{output}")
-    return Verdict(missed or process.returncode != 0, output)
+    return TrialResult(killed or process.returncode != 0, output)
 
 
-def in_stack(guard: Guard, test: str, url: str) -> Verdict:
+def in_stack(guard: Guard, test: str, url: str) -> TrialResult:
     """Run a test of the running stack without the guard, and put the guard back.
 
     Raises:
@@ -115,39 +115,39 @@ def in_stack(guard: Guard, test: str, url: str) -> Verdict:
     # 1 is pytest's exit status for tests that ran and failed; 2 to 5 say that none did.
     if done.returncode > 1:
         raise RuntimeError(f"{test} did not run:\n{done.stdout}{done.stderr}")
-    return Verdict(done.returncode == 1, done.stdout)
+    return TrialResult(done.returncode == 1, done.stdout)
 
 
-def judged(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterator[tuple[Row, str]]:
+def run_rows(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterator[tuple[Row, str]]:
     """Yield each row with a failure, empty when its test killed the mutant; pgTAP files two at a time."""
     inside = [row for row in rows if row.test.startswith(DATABASE_TESTS)]
     if inside:
         with pgtap.copies(url, PARALLEL) as databases:
             red = red_already({row.test for row in inside}, databases)
 
-            def judge(row: Row, database: str) -> str:
+            def run_row(row: Row, database: str) -> str:
                 if row.test in red:
                     return "red with the guard in its place"
-                return _complaint(lambda: in_database(guards[row.guard], row.test, database))
+                return _failure(lambda: in_database(guards[row.guard], row.test, database))
 
-            yield from zip(inside, spread(inside, databases, judge), strict=True)
+            yield from zip(inside, spread(inside, databases, run_row), strict=True)
     # The stack has one database, so these go one after the other.
     for row in rows:
         if row not in inside:
-            yield row, _complaint(lambda row=row: in_stack(guards[row.guard], row.test, url))
+            yield row, _failure(lambda row=row: in_stack(guards[row.guard], row.test, url))
 
 
 def red_already(tests: Iterable[str], databases: Sequence[str]) -> set[str]:
     """Return the pgTAP files that fail with every guard in place and so prove nothing."""
     nothing, files = Guard("nothing", "select 1"), sorted(tests)
-    verdicts = spread(files, databases, lambda test, database: in_database(nothing, test, database))
-    return {test for test, verdict in zip(files, verdicts, strict=True) if verdict.missed}
+    results = spread(files, databases, lambda test, database: in_database(nothing, test, database))
+    return {test for test, result in zip(files, results, strict=True) if result.killed}
 
 
-def _complaint(trial: Callable[[], Verdict]) -> str:
+def _failure(trial: Callable[[], TrialResult]) -> str:
     """Return why a mutant survived; empty when it was killed."""
     try:
-        return "" if trial().missed else "still green"
+        return "" if trial().killed else "still green"
     except RuntimeError as error:
         return str(error)
 

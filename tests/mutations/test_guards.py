@@ -17,11 +17,11 @@ SAMPLE = (
     "call private.credit_deposit in public.decide_deposit(uuid,text,text)",
     "condition: pending withdrawals reserve the balance",
     "policy: public.withdrawals insert_own",
-    "refusal insufficient_available_balance in private.check_payable(public.withdrawals,private.profiles)",
+    "error insufficient_available_balance in private.check_payable(public.withdrawals,private.profiles)",
     "unique index: public.deposits deposits_reference_approved_key",
 )
 # A lock that is not free needs a second connection: tests/api/test_locks.py.
-TOLD_WHEN_LOCKED = {
+RAISED_WHEN_LOCKED = {
     "private.lock_audit_log()",
     "private.lock_member(uuid)",
     "private.lock_members(uuid[])",
@@ -42,33 +42,33 @@ def test_the_list_names_every_guard_and_nothing_else(url: str) -> None:
     assert not wrong, "\n".join([*wrong, "Each new guard needs a test: make mutations FIND=1"])
 
 
-def test_a_sample_of_guards_is_missed(url: str) -> None:
+def test_a_sample_of_mutants_is_killed(url: str) -> None:
     rows = [row for row in run.listed() if row.guard in SAMPLE]
     assert {row.guard for row in rows} == set(SAMPLE)
     known = {guard.name: guard for guard in run.guards_of(url)}
-    assert {row.guard: complaint for row, complaint in run.judged(known, rows, url) if complaint} == {}
+    assert {row.guard: failure for row, failure in run.run_rows(known, rows, url) if failure} == {}
 
 
-def test_a_guard_that_nothing_tests_survives(url: str) -> None:
+def test_a_mutant_without_a_test_survives(url: str) -> None:
     """The run itself: an unrelated file stays green without the guard."""
     name = "trigger: public.withdrawals _100_immutable"
     known = {guard.name: guard for guard in run.guards_of(url)}
     row = Row(name, "tests/db/lessons.sql", "")
-    assert [complaint for _, complaint in run.judged(known, [row], url)] == ["still green"]
+    assert [failure for _, failure in run.run_rows(known, [row], url)] == ["still green"]
 
 
-def test_every_refusal_is_run() -> None:
+def test_every_error_is_raised() -> None:
     statements = coverage.measured()
-    refusals = [s for s in statements if s.source.startswith("perform private.raise_")]
-    assert len(refusals) > 100
-    assert [s for s in refusals if not s.ran and s.function not in TOLD_WHEN_LOCKED] == []
+    errors = [s for s in statements if s.source.startswith("perform private.raise_")]
+    assert len(errors) > 100
+    assert [s for s in errors if not s.ran and s.function not in RAISED_WHEN_LOCKED] == []
 
 
 def test_every_sentence_stands_in_a_test(url: str) -> None:
     files = [*Path(run.ROOT / "tests/db").glob("*.sql"), *Path(run.ROOT / "tests/api").glob("*.py")]
     tests = "\n".join(file.read_text().replace("''", "'") for file in files)
     with run.catalogue_of(url) as connection:
-        told = list(guards.sentences(connection))
-    assert len(told) > 100
-    patterns = {sentence: re.escape(sentence).replace("%s", ".+") for _, sentence in told}
-    assert [(name, s) for name, s in told if not re.search(patterns[s], tests)] == []
+        texts = list(guards.sentences(connection))
+    assert len(texts) > 100
+    patterns = {sentence: re.escape(sentence).replace("%s", ".+") for _, sentence in texts}
+    assert [(name, s) for name, s in texts if not re.search(patterns[s], tests)] == []

@@ -26,11 +26,11 @@ ANON, SERVICE = "the-anon-key", "the-service-key"
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with what it received; like PostgREST and GoTrue it sends CORS headers of its own."""
+    """Echoes the request; like PostgREST and GoTrue it sends CORS headers of its own."""
 
     protocol_version = "HTTP/1.1"
 
-    def answer(self) -> None:
+    def response(self) -> None:
         """Read the body and repeat the request; a path that ends with `slow` takes a while."""
         if self.path.endswith("slow"):
             time.sleep(SLOW_SECONDS)
@@ -54,7 +54,7 @@ class Echo(BaseHTTPRequestHandler):
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.wfile.write(text)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = response
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -83,18 +83,18 @@ class Gateway:
 
 @pytest.fixture(scope="session")
 def stack() -> Stack:
-    """The stack that STACK_ENV names."""
+    """Return the stack that STACK_ENV names."""
     return Stack.read()
 
 
 @pytest.fixture(scope="session")
 def state() -> Path:
-    """The state folder of that stack."""
+    """Return the state folder of that stack."""
     return stack_state()
 
 
 def free_port() -> int:
-    """A port that nobody uses now."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

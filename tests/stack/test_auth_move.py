@@ -26,7 +26,7 @@ LEFT_OUT = ("auth.schema_migrations", "auth.attempts")
 
 @contextmanager
 def empty_database(stack: Stack) -> Iterator[str]:
-    """The address of a database with nothing but an empty schema auth, dropped afterwards."""
+    """Yield the address of a database with nothing but an empty schema auth, dropped afterwards."""
     admin_url, name = stack.values["DATABASE_ADMIN_URL"], f"auth_{secrets.token_hex(5)}"
     with psycopg.connect(admin_url, autocommit=True) as admin:
         admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
@@ -41,7 +41,7 @@ def empty_database(stack: Stack) -> Iterator[str]:
 
 @contextmanager
 def serving(stack: Stack, binary: str, database: str) -> Iterator[OwnAuth]:
-    """An auth service, embedded or real, that makes schema auth in a database of its own."""
+    """Yield an auth service, embedded or real, that migrates schema auth in a database of its own."""
     service = OwnAuth(stack, binary)
     try:
         service.start(DATABASE_URL=database, GOTRUE_RATE_LIMIT_HEADER="")
@@ -51,7 +51,7 @@ def serving(stack: Stack, binary: str, database: str) -> Iterator[OwnAuth]:
 
 
 def move(source: str, target: str) -> None:
-    """The documented command."""
+    """Run the documented command."""
     postgres = find_postgres(())
     assert postgres
     left_out = [f"--exclude-table={table}" for table in LEFT_OUT]
@@ -69,15 +69,15 @@ def step_up(service: OwnAuth, token: str, factor_id: str, code: str) -> dict[str
     headers = bearer(token)
     challenge = service.http.post(f"/factors/{factor_id}/challenge", headers=headers, json={})
     body = {"challenge_id": challenge.raise_for_status().json()["id"], "code": code}
-    answer = service.http.post(f"/factors/{factor_id}/verify", headers=headers, json=body)
-    return dict(answer.raise_for_status().json())
+    response = service.http.post(f"/factors/{factor_id}/verify", headers=headers, json=body)
+    return dict(response.raise_for_status().json())
 
 
 def refreshed(service: OwnAuth, session: dict[str, Any]) -> dict[str, Any]:
     """Swap a session's refresh token."""
     body = {"refresh_token": session["refresh_token"]}
-    answer = service.http.post("/token?grant_type=refresh_token", json=body)
-    return dict(answer.raise_for_status().json())
+    response = service.http.post("/token?grant_type=refresh_token", json=body)
+    return dict(response.raise_for_status().json())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -94,7 +94,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.param(False, id="on the same database"),
     ],
 )
-def test_everybody_goes_on_as_before(stack: Stack, here: str, there: str, moved: bool) -> None:
+def test_every_account_works_as_before(stack: Stack, here: str, there: str, moved: bool) -> None:
     with empty_database(stack) as source, empty_database(stack) as other:
         with serving(stack, here, source) as old:
             user = old.new_user(PASSWORD, user_metadata={"username": "mover"})

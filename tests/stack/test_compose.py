@@ -1,4 +1,4 @@
-"""docker-compose.yml describes the same stack as the native launcher; judged without Docker."""
+"""docker-compose.yml describes the same stack as the native launcher; verified without Docker."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ LISTENS = {"database": "5432", "gateway": "8001", "postgrest": "3000"}
 
 @pytest.fixture
 def native(tmp_path: Path) -> tuple[Settings, Keys]:
-    """A native stack's settings, without starting it."""
+    """Return a native stack's settings, without starting it."""
     settings = Settings(state=tmp_path, ports=dict.fromkeys(SERVICES_WITH_PORTS, 8000))
     keys = Keys(settings)
     keys.folder.mkdir()
@@ -45,7 +45,7 @@ def native(tmp_path: Path) -> tuple[Settings, Keys]:
 
 
 def env_file(settings: Settings, keys: Keys) -> dict[str, str]:
-    """What the containers are given now."""
+    """Return the current environment of the containers."""
     return env_of(containers.prepare(settings, keys))
 
 
@@ -206,14 +206,14 @@ def test_services_ask_each_other_where_they_listen() -> None:
                 f"{name}: {host}:{port}"
             )
             asked.add((name, host))
-    # With a domain the gateway's site answers to that name alone, so nobody inside may ask there.
+    # With a domain the gateway's site responds to that name alone, so no service inside may use it.
     assert {("edge", "auth"), ("edge", "storage"), ("seed", "auth"), ("seed", "storage")} <= asked
     assert SERVICES["gateway"]["environment"]["INTERNAL_SITE"] == "http://:8001"
 
 
-def test_the_seed_is_told_what_it_needs() -> None:
+def test_the_seed_gets_what_it_needs() -> None:
     given = SERVICES["seed"]["environment"]
     for needed in (BootstrapSettings, SealingSettings):
         required = {name.upper() for name, field in needed.model_fields.items() if field.is_required()}
         assert required <= set(given), needed.__name__
-    assert given["DATABASE_URL"].startswith("postgresql://postgres:"), "the owner, not the doors' role"
+    assert given["DATABASE_URL"].startswith("postgresql://postgres:"), "the owner, not the functions' role"

@@ -1,4 +1,4 @@
-"""The one door: security headers, CORS, Supabase's key check, forged addresses, limits, what stays hidden."""
+"""The gateway: security headers, CORS, Supabase's key check, forged addresses, limits, what stays hidden."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ HARDENING = {
 }
 OPEN_TO_ALL = {"access-control-allow-origin": ["*"], "access-control-allow-credentials": []}
 A_YEAR = 365 * 24 * 3600
-# Those that are programs of this stack, and what a program of theirs may tell of itself.
+# Those that are services of this stack, and the headers in which a service may name itself.
 SERVICES = ("auth", "storage", "functions")
 SERVICE_PAGES = ("metrics", "docs", "redoc", "openapi.json")
 POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
@@ -55,7 +55,7 @@ TOO_LARGE = b"x" * (2 * 2**20)
 
 @dataclass(frozen=True)
 class Route:
-    """One request, and what its answer is besides what every answer is."""
+    """One request, and how its response differs from the usual one."""
 
     path: str
     status: int
@@ -105,7 +105,7 @@ FROM_ANYWHERE = (
     Route("/rest/v1/deposits", 204, method="OPTIONS", key=""),
     Route("/functions/v1/x", 413, method="POST", key="", body=TOO_LARGE),
 )
-# They end like a page of a program. Storage is down: this is as far as the door lets through.
+# They end like a page of a program. Storage is down: this is as far as the gateway lets it through.
 NAMED_BY_PEOPLE = (
     Route("/rest/v1/docs", 200),
     Route("/rest/v1/rpc/metrics", 200),
@@ -145,72 +145,72 @@ CLOSED = (
     ),
     *CLOSED_PAGES,
 )
-Answers = dict[Route, httpx.Response]
+Responses = dict[Route, httpx.Response]
 
 
 @pytest.fixture(scope="module")
-def answers(gateway: Gateway) -> Answers:
-    """Every route's answer; each is asked once."""
+def responses(gateway: Gateway) -> Responses:
+    """Return the response of every route; each is requested once."""
     routes = (*PAGES, *FROM_ANYWHERE, *NAMED_BY_PEOPLE, *CLOSED, Route("/assets", 200))
     with ThreadPoolExecutor(8) as several:
         return dict(zip(routes, several.map(lambda route: route.ask(gateway.http), routes), strict=True))
 
 
-def unlike(answers: Answers, headers: dict[str, list[str]], routes: Iterable[Route]) -> list[str]:
-    """The routes whose answers have other headers, with what they have."""
+def unlike(responses: Responses, headers: dict[str, list[str]], routes: Iterable[Route]) -> list[str]:
+    """Return the routes whose responses have other headers, with those headers."""
     return [
         f"{route}: {name} is {found}, not {wanted}"
         for route in routes
         for name, wanted in headers.items()
-        if (found := answers[route].headers.get_list(name)) != wanted
+        if (found := responses[route].headers.get_list(name)) != wanted
     ]
 
 
-def test_every_route_is_answered_as_the_table_says(answers: Answers) -> None:
-    found = {str(route): answer.status_code for route, answer in answers.items()}
-    assert found == {str(route): route.status for route in answers}
+def test_every_route_responds_as_the_table_says(responses: Responses) -> None:
+    found = {str(route): response.status_code for route, response in responses.items()}
+    assert found == {str(route): route.status for route in responses}
 
 
 @pytest.mark.threat("T112")
-def test_security_headers_are_on_every_answer(answers: Answers) -> None:
-    assert unlike(answers, HARDENING, answers) == []
-    for route, answer in answers.items():
-        promised = answer.headers["strict-transport-security"].split("max-age=")[1].split(";")[0]
+def test_security_headers_are_on_every_response(responses: Responses) -> None:
+    assert unlike(responses, HARDENING, responses) == []
+    for route, response in responses.items():
+        promised = response.headers["strict-transport-security"].split("max-age=")[1].split(";")[0]
         assert int(promised) >= A_YEAR, f"{route}: strict-transport-security"
 
 
 @pytest.mark.threat("T114")
-def test_any_origin_may_ask_and_no_credentials_are_allowed(answers: Answers) -> None:
-    assert unlike(answers, OPEN_TO_ALL, (*FROM_ANYWHERE, *NAMED_BY_PEOPLE, *CLOSED_PAGES)) == []
+def test_any_origin_may_ask_and_no_credentials_are_allowed(responses: Responses) -> None:
+    assert unlike(responses, OPEN_TO_ALL, (*FROM_ANYWHERE, *NAMED_BY_PEOPLE, *CLOSED_PAGES)) == []
     for route in FROM_ANYWHERE:
         if route.origin:
-            exposed = answers[route].headers["access-control-expose-headers"]
+            exposed = responses[route].headers["access-control-expose-headers"]
             assert "content-range" in exposed.lower(), f"{route}: access-control-expose-headers"
 
 
 @pytest.mark.threat("T119")
-def test_nothing_behind_the_door_is_shown(answers: Answers) -> None:
-    shown = [str(route) for route in CLOSED if answers[route].status_code != 404]
+def test_nothing_behind_the_gateway_is_shown(responses: Responses) -> None:
+    shown = [str(route) for route in CLOSED if responses[route].status_code != 404]
     assert shown == []
-    # No file: the app answers, as to any path of its own.
-    assert "<title>app" in answers[Route("/assets", 200)].text
-    assert [str(route) for route, answer in answers.items() if "SECRET" in answer.text] == []
+    # No file: the app is served, as for any path of its own.
+    assert "<title>app" in responses[Route("/assets", 200)].text
+    assert [str(route) for route, response in responses.items() if "SECRET" in response.text] == []
 
 
-def test_pages_are_fresh_and_assets_are_kept(answers: Answers) -> None:
+def test_pages_are_fresh_and_assets_are_cached(responses: Responses) -> None:
     wrong = [
-        f"{route}: cache-control is {kept}"
-        for route, answer in answers.items()
-        if route.cache and route.cache not in (kept := answer.headers["cache-control"])
+        f"{route}: cache-control is {stored}"
+        for route, response in responses.items()
+        if route.cache and route.cache not in (stored := response.headers["cache-control"])
     ]
     assert wrong == []
 
 
-def test_preflight_is_answered_at_the_edge_with_every_header_of_the_stock_clients(gateway: Gateway) -> None:
+def test_the_gateway_responds_to_preflight_with_every_header_of_the_stock_clients(gateway: Gateway) -> None:
     wanted = (
         "authorization,apikey,content-type,x-client-info,x-supabase-api-version,x-upsert,prefer,x-retry-count"
     )
-    answer = gateway.http.options(
+    response = gateway.http.options(
         "/storage/v1/object/receipts/x",
         headers={
             "origin": "https://foreign.example",
@@ -218,11 +218,11 @@ def test_preflight_is_answered_at_the_edge_with_every_header_of_the_stock_client
             "access-control-request-headers": wanted,
         },
     )
-    assert answer.status_code == 204
-    allowed = {name.strip() for name in answer.headers["access-control-allow-headers"].split(",")}
+    assert response.status_code == 204
+    allowed = {name.strip() for name in response.headers["access-control-allow-headers"].split(",")}
     assert set(wanted.split(",")) <= allowed
     assert {"POST", "PATCH", "DELETE", "PUT"} <= set(
-        answer.headers["access-control-allow-methods"].split(", ")
+        response.headers["access-control-allow-methods"].split(", ")
     )
 
 
@@ -233,8 +233,8 @@ def test_keys_are_asked_for_in_supabase_words(gateway: Gateway) -> None:
             path
         )
         wrong = gateway.http.get(path, headers={"apikey": "guess"})
-        refusal = {"message": "Invalid authentication credentials"}
-        assert (wrong.status_code, wrong.json()) == (401, refusal), path
+        stopped = {"message": "Invalid authentication credentials"}
+        assert (wrong.status_code, wrong.json()) == (401, stopped), path
         for key in (ANON, SERVICE):
             assert gateway.http.get(path, headers={"apikey": key}).status_code == 200, f"{path} {key}"
             assert gateway.http.get(path, params={"apikey": key}).status_code == 200, f"{path}?{key}"
@@ -287,43 +287,43 @@ def test_forged_addresses_never_reach_a_service(gateway: Gateway) -> None:
 
 
 @pytest.mark.threat("T126")
-def test_bodies_are_limited_and_refused_in_one_shape(gateway: Gateway) -> None:
+def test_bodies_are_limited_with_one_error_format(gateway: Gateway) -> None:
     for path in ("/rest/v1/x", "/functions/v1/x"):
-        answer = gateway.http.post(path, headers=KEY, content=TOO_LARGE)
-        assert answer.status_code == 413
-        assert answer.json()["code"] == "payload_too_large"
-        assert answer.json()["error"] == answer.json()["message"]
+        response = gateway.http.post(path, headers=KEY, content=TOO_LARGE)
+        assert response.status_code == 413
+        assert response.json()["code"] == "payload_too_large"
+        assert response.json()["error"] == response.json()["message"]
     assert gateway.http.post("/functions/v1/x", content=b"x" * 2**20).json()["bytes"] == 2**20
 
 
 def test_a_service_that_is_down_is_a_plain_sentence(gateway: Gateway) -> None:
-    answer = gateway.http.get("/storage/v1/bucket", headers=KEY)
-    assert answer.status_code == 502
-    assert answer.json() == {
+    response = gateway.http.get("/storage/v1/bucket", headers=KEY)
+    assert response.status_code == 502
+    assert response.json() == {
         "code": "try_again",
         "message": "The server is busy. Try again.",
         "error": "The server is busy. Try again.",
     }
 
 
-def test_more_than_can_be_done_is_refused_soon(gateway: Gateway) -> None:
+def test_overload_is_rejected_soon(gateway: Gateway) -> None:
     def ask(_: int) -> tuple[int, str, float]:
-        answer = gateway.http.get("/rest/v1/slow", headers=KEY, timeout=20)
-        return answer.status_code, answer.headers.get("retry-after", ""), answer.elapsed.total_seconds()
+        response = gateway.http.get("/rest/v1/slow", headers=KEY, timeout=20)
+        return response.status_code, response.headers.get("retry-after", ""), response.elapsed.total_seconds()
 
     with ThreadPoolExecutor(110) as crowd:
-        answers = list(crowd.map(ask, range(110)))
-    done = [answer for answer in answers if answer[0] == 200]
-    refused = [answer for answer in answers if answer[0] != 200]
+        responses = list(crowd.map(ask, range(110)))
+    done = [response for response in responses if response[0] == 200]
+    rejected = [response for response in responses if response[0] != 200]
     # Who waited for a place may have got one.
     assert 56 <= len(done) < 110
-    assert {(status, again) for status, again, _ in refused} == {(503, "1")}
-    assert max(seconds for *_, seconds in refused) < SLOW_SECONDS
+    assert {(status, again) for status, again, _ in rejected} == {(503, "1")}
+    assert max(seconds for *_, seconds in rejected) < SLOW_SECONDS
     assert gateway.http.get("/rest/v1/x", headers=KEY).status_code == 200
 
 
 @pytest.mark.threat("T126")
-def test_slow_bodies_keep_nobody_out(gateway: Gateway) -> None:
+def test_slow_bodies_block_no_other_client(gateway: Gateway) -> None:
     start = f"POST /rest/v1/x HTTP/1.1\r\nHost: x\r\napikey: {ANON}\r\nContent-Length: 1000\r\n\r\nsome"
     slow = [socket.create_connection(("127.0.0.1", gateway.port), 5) for _ in range(80)]
     try:
@@ -344,7 +344,7 @@ def test_a_filter_of_1300_ids_fits_and_100_kb_of_headers_do_not(gateway: Gateway
 
 
 @pytest.mark.threat("T126")
-def test_odd_methods_are_refused(gateway: Gateway) -> None:
+def test_odd_methods_are_rejected(gateway: Gateway) -> None:
     for method in ("TRACE", "CONNECT", "TRACK"):
         status, _ = _raw(gateway, f"{method} / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert 400 <= status < 500, method
@@ -363,17 +363,17 @@ def test_ambiguous_requests_are_never_two(gateway: Gateway) -> None:
         assert status == 400 or (status == 200 and rest.count(b"HTTP/1.1 2") == 1), text
 
 
-def test_answers_are_compressed(gateway: Gateway) -> None:
+def test_responses_are_compressed(gateway: Gateway) -> None:
     for coding in ("gzip", "zstd"):
-        with gateway.http.stream("GET", "/", headers={"accept-encoding": coding}) as answer:
-            assert answer.headers["content-encoding"] == coding
+        with gateway.http.stream("GET", "/", headers={"accept-encoding": coding}) as response:
+            assert response.headers["content-encoding"] == coding
 
 
 @pytest.mark.threat("T120")
-def test_the_app_is_told_the_public_key_and_nothing_else(gateway: Gateway) -> None:
-    answer = gateway.http.get("/config.js")
-    assert answer.headers["content-type"].startswith("text/javascript")
-    assert answer.text == f'globalThis.HARBORLINE_CONFIG = {{ supabaseUrl: "", supabaseKey: "{ANON}" }};'
+def test_the_app_gets_the_public_key_and_nothing_else(gateway: Gateway) -> None:
+    response = gateway.http.get("/config.js")
+    assert response.headers["content-type"].startswith("text/javascript")
+    assert response.text == f'globalThis.HARBORLINE_CONFIG = {{ supabaseUrl: "", supabaseKey: "{ANON}" }};'
 
 
 def test_with_a_domain_the_gateway_is_asked_inside(gateway: Gateway, tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_with_a_domain_the_gateway_is_asked_inside(gateway: Gateway, tmp_path: P
     assert not health.answers(*health.questions(settings, keys)["gateway"])
 
 
-def test_a_gateway_that_cannot_have_its_port_does_not_answer_inside_either(gateway: Gateway) -> None:
+def test_a_gateway_that_cannot_have_its_port_does_not_respond_inside_either(gateway: Gateway) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -402,11 +402,11 @@ def test_a_gateway_that_cannot_have_its_port_does_not_answer_inside_either(gatew
 
 
 def _raw(gateway: Gateway, text: str) -> tuple[int, bytes]:
-    """Send bytes as they are; the status of the first answer and everything received."""
+    """Send raw bytes; return the status of the first response and everything received."""
     with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as connection:
         connection.sendall(text.encode())
         received = connection.recv(65536)
-        # A second answer would follow at once.
+        # A second response would follow at once.
         connection.settimeout(1)
         with contextlib.suppress(TimeoutError):
             while part := connection.recv(65536):

@@ -1,4 +1,4 @@
-"""The keys that sign tokens change: nobody is signed out, and the former one ends when told to."""
+"""The keys that sign tokens change: no session ends, and the former one ends on command."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ from test_launcher import launch
 
 from tests.support.stack import Stack
 
-# What a key signed is refused from one moment to the next: nobody else may be signed in.
+# A key stops being valid at once: no other test may be signed in.
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 
@@ -29,8 +29,8 @@ class Person:
         )
 
     def _token(self, grant: str, body: dict[str, str]) -> dict[str, Any]:
-        answer = self.http.post(f"/auth/v1/token?grant_type={grant}", json=body)
-        return dict(answer.raise_for_status().json())
+        response = self.http.post(f"/auth/v1/token?grant_type={grant}", json=body)
+        return dict(response.raise_for_status().json())
 
     @property
     def token(self) -> str:
@@ -42,7 +42,7 @@ class Person:
         self.session = self._token("refresh_token", {"refresh_token": self.session["refresh_token"]})
 
     def ask(self, token: str) -> list[int]:
-        """The statuses of REST, auth, storage and functions with a token."""
+        """Return the statuses of REST, auth, storage and functions with a token."""
         headers = {"authorization": f"Bearer {token}"}
         return [
             self.http.get("/rest/v1/profiles?select=id&limit=1", headers=headers).status_code,
@@ -54,10 +54,10 @@ class Person:
         ]
 
     def published(self) -> set[str]:
-        """The ids of the keys that the world may know."""
-        answer = self.http.get("/auth/v1/.well-known/jwks.json").raise_for_status()
-        assert "d" not in {name for key in answer.json()["keys"] for name in key}
-        return {key["kid"] for key in answer.json()["keys"]}
+        """Return the ids of the published keys."""
+        response = self.http.get("/auth/v1/.well-known/jwks.json").raise_for_status()
+        assert "d" not in {name for key in response.json()["keys"] for name in key}
+        return {key["kid"] for key in response.json()["keys"]}
 
     def close(self) -> None:
         """End the connections."""
@@ -71,7 +71,7 @@ def key_of(token: str) -> str:
 
 @pytest.fixture
 def person(stack: Stack) -> Iterator[Person]:
-    """Somebody who is signed in all the time."""
+    """Keep a member signed in all the time."""
     found = Person(stack)
     yield found
     found.close()
@@ -111,8 +111,8 @@ def test_a_new_key_signs_the_former_verifies_and_then_no_longer(state: Path, per
 def test_a_former_key_is_retired_when_its_last_token_has_expired(state: Path, person: Person) -> None:
     change_keys(state, "new")
     former = person.token
-    hour_ago = time.time() - 3601
-    os.utime(state / "keys" / "auth.json", (hour_ago, hour_ago))
+    hour_before = time.time() - 3601
+    os.utime(state / "keys" / "auth.json", (hour_before, hour_before))
     change_keys(state, "retire")
     assert 200 not in person.ask(former)
     person.refresh()
@@ -129,11 +129,11 @@ class Officer:
             "email": stack.values["DEMO_FINANCE_EMAIL"],
             "password": stack.values["DEMO_FINANCE_PASSWORD"],
         }
-        answer = self.http.post("/functions/v1/admin-auth", json=login)
-        self.token = str(answer.raise_for_status().json()["access_token"])
+        response = self.http.post("/functions/v1/admin-auth", json=login)
+        self.token = str(response.raise_for_status().json()["access_token"])
 
     def ask(self) -> list[int]:
-        """The statuses of REST and functions; auth and storage know no administrators."""
+        """Return the statuses of REST and functions; auth and storage know no administrators."""
         headers = {"authorization": f"Bearer {self.token}"}
         return [
             self.http.post("/rest/v1/rpc/get_admin_overview", headers=headers, json={}).status_code,

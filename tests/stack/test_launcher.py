@@ -1,4 +1,4 @@
-"""The launcher as a newcomer meets it: again is harmless, what dies comes back, failures are sentences."""
+"""The launcher as a newcomer meets it: repeats are harmless, services restart, failures are sentences."""
 
 import contextlib
 import json
@@ -33,19 +33,19 @@ def launch(
     state: Path, *arguments: str, through: Sequence[str] = (), **extra: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the launcher for a state folder, through another command if one is named."""
-    kept = {
+    stored = {
         name: value
         for name, value in os.environ.items()
         if name not in ("DEMO", "STACK_PROFILE", "STACK_ENV")
     }
-    env = {**kept, "STATE": str(state), **extra}
+    env = {**stored, "STATE": str(state), **extra}
     return subprocess.run(
         [*through, *LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
     )
 
 
 def process_ids(state: Path) -> dict[str, str]:
-    """The process id of each service, from `status`."""
+    """Return the process id of each service, from `status`."""
     lines = launch(state, "status").stdout.splitlines()
     found = [line.split() for line in lines if " pid " in line]
     return {fields[0]: fields[fields.index("pid") + 1].rstrip(",") for fields in found}
@@ -110,12 +110,12 @@ def test_a_database_that_cannot_start_for_a_while_is_tried_again(state: Path) ->
 
 
 def healthy(stack: Stack) -> bool:
-    """Whether storage answers through the gateway."""
+    """Return whether storage responds through the gateway."""
     return httpx.get(f"{stack.url}/storage/v1/status", headers={"apikey": stack.anon_key}).status_code == 200
 
 
 @pytest.mark.alone
-def test_status_says_whether_the_books_are_in_order(state: Path, stack: Stack) -> None:
+def test_status_shows_the_ledger_checks(state: Path, stack: Stack) -> None:
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
         owner.execute("select jobs.check_ledger()")
         well = launch(state, "status")
@@ -135,16 +135,16 @@ def test_a_stack_stays_what_it_was_started_as(state: Path) -> None:
         ("DEMO", "yes", "DEMO is 1"),
         ("STACK_PROFILE", "fast", "product, reference, benchmark"),
     ):
-        answer = launch(state, "up", **{name: wish})
-        assert answer.returncode == 1, f"{name}={wish}"
-        assert sentence in answer.stderr
-        assert "Traceback" not in answer.stderr
+        response = launch(state, "up", **{name: wish})
+        assert response.returncode == 1, f"{name}={wish}"
+        assert sentence in response.stderr
+        assert "Traceback" not in response.stderr
 
 
 def test_no_limits_are_only_for_the_demo(fresh: Path) -> None:
-    answer = launch(fresh, "up", DEMO="0", STACK_PROFILE="reference")
-    assert answer.returncode == 1
-    assert "only for DEMO=1" in answer.stderr
+    response = launch(fresh, "up", DEMO="0", STACK_PROFILE="reference")
+    assert response.returncode == 1
+    assert "only for DEMO=1" in response.stderr
     assert not fresh.exists()
 
 
@@ -155,9 +155,9 @@ def test_a_taken_port_is_named(fresh: Path) -> None:
         other.listen()
         port = other.getsockname()[1]
         (fresh / "settings.json").write_text(json.dumps({"ports": {"auth": port}}))
-        answer = launch(fresh, "up")
-    assert answer.returncode == 1
-    assert f"Port {port}, which this stack uses for its auth, is taken" in answer.stderr
+        response = launch(fresh, "up")
+    assert response.returncode == 1
+    assert f"Port {port}, which this stack uses for its auth, is taken" in response.stderr
 
 
 def test_a_domain_takes_the_ports_of_the_web(fresh: Path) -> None:
@@ -166,29 +166,29 @@ def test_a_domain_takes_the_ports_of_the_web(fresh: Path) -> None:
         former.bind(("127.0.0.1", 0))
         former.listen()
         (fresh / "settings.json").write_text(json.dumps({"ports": {"gateway": former.getsockname()[1]}}))
-        # Where it is taken already, or only root may have it, nobody needs to take it.
+        # Where it is taken already, or only root may have it, the test needs not take it.
         with contextlib.suppress(OSError):
             other.bind(("127.0.0.1", 443))
             other.listen()
-        answer = launch(fresh, "up", SITE_DOMAIN="members.example")
-    assert answer.returncode == 1
-    assert re.search(r"Port (80|443), which this stack uses for its gateway, is", answer.stderr), (
-        answer.stderr
+        response = launch(fresh, "up", SITE_DOMAIN="members.example")
+    assert response.returncode == 1
+    assert re.search(r"Port (80|443), which this stack uses for its gateway, is", response.stderr), (
+        response.stderr
     )
 
 
 def test_a_port_for_root_alone_is_not_called_taken(fresh: Path) -> None:
     if int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) <= 80:
-        pytest.skip("everybody may have every port here")
+        pytest.skip("every user may have every port here")
     less = ["--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service"]
     through = ["setpriv", *less, "--"] if os.geteuid() == 0 else []
-    answer = launch(fresh, "up", through=through, SITE_DOMAIN="members.example")
-    assert answer.returncode == 1
-    assert "Port 80, which this stack uses for its gateway, is for root alone" in answer.stderr
-    assert "ip_unprivileged_port_start=80" in answer.stderr
+    response = launch(fresh, "up", through=through, SITE_DOMAIN="members.example")
+    assert response.returncode == 1
+    assert "Port 80, which this stack uses for its gateway, is for root alone" in response.stderr
+    assert "ip_unprivileged_port_start=80" in response.stderr
 
 
-def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path) -> None:
+def test_an_early_failure_of_a_test_stack_is_reported_and_leaves_nothing(fresh: Path) -> None:
     postgres = tools.find_postgres(("pgtap", *tools.EXTENSIONS))
     assert postgres
     fresh.mkdir()
@@ -196,13 +196,13 @@ def test_an_early_failure_of_a_test_stack_is_told_and_leaves_nothing(fresh: Path
     (fresh / "initdb").write_text("#!/bin/sh\necho no cluster today; exit 1\n")
     (fresh / "initdb").chmod(0o755)
     before = set(configuration.ROOT.glob(".stack-test-*"))
-    answer = launch(fresh, "generate", PG_BIN=str(fresh))
-    assert answer.returncode == 1
-    assert "no cluster today" in answer.stderr
+    response = launch(fresh, "generate", PG_BIN=str(fresh))
+    assert response.returncode == 1
+    assert "no cluster today" in response.stderr
     assert not set(configuration.ROOT.glob(".stack-test-*")) - before
 
 
-def test_no_port_is_chosen_that_browsers_refuse(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_port_is_chosen_that_browsers_block(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter(range(80, 200))
     monkeypatch.setattr(configuration.secrets, "randbelow", lambda _: next(drawn))
     assert configuration._choose_port("mail", configuration.Settings(state=fresh)) > 10080
@@ -210,13 +210,13 @@ def test_no_port_is_chosen_that_browsers_refuse(fresh: Path, monkeypatch: pytest
 
 def test_without_a_stack_the_way_to_one_is_said(fresh: Path) -> None:
     for command in ("down", "status", "logs", "backup"):
-        answer = launch(fresh, command)
-        assert answer.returncode == 1, command
-        assert "make up" in answer.stderr, command
+        response = launch(fresh, command)
+        assert response.returncode == 1, command
+        assert "make up" in response.stderr, command
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredBackup:
     """A backup, and a file that was uploaded before it."""
 
     path: Path
@@ -226,8 +226,8 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(state: Path, stack: Stack) -> Kept:
-    """A backup of the stack."""
+def stored(state: Path, stack: Stack) -> StoredBackup:
+    """Return a backup of the stack."""
     bucket, content = f"kept-{secrets.token_hex(4)}", secrets.token_bytes(1000)
     with httpx.Client(base_url=f"{stack.url}/storage/v1", headers=service(stack), timeout=30) as http:
         http.post("/bucket", json={"name": bucket, "public": False}).raise_for_status()
@@ -235,22 +235,24 @@ def kept(state: Path, stack: Stack) -> Kept:
     made = launch(state, "backup")
     assert made.returncode == 0, made.stdout + made.stderr
     path = max((state / "backups").glob("*.sealed"))
-    return Kept(path, state / "keys" / "backup.key", f"{bucket}/file", content)
+    return StoredBackup(path, state / "keys" / "backup.key", f"{bucket}/file", content)
 
 
 def service(stack: Stack) -> dict[str, str]:
-    """The headers of who may do everything."""
+    """Return the headers of the service key."""
     return {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
 
 
 @pytest.mark.threat("T131")
-def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, kept: Kept, fresh: Path) -> None:
-    wrong = launch(fresh, "restore", FROM=str(kept.path), KEY=str(state / "keys" / "jwks.json"))
+def test_a_backup_restores_only_with_its_key(
+    state: Path, stack: Stack, stored: StoredBackup, fresh: Path
+) -> None:
+    wrong = launch(fresh, "restore", FROM=str(stored.path), KEY=str(state / "keys" / "jwks.json"))
     assert wrong.returncode == 1
     assert "does not open" in wrong.stderr
     assert not list(fresh.rglob("PG_VERSION"))
 
-    restored = launch(fresh, "restore", FROM=str(kept.path), KEY=str(kept.key))
+    restored = launch(fresh, "restore", FROM=str(stored.path), KEY=str(stored.key))
     assert restored.returncode == 0, restored.stdout + restored.stderr
     # Of the demo alone: others may go on with the rest.
     seeded = datetime.fromtimestamp((state / "keys" / "demo.env").stat().st_mtime, UTC)
@@ -259,19 +261,21 @@ def test_a_backup_restores_only_with_its_key(state: Path, stack: Stack, kept: Ke
     copy = OwnCluster(settings_of_own(fresh))
     with copy.running():
         assert figures(copy.url(), seeded) == wanted
-    assert kept.content in {path.read_bytes() for path in (fresh / "objects").rglob("*") if path.is_file()}
+    assert stored.content in {path.read_bytes() for path in (fresh / "objects").rglob("*") if path.is_file()}
 
 
 @pytest.mark.long
-def test_a_restored_stack_starts_beside_the_one_it_was_made_of(stack: Stack, kept: Kept, fresh: Path) -> None:
-    restored = launch(fresh, "restore", FROM=str(kept.path), KEY=str(kept.key))
+def test_a_restored_stack_starts_in_parallel_with_its_original(
+    stack: Stack, stored: StoredBackup, fresh: Path
+) -> None:
+    restored = launch(fresh, "restore", FROM=str(stored.path), KEY=str(stored.key))
     assert restored.returncode == 0, restored.stdout + restored.stderr
     try:
         up = launch(fresh, "up")
         assert up.returncode == 0, up.stdout + up.stderr
         url = env_of(fresh / "env")["SUPABASE_URL"]
-        file = httpx.get(f"{url}/storage/v1/object/{kept.file}", headers=service(stack))
-        assert file.content == kept.content
+        file = httpx.get(f"{url}/storage/v1/object/{stored.file}", headers=service(stack))
+        assert file.content == stored.content
         session = httpx.post(
             f"{url}/auth/v1/token?grant_type=password",
             headers={"apikey": stack.anon_key},
@@ -306,7 +310,7 @@ def test_a_restored_stack_takes_no_place_of_the_one_it_was_made_of(tmp_path: Pat
 
 
 def figures(url: str, until: datetime) -> dict[str, int]:
-    """Sums over what there was then, which two copies of one database share."""
+    """Return sums that must be equal in two copies of one database."""
     with psycopg.connect(url) as connection:
         query = """
             select 'members', count(*) from private.profiles where created_at < %(until)s
@@ -321,7 +325,7 @@ def figures(url: str, until: datetime) -> dict[str, int]:
 
 @pytest.fixture
 def fresh(state: Path) -> Iterator[Path]:
-    """A state folder that does not exist yet, where PostgreSQL's user can get at it."""
+    """Yield a path for a new state folder that PostgreSQL's user can reach."""
     folder = state.with_name(f"{state.name}-fresh")
     shutil.rmtree(folder, ignore_errors=True)
     yield folder

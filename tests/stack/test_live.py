@@ -35,14 +35,14 @@ CLUSTER = {
 
 @pytest.fixture(scope="module")
 def admin(stack: Stack) -> Iterator[psycopg.Connection[tuple[str, ...]]]:
-    """The cluster's superuser."""
+    """Yield the cluster's superuser."""
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
         yield connection
 
 
 @pytest.fixture(scope="module")
 def settings(state: Path) -> Settings:
-    """What the launcher keeps of this stack."""
+    """Return the settings that the launcher stored for this stack."""
     return configuration.read(state)
 
 
@@ -53,7 +53,7 @@ def milliseconds(value: str) -> int:
 
 
 def of_role(admin: psycopg.Connection[tuple[str, ...]], role: str) -> dict[str, str]:
-    """A role's own settings."""
+    """Return a role's own settings."""
     query = """
         select unnest(s.setconfig) from pg_catalog.pg_db_role_setting as s
         inner join pg_catalog.pg_roles as r on r.oid = s.setrole where r.rolname = %s
@@ -91,7 +91,7 @@ def test_the_gateway_waits_longer_than_any_function() -> None:
     assert f"response_header_timeout {GATEWAY_SECONDS}s" in caddyfile
 
 
-def test_a_forgotten_transaction_ends(admin: psycopg.Connection[tuple[str, ...]]) -> None:
+def test_an_idle_transaction_ends(admin: psycopg.Connection[tuple[str, ...]]) -> None:
     for role in ("authenticator", "edge_functions", "supabase_auth_admin", "supabase_storage_admin"):
         limit = of_role(admin, role)["idle_in_transaction_session_timeout"]
         assert milliseconds(limit) <= 10_000, role

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: on a port of their own, on loopback, and never through the door."""
+"""Figures for Prometheus: on a port of their own, on loopback, and never through the gateway."""
 
 import json
 import re
@@ -24,8 +24,8 @@ def ports(state: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="session")
-def door(stack: Stack) -> Iterator[httpx.Client]:
-    """The gateway of the running stack, with the public key."""
+def public_client(stack: Stack) -> Iterator[httpx.Client]:
+    """Yield the gateway of the running stack, with the public key."""
     with httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=20) as client:
         yield client
 
@@ -62,13 +62,13 @@ def figure(text: str, name: str) -> float:
     ],
 )
 def test_requests_count_under_their_template(
-    door: httpx.Client, ports: dict[str, int], service: str, path: str, route: str, status: int
+    public_client: httpx.Client, ports: dict[str, int], service: str, path: str, route: str, status: int
 ) -> None:
     method = "POST" if service == "edge" else "GET"
     name = f'http_request_duration_seconds_count{{method="{method}",route="{route}",status="{status}"}}'
-    assert door.request(method, path).status_code == status
+    assert public_client.request(method, path).status_code == status
     before = figure(figures(ports, service), name)
-    assert door.request(method, path).status_code == status
+    assert public_client.request(method, path).status_code == status
     after = figures(ports, service)
     assert figure(after, name) >= before + 1
     # Paths hold names and ids of people.
@@ -82,7 +82,7 @@ def test_the_pool_is_measured(ports: dict[str, int], service: str) -> None:
     assert figure(text, "database_requests_waiting") >= 0
 
 
-def test_the_worker_tells_what_waits(ports: dict[str, int]) -> None:
+def test_the_worker_reports_its_queue_depth(ports: dict[str, int]) -> None:
     until = time.monotonic() + 20
     while 'queue_depth{queue="mail",state="todo"}' not in figures(ports, "worker"):
         assert time.monotonic() < until, "nothing was counted"
@@ -93,18 +93,18 @@ def test_the_worker_tells_what_waits(ports: dict[str, int]) -> None:
 
 
 @pytest.mark.threat("T119")
-def test_the_door_shows_none(door: httpx.Client) -> None:
+def test_the_gateway_shows_none(public_client: httpx.Client) -> None:
     for prefix in ("", "/auth/v1", "/storage/v1", "/functions/v1", "/rest/v1"):
-        answer = door.get(f"{prefix}/metrics")
-        assert answer.status_code == 404, prefix
-        assert "http_request" not in answer.text, prefix
+        response = public_client.get(f"{prefix}/metrics")
+        assert response.status_code == 404, prefix
+        assert "http_request" not in response.text, prefix
 
 
 def test_the_port_of_requests_shows_none(ports: dict[str, int]) -> None:
     for service in SERVICES:
-        answer = httpx.get(f"http://127.0.0.1:{ports[service]}/metrics", timeout=10)
-        assert answer.status_code == 404, service
-        assert "http_request" not in answer.text, service
+        response = httpx.get(f"http://127.0.0.1:{ports[service]}/metrics", timeout=10)
+        assert response.status_code == 404, service
+        assert "http_request" not in response.text, service
 
 
 @pytest.mark.threat("T125")

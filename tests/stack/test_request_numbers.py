@@ -1,4 +1,4 @@
-"""One number follows a request: through the gateway's log, the service's log, and back in the answer."""
+"""One request id: in the gateway's log, in the service's log, and in the response."""
 
 import json
 import secrets
@@ -23,14 +23,14 @@ WAIT_SECONDS = 5
 
 
 @pytest.fixture
-def door(stack: Stack) -> Iterator[httpx.Client]:
-    """The gateway of the running stack, with the public key."""
+def public_client(stack: Stack) -> Iterator[httpx.Client]:
+    """Yield the gateway of the running stack, with the public key."""
     with httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=20) as client:
         yield client
 
 
 def logged(state: Path, name: str, number: str) -> dict[str, Any]:
-    """The line of a log with this number."""
+    """Return the log line with this request id."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         # The last line may be half written: others are served meanwhile.
@@ -60,14 +60,16 @@ def test_what_is_no_number_is_replaced(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     "service", [pytest.param("auth", marks=pytest.mark.embedded_only("logs of its own")), "storage", "edge"]
 )
-def test_a_request_has_one_number_in_every_log(door: httpx.Client, state: Path, service: str) -> None:
+def test_a_request_has_one_number_in_every_log(
+    public_client: httpx.Client, state: Path, service: str
+) -> None:
     own = f"own.{secrets.token_hex(8)}"
-    assert door.get(PATHS[service], headers={"x-request-id": own}).headers["x-request-id"] == own
-    for number in (own, door.get(PATHS[service]).headers["x-request-id"]):
+    assert public_client.get(PATHS[service], headers={"x-request-id": own}).headers["x-request-id"] == own
+    for number in (own, public_client.get(PATHS[service]).headers["x-request-id"]):
         assert logged(state, "gateway", number)["request_id"] == number
         assert logged(state, service, number)["request_id"] == number
 
 
-def test_an_answer_of_the_tables_has_its_number_too(door: httpx.Client, state: Path) -> None:
-    number = door.get("/rest/v1/deposits").headers["x-request-id"]
+def test_a_response_of_the_tables_has_its_number_too(public_client: httpx.Client, state: Path) -> None:
+    number = public_client.get("/rest/v1/deposits").headers["x-request-id"]
     assert logged(state, "gateway", number)["status"] == 401

@@ -60,7 +60,7 @@ PGTAP = """<testsuites><testsuite name="pytest" tests="2">
 """
 
 
-def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
+def test_a_failure_of_pytest_is_reported_with_its_message(tmp_path: Path) -> None:
     (tmp_path / "test_money.py").write_text(TESTS)
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "test_money.py", f"--junitxml={report}"]
@@ -75,7 +75,7 @@ def test_a_failure_of_pytest_is_told_with_what_it_said(tmp_path: Path) -> None:
     assert "RuntimeError: no stack" in without
 
 
-def test_a_failure_in_the_browser_is_told_with_what_it_said(tmp_path: Path) -> None:
+def test_a_failure_in_the_browser_is_reported_with_its_message(tmp_path: Path) -> None:
     report = tmp_path / "browser.xml"
     report.write_text(BROWSER)
     counts = results.of_junit(report, 1)
@@ -84,7 +84,7 @@ def test_a_failure_in_the_browser_is_told_with_what_it_said(tmp_path: Path) -> N
     assert "Error: /admin/users in dark" in counts.failures[0]
 
 
-def test_a_suite_that_died_is_a_failure(tmp_path: Path) -> None:
+def test_a_suite_that_crashed_is_a_failure(tmp_path: Path) -> None:
     assert results.of_junit(tmp_path / "none.xml", 3) == results.Counts(
         0, 1, 0, ("It ended with status 3 and left no report.",)
     )

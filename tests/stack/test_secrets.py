@@ -25,7 +25,7 @@ PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----|\"d\": ?\"[A-Za-z
 
 
 def roles_in(content: bytes) -> set[str]:
-    """The roles of every token in a text."""
+    """Return the roles of every token in a text."""
     bodies = [match[1] for match in TOKEN.finditer(content)]
     return {json.loads(base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)))["role"] for body in bodies}
 
@@ -86,16 +86,16 @@ def test_what_people_type_is_in_no_log(stack: Stack, state: Path) -> None:
 
 @pytest.mark.threat("T128")
 @pytest.mark.embedded_only("writes its own log")
-def test_an_address_that_the_mail_server_refuses_is_in_no_log(stack: Stack, tmp_path: Path) -> None:
+def test_an_address_that_the_mail_server_rejects_is_in_no_log(stack: Stack, tmp_path: Path) -> None:
     with (tmp_path / "auth.log").open("wb") as log:
         auth = OwnAuth(stack, output=log.fileno())
         auth.start()
         email = auth.new_user(secrets.token_hex(8))["email"]
-        auth.mail.refuses = True
-        answer = auth.http.post("/recover", headers={"x-real-ip": "10.1.0.1"}, json={"email": email})
+        auth.mail.rejects = True
+        response = auth.http.post("/recover", headers={"x-real-ip": "10.1.0.1"}, json={"email": email})
         auth.close()
     said = (tmp_path / "auth.log").read_text()
-    assert answer.status_code == 500
+    assert response.status_code == 500
     assert email not in said
     assert email.partition("@")[0] not in said
     assert '"code":550' in said
@@ -114,15 +114,15 @@ def test_what_ends_a_service_is_a_line_like_the_others() -> None:
 
 @pytest.mark.threat("T108")
 @pytest.mark.parametrize("service", ["auth", "edge", "storage", "worker"])
-def test_a_service_that_lacks_a_setting_tells_none_of_the_others(service: str) -> None:
+def test_a_service_that_lacks_a_setting_reveals_none_of_the_others(service: str) -> None:
     canary = f"canary{secrets.token_hex(4)}"
-    kept = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG", "PATH")}
+    stored = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG", "PATH")}
     given = dict.fromkeys(
         ("DATABASE_URL", "SIGNING_SECRET", "SMTP_PASS", "SUPABASE_SERVICE_ROLE_KEY"), canary
     )
     command = [sys.executable, "-m", f"functions.{service}"]
     ended = subprocess.run(
-        command, cwd=ROOT, env=kept | given, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=ROOT, env=stored | given, capture_output=True, text=True, check=False, timeout=60
     )
     assert ended.returncode == 1
     assert "Field required" in ended.stderr
@@ -130,7 +130,7 @@ def test_a_service_that_lacks_a_setting_tells_none_of_the_others(service: str) -
 
 
 @pytest.mark.threat("T128")
-def test_a_log_says_where_the_database_refused_but_not_what(stack: Stack) -> None:
+def test_a_log_says_where_the_database_raised_but_not_what(stack: Stack) -> None:
     canary = f"canary{secrets.token_hex(12)}@example.com"
     record = logging.makeLogRecord({"msg": "a request failed"})
     with psycopg.connect(stack.database_url) as connection:
@@ -152,7 +152,7 @@ def test_a_log_says_where_the_database_refused_but_not_what(stack: Stack) -> Non
 
 @pytest.mark.threat("T108")
 def test_a_download_that_was_broken_off_leaves_no_key_in_the_log(stack: Stack, state: Path) -> None:
-    """What the gateway warns of on its own, beside its access log."""
+    """The warnings of the gateway, apart from its access log."""
     log = state / "logs" / "gateway.log"
     start = log.stat().st_size
     bucket = f"torn-{secrets.token_hex(4)}"
@@ -163,8 +163,8 @@ def test_a_download_that_was_broken_off_leaves_no_key_in_the_log(stack: Stack, s
             http.post(f"/object/{bucket}/large", content=bytes(20 * 2**20)).raise_for_status()
             signed = http.post(f"/object/sign/{bucket}/large", json={"expiresIn": 60}).raise_for_status()
             address = signed.json()["signedURL"]
-            with http.stream("GET", address) as answer:
-                assert next(answer.iter_raw(1)) == b"\0"
+            with http.stream("GET", address) as response:
+                assert next(response.iter_raw(1)) == b"\0"
         finally:
             http.post(f"/bucket/{bucket}/empty", json={}).raise_for_status()
             http.delete(f"/bucket/{bucket}").raise_for_status()

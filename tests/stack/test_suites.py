@@ -11,7 +11,7 @@ import pytest
 
 from settings import ROOT
 
-# Suites whose commands leave marks: when they start, and what their teardown removes when they are let.
+# Suites whose commands leave marks: when they start, and what their teardown removes if it runs.
 STAND_INS = """
 import sys
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_an_interrupted_run_ends_its_commands_and_starts_no_other(tmp_path: Path
         while not all(path.exists() for path in started):
             assert time.monotonic() < deadline, "the stand-ins did not start"
             time.sleep(0.05)
-        # To the launcher alone, as whoever ends a job does it.
+        # To the launcher alone, as a job runner does it.
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
     finally:

@@ -16,7 +16,7 @@ LISTED = "postgresql-15-plpgsql-check - a linter\npostgresql-17-plpgsql-check - 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """A machine with Node and apt alone, and a person on it who is not root."""
+    """Return a simulated machine with Node and apt, and a user who is not root."""
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name in tools.TEST_PROGRAMS else which(name))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -44,9 +44,9 @@ def test_everything_that_is_missing_is_in_one_line(
     bare: pytest.MonkeyPatch, tmp_path: Path, listed: str, for_tests: bool, packages: str
 ) -> None:
     bare.setattr(tools, "run", lambda command, log: listed)
-    with pytest.raises(Stop) as refusal:
+    with pytest.raises(Stop) as stopped:
         tools.install(tmp_path / "log", for_tests=for_tests)
-    lines = [line for line in str(refusal.value).splitlines() if "sudo" in line]
+    lines = [line for line in str(stopped.value).splitlines() if "sudo" in line]
     install = "sudo apt-get install -y --no-install-recommends"
     assert len(lines) == 1
     assert shlex.split(lines[0]) == shlex.split(f"sudo apt-get update && {install}") + packages.split()
@@ -54,6 +54,6 @@ def test_everything_that_is_missing_is_in_one_line(
 
 def test_what_is_there_is_not_asked_for(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bare.setattr(tools, "find_postgres", lambda extensions: tmp_path)
-    with pytest.raises(Stop) as refusal:
+    with pytest.raises(Stop) as stopped:
         tools.install(tmp_path / "log", for_tests=False)
-    assert str(refusal.value).endswith("recommends python3-venv")
+    assert str(stopped.value).endswith("recommends python3-venv")

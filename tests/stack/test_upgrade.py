@@ -64,7 +64,7 @@ class Project(Database):
 
 @contextmanager
 def cluster(folder: Path, migrations: dict[str, str]) -> Iterator[Project]:
-    """A cluster of its own, in which nothing is prepared yet."""
+    """Yield a new, empty cluster."""
     own = OwnCluster(settings_of_own(folder / "stack"))
     own.create()
     with own.running():
@@ -73,13 +73,13 @@ def cluster(folder: Path, migrations: dict[str, str]) -> Iterator[Project]:
 
 
 def make_owner(database: Database) -> None:
-    """The role that owns the product, without what it stands on."""
+    """Create the role that owns the product, without what bootstrap prepares."""
     database.execute_file(configuration.ROOT / "supabase" / "bootstrap" / "10_roles.sql")
     database.execute(f"alter role postgres password '{database.keys.values['PASSWORD_postgres']}'")
 
 
 def play_demo(connection: psycopg.Connection[dict[str, Any]]) -> None:
-    """The sample network, with receipts that are rows only: no storage service runs here."""
+    """Load the sample network; its receipts are rows only, because no storage service runs here."""
     connection.execute(demo.script("story.sql"))
     for receipt in connection.execute(demo.script("receipts.sql")).fetchall():
         connection.execute(
@@ -95,8 +95,8 @@ def state_of(connection: psycopg.Connection[dict[str, Any]]) -> tuple[dict[str, 
     """Rows of each table, and the sums of money."""
     counts = {}
     for row in connection.execute(TABLES).fetchall():
-        counted = connection.execute(f"select count(*) as n from {row['name']}").fetchone()
-        counts[row["name"]] = counted["n"] if counted else 0
+        row_counts = connection.execute(f"select count(*) as n from {row['name']}").fetchone()
+        counts[row["name"]] = row_counts["n"] if row_counts else 0
     return counts, connection.execute(SUMS).fetchone() or {}
 
 
@@ -119,18 +119,18 @@ def nothing_lost(database: Database) -> Iterator[None]:
 
 
 def present() -> dict[str, str]:
-    """The migrations of this checkout."""
+    """Return the migrations of this checkout."""
     return {path.name: path.read_text() for path in sorted(schema.MIGRATIONS.glob("*.sql"))}
 
 
 def git(*arguments: str) -> str:
-    """What git says, empty where there is no repository."""
+    """Return git's output, empty where there is no repository."""
     command = ["git", "-C", str(configuration.ROOT), *arguments]
     return subprocess.run(command, text=True, capture_output=True, check=False).stdout
 
 
 def before() -> dict[str, str]:
-    """The migrations before the last change of them, as far back as git remembers."""
+    """Return the migrations before their last change, as far back as git's history goes."""
     for commit in git("log", "--format=%H", "--", MIGRATIONS).split():
         names = git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").split()
         if names and {Path(name).name for name in names} != set(present()):
@@ -166,7 +166,7 @@ def test_a_change_of_the_schema_files_reaches_an_installation_with_data(tmp_path
             schema.write_migration("track", comparison.statements(), [], now, migrated.folder)
             migrated.push()
             assert comparison.statements() == ""
-        # What no diff writes is told by what it is.
+        # What no diff writes is named.
         authored.execute("alter role anon set lock_timeout = '4s'")
         assert "role settings: only in the schema files: alter role anon set lock_timeout=4s" in (
             comparison.complaint()
@@ -182,7 +182,7 @@ def test_a_schema_file_that_does_not_build_is_named_with_its_line(tmp_path: Path
             database.play_schema()
 
 
-def test_a_stack_of_another_baseline_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_stack_of_another_baseline_is_rejected_in_words(tmp_path: Path) -> None:
     with cluster(tmp_path, {"20200101000000_baseline.sql": "create table public.old ();"}) as database:
         make_owner(database)
         database.push()

@@ -3,7 +3,7 @@
 set local client_min_messages = warning;
 set local search_path = actors, public, extensions;
 
--- Elin decides about money, Sam answers members, Olga owns the installation. Their answers are no test output.
+-- Elin decides about money, Sam answers members, Olga owns the installation. Their results are no test output.
 do $$
 begin
     perform actors.administrator('elin', 'finance_admin');

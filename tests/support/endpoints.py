@@ -13,12 +13,12 @@ from functions.storage.settings import Settings
 from tests.support.files import png
 from tests.support.people import WALLET, Member
 
-NOBODY = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
+ANONYMOUS = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
 TABLE_VERBS = ("GET", "POST", "PATCH", "DELETE")
 # By type of the argument: values that are right in form and name nothing that exists.
 ARGUMENTS: dict[str, Any] = {
-    "uuid": NOBODY,
-    "uuid[]": [NOBODY],
+    "uuid": ANONYMOUS,
+    "uuid[]": [ANONYMOUS],
     "text": "x",
     "jsonb": {},
     "integer": 1,
@@ -29,23 +29,23 @@ ARGUMENTS: dict[str, Any] = {
 }
 FUNCTION_BODIES: dict[str, dict[str, Any]] = {
     "admin-accounts": {"action": "list"},
-    "admin-approve-deposit": {"depositId": NOBODY, "action": "approve"},
-    "admin-approve-withdrawal": {"withdrawalId": NOBODY, "action": "approve"},
+    "admin-approve-deposit": {"depositId": ANONYMOUS, "action": "approve"},
+    "admin-approve-withdrawal": {"withdrawalId": ANONYMOUS, "action": "approve"},
     "admin-audit": {"pageSize": 1},
     "admin-auth": {"action": "totp_disable", "code": "000000"},
-    "admin-confirm-correction": {"correctionId": NOBODY},
+    "admin-confirm-correction": {"correctionId": ANONYMOUS},
     "admin-export": {"list": "deposits"},
     "admin-get-receipt": {"receiptUrl": "https://x.example/storage/v1/object/public/receipts/a/1.png"},
     "admin-get-transactions": {"page": 1, "pageSize": 1},
     "admin-jobs": {"action": "list"},
     "admin-list-deposits": {"page": 1, "pageSize": 1},
     "admin-list-withdrawals": {"page": 1, "pageSize": 1},
-    "admin-propose-correction": {"kind": "void_deposit", "targetId": NOBODY, "reason": "x"},
-    "admin-remove-factors": {"profileId": NOBODY, "reason": "x"},
-    "admin-reveal-mt5-password": {"subscriptionId": NOBODY},
+    "admin-propose-correction": {"kind": "void_deposit", "targetId": ANONYMOUS, "reason": "x"},
+    "admin-remove-factors": {"profileId": ANONYMOUS, "reason": "x"},
+    "admin-reveal-mt5-password": {"subscriptionId": ANONYMOUS},
     "admin-settings": {"action": "readiness"},
-    "admin-update-member": {"profileId": NOBODY, "admin_notes": "x"},
-    "admin-update-subscription": {"subscriptionId": NOBODY, "status": "active", "reason": "x"},
+    "admin-update-member": {"profileId": ANONYMOUS, "admin_notes": "x"},
+    "admin-update-subscription": {"subscriptionId": ANONYMOUS, "status": "active", "reason": "x"},
     "bot-subscription": {"bot_name": "Ranger", "action": "unsubscribe"},
 }
 
@@ -127,15 +127,15 @@ class Requests:
     member: Member
     receipt: str
 
-    def of(self, endpoint: Endpoint, caller: str) -> Call:
-        """Return the request of `caller`: equal for all, except that no two write the same value."""
+    def of(self, endpoint: Endpoint, principal: str) -> Call:
+        """Return the request of `principal`: equal for all, except that no two write the same value."""
         makers = {
             "rest": self._rest,
             "auth": self._auth,
             "storage": self._storage,
             "functions": self._function,
         }
-        return makers[endpoint.service](endpoint, caller)
+        return makers[endpoint.service](endpoint, principal)
 
     def _function(self, endpoint: Endpoint, _: str) -> Call:
         if endpoint.method != "POST":
@@ -145,8 +145,8 @@ class Requests:
     def _auth(self, endpoint: Endpoint, _: str) -> Call:
         path = (
             endpoint.template.replace("{user_id}", self.member.user_id)
-            .replace("{factor_id}", NOBODY)
-            .replace("{identity_id}", NOBODY)
+            .replace("{factor_id}", ANONYMOUS)
+            .replace("{identity_id}", ANONYMOUS)
             .replace("{rest}", "x")
             .replace("{more}", "x")
         )
@@ -183,7 +183,7 @@ class Requests:
     def _transfer(self, target: str) -> dict[str, Any]:
         return {"bucketId": "receipts", "sourceKey": self.receipt, "destinationKey": target}
 
-    def _rest(self, endpoint: Endpoint, caller: str) -> Call:
+    def _rest(self, endpoint: Endpoint, principal: str) -> Call:
         if "/rpc/" in endpoint.template:
             return Call(endpoint.template, self._rpc(endpoint.last))
         key = "admin_id" if endpoint.last == "admin_sessions" else "user_id"
@@ -197,7 +197,7 @@ class Requests:
             return Call(endpoint.template, self._new_row(endpoint.last), headers=headers)
         changes: dict[str, Any] = {
             # The member stores what is stored already, so that nothing moves.
-            "profiles": {"trc20_wallet_address": WALLET if caller == "member" else "T-another"},
+            "profiles": {"trc20_wallet_address": WALLET if principal == "member" else "T-another"},
             "notifications": {"read_at": "2026-01-01T00:00:00Z"},
             "bot_subscriptions": {"status": "cancelled"},
             "lesson_progress": {"user_id": self.member.user_id},
@@ -211,13 +211,13 @@ class Requests:
         rows: dict[str, dict[str, Any]] = {
             "deposits": {
                 **owned,
-                "id": NOBODY,
+                "id": ANONYMOUS,
                 "reference_number": "x",
                 "receipt_url": "x",
                 "status": "pending",
             },
-            "withdrawals": {**owned, "id": NOBODY, "wallet_address": WALLET, "status": "pending"},
-            "admin_sessions": {"admin_id": NOBODY},
+            "withdrawals": {**owned, "id": ANONYMOUS, "wallet_address": WALLET, "status": "pending"},
+            "admin_sessions": {"admin_id": ANONYMOUS},
         }
         return rows.get(table, {"user_id": self.member.user_id})
 
@@ -229,10 +229,10 @@ class Requests:
             "get_user_bot_subscriptions": {"p_user_id": self.member.user_id},
             "get_sponsor": {"p_referral_code": self.member.username},
             "note_export": {"p_list": "deposits", "p_filters": {}},
-            "mark_notifications_read": {"p_ids": [NOBODY]},
-            "decide_deposit": {"p_deposit_id": NOBODY, "p_action": "approve"},
-            "decide_withdrawal": {"p_withdrawal_id": NOBODY, "p_action": "approve"},
-            "update_subscription": {"p_subscription_id": NOBODY, "p_status": "active", "p_reason": "x"},
+            "mark_notifications_read": {"p_ids": [ANONYMOUS]},
+            "decide_deposit": {"p_deposit_id": ANONYMOUS, "p_action": "approve"},
+            "decide_withdrawal": {"p_withdrawal_id": ANONYMOUS, "p_action": "approve"},
+            "update_subscription": {"p_subscription_id": ANONYMOUS, "p_status": "active", "p_reason": "x"},
         }
         if name in special:
             return special[name]

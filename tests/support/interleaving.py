@@ -2,7 +2,15 @@
 
 from concurrent.futures import Future
 
-from tests.support.stage import MONEY_LOCK, PATIENCE_SECONDS, Call, Family, Outcome, Session, Stage
+from tests.support.race_harness import (
+    MONEY_LOCK,
+    PATIENCE_SECONDS,
+    Call,
+    MemberGroup,
+    RaceHarness,
+    Result,
+    Session,
+)
 
 ALL_LOCKS = (
     MONEY_LOCK,
@@ -14,48 +22,48 @@ PLACES = ("early", "writing", "late")
 
 
 def interleave(
-    stage: Stage, sessions: list[Session], family: Family, calls: tuple[Call, Call], place: str
-) -> Outcome:
+    harness: RaceHarness, sessions: list[Session], group: MemberGroup, calls: tuple[Call, Call], place: str
+) -> Result:
     """Run the second call when the first is at a place; commit both."""
     first, second = sessions
     if place == "early":
-        with stage.holding(*ALL_LOCKS, family=family):
-            works = [_started(stage, s, family, c) for s, c in zip(sessions, calls, strict=True)]
+        with harness.holding(*ALL_LOCKS, group=group):
+            works = [_started(harness, s, group, c) for s, c in zip(sessions, calls, strict=True)]
     elif place == "writing":
-        with stage.closed() as turnstile:
-            work = first.start(family, calls[0], turnstile, commit=True)
-            stage.settle(first, work)
-            works = [work, _started(stage, second, family, calls[1])]
+        with harness.closed() as barrier:
+            work = first.start(group, calls[0], barrier, commit=True)
+            harness.wait_until_done_or_blocked(first, work)
+            works = [work, _started(harness, second, group, calls[1])]
     else:
-        work = first.start(family, calls[0])
+        work = first.start(group, calls[0])
         work.result(PATIENCE_SECONDS)
-        works = [work, _started(stage, second, family, calls[1])]
+        works = [work, _started(harness, second, group, calls[1])]
         first.commit().result(PATIENCE_SECONDS)
-    answers = tuple(work.result(PATIENCE_SECONDS) for work in works)
-    return Outcome(answers, stage.state(family))
+    results = tuple(work.result(PATIENCE_SECONDS) for work in works)
+    return Result(results, harness.state(group))
 
 
-def _started(stage: Stage, session: Session, family: Family, call: Call) -> Future[str]:
+def _started(harness: RaceHarness, session: Session, group: MemberGroup, call: Call) -> Future[str]:
     """Wait until a call is committed, or is known to wait for a lock."""
-    work = session.start(family, call, commit=True)
-    stage.settle(session, work)
+    work = session.start(group, call, commit=True)
+    harness.wait_until_done_or_blocked(session, work)
     return work
 
 
 class Orders:
     """The results of two operations in sequence; everything is rolled back."""
 
-    def __init__(self, stage: Stage, family: Family, calls: dict[str, Call]) -> None:
-        self._stage, self._family, self._calls = stage, family, calls
-        self._known: dict[tuple[str, str], Outcome] = {}
+    def __init__(self, harness: RaceHarness, group: MemberGroup, calls: dict[str, Call]) -> None:
+        self._harness, self._group, self._calls = harness, group, calls
+        self._known: dict[tuple[str, str], Result] = {}
 
-    def of(self, first: str, second: str) -> list[Outcome]:
+    def of(self, first: str, second: str) -> list[Result]:
         """Return the results of both orders, in the order of the arguments."""
-        there, back = self._outcome(first, second), self._outcome(second, first)
-        return [there, Outcome(back.answers[::-1], back.state)]
+        there, back = self._result(first, second), self._result(second, first)
+        return [there, Result(back.results[::-1], back.state)]
 
-    def _outcome(self, first: str, second: str) -> Outcome:
+    def _result(self, first: str, second: str) -> Result:
         if (first, second) not in self._known:
             calls = [self._calls[first], self._calls[second]]
-            self._known[first, second] = self._stage.one_after_the_other(self._family, calls)
+            self._known[first, second] = self._harness.one_after_the_other(self._group, calls)
         return self._known[first, second]

@@ -26,15 +26,15 @@ class Mailbox:
         """Return the newest email to an address whose subject contains the text, once there are `count`."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            found = [letter for letter in self.to(address) if subject.lower() in letter["subject"].lower()]
+            found = [message for message in self.to(address) if subject.lower() in message["subject"].lower()]
             if len(found) >= count:
                 return found[-1]
             time.sleep(0.05)
         raise AssertionError(f"no mail to {address} with {subject!r} in its subject after {seconds} s")
 
-    def link_in(self, letter: dict[str, Any], part: str = "/verify") -> str:
+    def link_in(self, message: dict[str, Any], part: str = "/verify") -> str:
         """Return the first link of an email that contains `part`."""
-        links = [link.replace("&amp;", "&") for link in LINK.findall(letter["html"])]
+        links = [link.replace("&amp;", "&") for link in LINK.findall(message["html"])]
         return next(link for link in links if part in link)
 
     def close(self) -> None:

@@ -41,30 +41,30 @@ class Smtp(socketserver.StreamRequestHandler):
                     said.append(text)
                 self.server.goes_on.wait(20)
                 self._say("250 taken")
-            elif word == "RCPT" and self.server.refuses:
+            elif word == "RCPT" and self.server.rejects:
                 self._say(f"550 5.1.1 {line[8:]}: nobody of that name")
             elif word == "QUIT":
                 self._say("221 bye")
                 break
             else:
                 self._say("250 ok")
-        self.server.letters.append("\n".join(said))
+        self.server.messages.append("\n".join(said))
 
     def _say(self, line: str) -> None:
         self.wfile.write(f"{line}\r\n".encode())
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps whole conversations; it may hold each letter up, or refuse whoever it is for."""
+    """Records whole SMTP conversations; it can delay each email, or reject the recipient."""
 
     daemon_threads = True
 
     def __init__(self, conversation: type[Smtp] = Smtp) -> None:
         super().__init__(("127.0.0.1", 0), conversation)
-        self.letters: list[str] = []
+        self.messages: list[str] = []
         self.goes_on = threading.Event()
         self.goes_on.set()
-        self.refuses = False
+        self.rejects = False
 
 
 class OwnAuth:
@@ -94,9 +94,9 @@ class OwnAuth:
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
-    def letters(self) -> list[str]:
-        """What was mailed, as SMTP heard it."""
-        return list(self.mail.letters)
+    def messages(self) -> list[str]:
+        """The emails as received over SMTP."""
+        return list(self.mail.messages)
 
     def start(self, **settings: str) -> None:
         """Start it with the product's limits, changed by settings."""
@@ -149,7 +149,7 @@ class OwnAuth:
         self.http.close()
 
     def new_user(self, password: str, **values: Any) -> dict[str, Any]:
-        """A confirmed account without a profile."""
+        """Return a confirmed account without a profile."""
         email = f"own-{secrets.token_hex(6)}@example.com"
         made = self.http.post(
             "/admin/users",
@@ -163,25 +163,25 @@ class OwnAuth:
         self.http.delete(f"/admin/users/{user_id}", headers=bearer(self.service_key))
 
     def sign_in(self, email: str, password: str, address: str = "") -> httpx.Response:
-        """One sign-in with a password, from an address of the caller's choice."""
+        """Sign in once with a password, from a given address."""
         headers = {"x-real-ip": address or f"10.{secrets.randbelow(250)}.{secrets.randbelow(250)}.7"}
         return self.http.post(
             "/token?grant_type=password", headers=headers, json={"email": email, "password": password}
         )
 
     def signed(self, claims: dict[str, Any], header: dict[str, Any] | None = None) -> str:
-        """A token of this service's own key with any claims."""
+        """Return a token of this service's own key with any claims."""
         return jwt.encode({"alg": "RS256", "kid": "own", **(header or {})}, claims, self.key)
 
 
 def bearer(token: str) -> dict[str, str]:
-    """The header that carries a token."""
+    """Return the Authorization header that carries a token."""
     return {"authorization": f"Bearer {token}"}
 
 
 @contextlib.contextmanager
 def own_auth(stack: Stack, **settings: str) -> Iterator[OwnAuth]:
-    """A started service, ended afterwards."""
+    """Yield a started service, ended afterwards."""
     service = OwnAuth(stack)
     service.start(**settings)
     try:

@@ -1,6 +1,6 @@
 """A PostgreSQL cluster that a test starts, may break and throws away: a copy of the stack's, or an empty one.
 
-Killing one backend makes PostgreSQL end all sessions, so nobody else may be connected. Uses the launcher's
+Killing one backend makes PostgreSQL end all sessions, so no other may be connected. Uses the launcher's
 modules; the conftest puts its folder on the path.
 """
 
@@ -79,11 +79,11 @@ class OwnCluster:
             connection.execute(f"create database {PLAIN} template postgres")
 
     def url(self, role: str = "supabase_admin") -> str:
-        """libpq URL of a database role."""
+        """Return the libpq URL of a database role."""
         return self.keys.database_url(role)
 
 
 def settings_of_own(state: Path) -> Settings:
-    """Settings of a stack in a new folder, with free ports."""
+    """Return the settings of a stack in a new folder, with free ports."""
     own = {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": "reference"}
     return configuration.load_or_create({**os.environ, **own})

@@ -1,4 +1,4 @@
-"""A functions process of a test's own, which it may let crash, against the stack's database."""
+"""A functions process of a test's own, which may crash, against the stack's database."""
 
 import base64
 import contextlib
@@ -28,7 +28,7 @@ class OwnEdge:
         self._admin = admin
         public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
         own = [{**key.as_dict(private=False), "alg": "RS256", "use": "sig"} for key in (admin, self._members)]
-        # A name of its own: what is sealed stays in the database.
+        # A name of its own: what is encrypted with it stays in the database.
         self.secret_key = f"own-{secrets.token_hex(4)}"
         self.secret_keys = {self.secret_key: base64.b64encode(secrets.token_bytes(32)).decode()}
         self._files: dict[str, object] = {
@@ -46,7 +46,7 @@ class OwnEdge:
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", headers=address, timeout=20)
 
     def change_secret_keys(self, active: str, keys: dict[str, str]) -> Path:
-        """Let the next start seal with another key; returns the key file."""
+        """Encrypt with another key after the next start; return the key file."""
         self._files["SECRETS_KEY_PATH"] = {"active": active, "keys": keys}
         path = self._folder / "secrets_key_path.json"
         path.write_bytes(orjson.dumps(self._files["SECRETS_KEY_PATH"]))
@@ -65,7 +65,7 @@ class OwnEdge:
             **paths,
             "PORT": str(self.port),
             "DATABASE_URL": self._stack.values["DATABASE_ADMIN_URL"],
-            # As in a container: nobody answers there from inside.
+            # As in a container: nothing listens there from inside.
             "SUPABASE_URL": "http://127.0.0.1:9",
             "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
             "AUTH_INTERNAL_URL": f"{self._stack.url}/auth/v1",
@@ -90,7 +90,7 @@ class OwnEdge:
         raise AssertionError("the functions did not start")
 
     def sign(self, claims: dict[str, object], by: str = "admin", **header: object) -> str:
-        """A token of any claims, signed with the administrators' or the members' key of this process."""
+        """Return a token with any claims, signed with this process's administrators' or members' key."""
         key = self._admin if by == "admin" else self._members
         return jwt.encode({"alg": "RS256", "kid": f"own-{by}", **header}, claims, key)
 

@@ -21,7 +21,7 @@ from tests.support.stack import Stack
 
 
 class OwnService:
-    """A process that a test may let crash or run out of disk, and what lies in its folder."""
+    """A storage process that may crash or run out of disk, and its folder."""
 
     def __init__(self, stack: Stack, folder: Path) -> None:
         secret = secrets.token_hex(32)
@@ -81,14 +81,14 @@ class OwnService:
         return self.http.post(f"/object/{self.bucket}/{name}", content=content)
 
     def download(self, name: str = "a.txt") -> bytes:
-        """The file's bytes."""
+        """Return the file's bytes."""
         return self.http.get(f"/object/{self.bucket}/{name}").raise_for_status().content
 
     def versions_of_rows(self, database: psycopg.Connection[Any]) -> set[str]:
-        """The versions that rows of the bucket name."""
+        """Return the versions that rows of the bucket name."""
         rows = database.execute("select version from storage.objects where bucket_id = %s", [self.bucket])
         return {version for (version,) in rows}
 
     def versions_of_bytes(self) -> set[str]:
-        """The versions that lie in the folder, whole or half."""
+        """Return the versions on disk, complete or partial."""
         return {path.name for path in (self.folder / "files").rglob("*") if path.is_file()}

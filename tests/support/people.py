@@ -17,7 +17,7 @@ from tests.support.files import png
 from tests.support.stack import Stack
 
 # httpx's or that of requests.
-Answer = TypeVar("Answer", bound=Any)
+AnyResponse = TypeVar("AnyResponse", bound=Any)
 WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 PASSWORD = "correct-horse-77"
 TIMEOUT_SECONDS = 30
@@ -36,18 +36,18 @@ def new_address(stack: Stack) -> str:
     return f"127.{64 + secrets.randbelow(64)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
 
 
-def until_served(ask: Callable[[], Answer]) -> Answer:
+def until_served(ask: Callable[[], AnyResponse]) -> AnyResponse:
     """Repeat while the server is at its concurrency limit: two exports at once, and a number of requests."""
     for _ in range(100):
-        answer = ask()
-        if answer.status_code != 503:
+        response = ask()
+        if response.status_code != 503:
             break
         time.sleep(0.1)
-    return answer
+    return response
 
 
 @dataclass
-class Caller:
+class ApiClient:
     """A client that sends requests with a token, or with the public key alone."""
 
     stack: Stack
@@ -87,7 +87,7 @@ class Caller:
 
 
 @dataclass
-class Member(Caller):
+class Member(ApiClient):
     """A confirmed member with a profile."""
 
     email: str = ""
@@ -147,7 +147,7 @@ class Member(Caller):
 
 
 @dataclass
-class Administrator(Caller):
+class Administrator(ApiClient):
     """A signed-in administrator."""
 
     email: str = ""
@@ -172,17 +172,17 @@ class People:
         self.address = new_address(stack)
         headers = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
         self._auth = httpx.Client(base_url=f"{stack.url}/auth/v1", headers=headers, timeout=TIMEOUT_SECONDS)
-        self._visitor = self.visitor()
+        self._anonymous = self.anonymous()
 
-    def visitor(self) -> Caller:
+    def anonymous(self) -> ApiClient:
         """Return an anonymous client: the public key alone."""
-        return Caller(self.stack, self.stack.anon_key, self.address)
+        return ApiClient(self.stack, self.stack.anon_key, self.address)
 
-    def stranger(self) -> Caller:
+    def stranger(self) -> ApiClient:
         """Return an anonymous client from an address without recorded failures."""
-        return Caller(self.stack, self.stack.anon_key, new_address(self.stack))
+        return ApiClient(self.stack, self.stack.anon_key, new_address(self.stack))
 
-    def member(self, sponsor: str, wallet: bool = True) -> Member:
+    def member(self, referrer: str, wallet: bool = True) -> Member:
         """Create a confirmed member below a referrer's profile id, signed in; with a wallet by default."""
         name = f"t_{secrets.token_hex(5)}"
         email = f"{name}@example.com"
@@ -190,7 +190,7 @@ class People:
             "display_name": "Test Person",
             "username": name,
             "package_value": 0,
-            "referrer_id": sponsor,
+            "referrer_id": referrer,
         }
         made = self._auth.post(
             "/admin/users",
@@ -207,9 +207,11 @@ class People:
             member.set_wallet()
         return member
 
-    def sign_in_blocked(self, member: Member) -> Caller:
+    def sign_in_blocked(self, member: Member) -> ApiClient:
         """Sign in a member who may not read anything."""
-        return Caller(self.stack, self._session(member.email, member.password)["access_token"], self.address)
+        return ApiClient(
+            self.stack, self._session(member.email, member.password)["access_token"], self.address
+        )
 
     def _session(self, email: str, password: str) -> dict[str, Any]:
         session = self._auth.post("/token?grant_type=password", json={"email": email, "password": password})
@@ -246,14 +248,14 @@ class People:
     def sign_in_administrator(self, email: str, password: str = PASSWORD) -> Administrator:
         """Sign an administrator in through admin-auth."""
         login = {"action": "login", "email": email, "password": password}
-        answer = self._visitor.function("admin-auth", login).raise_for_status().json()
+        response = self._anonymous.function("admin-auth", login).raise_for_status().json()
         return Administrator(
             self.stack,
-            answer["access_token"],
+            response["access_token"],
             self.address,
             email=email,
-            admin_id=answer["admin"]["id"],
-            session_token=answer["session_token"],
+            admin_id=response["admin"]["id"],
+            session_token=response["session_token"],
         )
 
     def fund(self, member: Member, amount: int, administrator: Administrator) -> None:
@@ -261,9 +263,9 @@ class People:
         deposit = member.deposit(amount)
         administrator.approve_deposit(deposit["id"]).raise_for_status()
 
-    def earner(self, sponsor: str, administrator: Administrator) -> Member:
+    def earner(self, referrer: str, administrator: Administrator) -> Member:
         """Create a member with a VIP package and a full pair of VIP children: 1,100.00 to withdraw."""
-        member = self.member(sponsor)
+        member = self.member(referrer)
         self.fund(member, 1000, administrator)
         for _ in range(2):
             self.fund(self.member(member.profile_id), 1000, administrator)

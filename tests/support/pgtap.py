@@ -115,7 +115,7 @@ def _failures(output: str, code: int) -> list[str]:
     return found
 
 
-def keep_profile(name: str, statements: list[Statement]) -> None:
+def store_profile(name: str, statements: list[Statement]) -> None:
     """Keep what a file ran, in the state folder of the stack."""
     folder = stack_state() / PROFILES
     folder.mkdir(exist_ok=True)

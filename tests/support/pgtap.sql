@@ -21,7 +21,7 @@ create function actors.position_no(p_name text) returns integer language sql sta
     select p.no from private.positions as p where p.user_id = actors.user_id(p_name)
 $$;
 
--- A member below a sponsor (a root without one), signed in once.
+-- A member below a referrer (a root without one), signed in once.
 create function actors.join_as(p_name text, p_referrer text default null) returns uuid language plpgsql security definer as $$
 declare
     v_user uuid := gen_random_uuid();
@@ -68,7 +68,7 @@ create function actors.claims(p_name text) returns jsonb language sql stable as 
     from actors.people as p where p.name = p_name
 $$;
 
--- From here on the test is this person; 'anonymous' is a visitor with the public key.
+-- From here on the test is this person; 'anonymous' is an anonymous client with the public key.
 create function actors.act_as(p_name text) returns void language plpgsql as $$
 begin
     perform set_config('request.headers', '{"x-real-ip": "203.0.113.7"}', true);
@@ -90,15 +90,15 @@ begin
 end
 $$;
 
--- A refusal, exactly: HTTP status, stable code, the sentence a person reads.
-create function actors.refuses(p_sql text, p_status integer, p_code text, p_text text, p_description text) returns text language plpgsql as $$
+-- An error, exactly: HTTP status, stable code, the sentence a person reads.
+create function actors.raises(p_sql text, p_status integer, p_code text, p_text text, p_description text) returns text language plpgsql as $$
 declare
     v_message text;
     v_detail text;
     v_state text;
 begin
     execute p_sql;
-    return extensions.ok(false, p_description || ' (it was not refused)');
+    return extensions.ok(false, p_description || ' (no error was raised)');
 exception when others then
     get stacked diagnostics v_message = message_text, v_detail = pg_exception_detail, v_state = returned_sqlstate;
     if v_state <> 'PGRST' then
@@ -167,7 +167,7 @@ begin
 end
 $$;
 -- Ymir is the root; below: Freya; her children Ask, Embla, Buri; Loke is a stranger with a root of his own.
-create function actors.family() returns void language plpgsql as $$
+create function actors.fixture_members() returns void language plpgsql as $$
 begin
     perform actors.join_as('ymir');
     perform actors.join_as('freya', 'ymir');

@@ -13,7 +13,7 @@ from typing import Any, Literal, LiteralString
 
 import psycopg
 
-Who = Literal["member", "administrator", "visitor"]
+Who = Literal["member", "administrator", "anonymous"]
 Facts = dict[str, Any]
 WEB = Path(__file__).parents[2] / "web" / "src"
 ADMINISTRATOR = "00000000-0000-4000-8000-0000000000ad"
@@ -104,11 +104,11 @@ CALLS: list[Call] = [
         "save",
         writes=True,
     ),
-    Call("rpc/get_platform", "visitor", "select public.get_platform()"),
-    Call("rpc/get_income_disclosure", "visitor", "select public.get_income_disclosure()"),
-    Call("rpc/get_sponsor", "visitor", "select * from public.get_sponsor(%(profile_id)s::text)", "by id"),
-    Call("rpc/get_sponsor", "visitor", "select * from public.get_sponsor(%(username)s)", "by name"),
-    Call("rpc/is_username_available", "visitor", "select public.is_username_available('nobody_yet')"),
+    Call("rpc/get_platform", "anonymous", "select public.get_platform()"),
+    Call("rpc/get_income_disclosure", "anonymous", "select public.get_income_disclosure()"),
+    Call("rpc/get_sponsor", "anonymous", "select * from public.get_sponsor(%(profile_id)s::text)", "by id"),
+    Call("rpc/get_sponsor", "anonymous", "select * from public.get_sponsor(%(username)s)", "by name"),
+    Call("rpc/is_username_available", "anonymous", "select public.is_username_available('nobody_yet')"),
     Call("rpc/get_my_account_status", "member", "select public.get_my_account_status()"),
     Call("rpc/get_member_dashboard", "member", "select public.get_member_dashboard()"),
     Call("rpc/get_earnings", "member", "select public.get_earnings('30d')", "30d"),
@@ -330,7 +330,7 @@ class Screens:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
         self.members = self._one("select count(*) from private.profiles")
-        self.hub = self._one("select no from private.positions order by children desc limit 1")
+        self.top_referrer = self._one("select no from private.positions order by children desc limit 1")
         self._listed = {wire: self._one(count) for wire, count in LISTED.items()}
         self._session = self._sign_in()
 
@@ -394,7 +394,7 @@ class Screens:
 
     def act(self, who: Who, user_id: object) -> None:
         """From here on the connection is this person's; the gate lets them in, as PostgREST would ask it."""
-        role = {"member": "authenticated", "administrator": "platform_admin", "visitor": "anon"}[who]
+        role = {"member": "authenticated", "administrator": "platform_admin", "anonymous": "anon"}[who]
         claims = {"sub": str(user_id), "role": role, "aud": "authenticated"}
         if who == "administrator":
             claims |= {"sub": ADMINISTRATOR, "sid": self._session}
@@ -414,5 +414,5 @@ class Screens:
     def ask(self, call: Call, facts: Facts) -> list[Any]:
         """Make one call and return its rows."""
         filters = {k: self._page(call.wire, v) if k == "page" else v for k, v in (call.filters or {}).items()}
-        answer = self.connection.execute(call.sql, facts | {"filters": json.dumps(filters)})
-        return answer.fetchall() if answer.description else []
+        response = self.connection.execute(call.sql, facts | {"filters": json.dumps(filters)})
+        return response.fetchall() if response.description else []

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tests.bench.load.mix import Ask, Draw
 
-NO_ANSWER = 0
+NO_RESPONSE = 0
 
 
 @dataclass(frozen=True)
-class Answer:
+class Result:
     """The result of one request.
 
     Attributes:
@@ -39,12 +39,12 @@ class Answer:
         return self.status in (429, 503)
 
 
-async def open_loop(draw: Draw, rate: float, seconds: float) -> list[Answer]:
+async def open_loop(draw: Draw, rate: float, seconds: float) -> list[Result]:
     """Send requests at a fixed rate, without waiting for earlier responses; return all responses."""
     return await asyncio.gather(*await sent(draw, rate, seconds))
 
 
-async def sent(draw: Draw, rate: float, seconds: float) -> list["asyncio.Task[Answer]"]:
+async def sent(draw: Draw, rate: float, seconds: float) -> list["asyncio.Task[Result]"]:
     """Send requests at a fixed rate without waiting for the responses."""
     started = time.perf_counter()
     asked = []
@@ -55,33 +55,33 @@ async def sent(draw: Draw, rate: float, seconds: float) -> list["asyncio.Task[An
     return asked
 
 
-async def closed_loop(draw: Draw, at_once: int, seconds: float) -> list[Answer]:
+async def closed_loop(draw: Draw, at_once: int, seconds: float) -> list[Result]:
     """Run parallel clients that send again as soon as they have a response: the maximum throughput."""
     started = time.perf_counter()
 
-    async def person() -> list[Answer]:
-        answers = []
+    async def person() -> list[Result]:
+        responses = []
         while (now := time.perf_counter() - started) < seconds:
-            answers.append(await _ask(*draw.next(), started, now))
-        return answers
+            responses.append(await _ask(*draw.next(), started, now))
+        return responses
 
-    everybody = await asyncio.gather(*[person() for _ in range(at_once)])
-    return [answer for answers in everybody for answer in answers]
+    results_by_client = await asyncio.gather(*[person() for _ in range(at_once)])
+    return [response for responses in results_by_client for response in responses]
 
 
-async def _ask(kind: str, ask: Ask, started: float, due: float) -> Answer:
+async def _ask(kind: str, ask: Ask, started: float, due: float) -> Result:
     late = time.perf_counter() - started - due
     try:
         reply = await ask()
         status, text = reply.status, "" if reply.good else reply.content[:120].decode()
     except (OSError, EOFError, TimeoutError) as error:
-        status, text = NO_ANSWER, repr(error)
-    return Answer(kind, due, time.perf_counter() - started - due, late, status, text)
+        status, text = NO_RESPONSE, repr(error)
+    return Result(kind, due, time.perf_counter() - started - due, late, status, text)
 
 
-def percentile(answers: list[Answer], number: int) -> float:
+def percentile(responses: list[Result], number: int) -> float:
     """Return a percentile of the response times in milliseconds; infinite when there were none."""
-    times = [answer.seconds * 1000 for answer in answers]
+    times = [response.seconds * 1000 for response in responses]
     if len(times) < 2:
         return times[0] if times else float("inf")
     return statistics.quantiles(times, n=100, method="inclusive")[number - 1]

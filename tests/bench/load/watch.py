@@ -32,7 +32,7 @@ def memory(process: int, what: str = "VmRSS") -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
 
 
-def forget_peak(process: int) -> None:
+def reset_peak(process: int) -> None:
     """Reset VmHWM."""
     Path(f"/proc/{process}/clear_refs").write_text("5")
 

@@ -1,7 +1,7 @@
 import { expect, test, type Page } from '@playwright/test'
 import { administratorBrowser, createMember, requestDeposit, setWallet, signedIn } from '../people'
 
-// Whoever works with the keyboard never starts at the top of the page again, also while things move.
+// A keyboard user never starts at the top of the page again, also while things move.
 test.use({ contextOptions: { reducedMotion: 'no-preference' } })
 
 test.describe('the focus of an administrator', () => {

@@ -27,7 +27,7 @@ async function slowly(page: Page, act: () => Promise<void>): Promise<void> {
   await session.detach()
 }
 
-test.describe('what administrators do beside decisions on money', () => {
+test.describe('what administrators do apart from decisions on money', () => {
   let page: Page
 
   test.beforeEach(async ({ browser }) => {
@@ -57,13 +57,13 @@ test.describe('what administrators do beside decisions on money', () => {
     await question.getByLabel('Reason').fill('Two people use this account')
     await question.getByRole('button', { name: 'Suspend' }).click()
     await expect(page.getByText('Account suspended')).toBeVisible()
-    const refused = await page.request.get('/rest/v1/deposits?select=id', {
+    const rejected = await page.request.get('/rest/v1/deposits?select=id', {
       headers: {
         apikey: account.token,
         authorization: `Bearer ${account.token}`,
       },
     })
-    expect(refused.ok()).toBe(false)
+    expect(rejected.ok()).toBe(false)
 
     await sheet.getByRole('button', { name: 'Reactivate' }).click()
     const back = page.getByRole('dialog', {
@@ -110,7 +110,7 @@ test.describe('what administrators do beside decisions on money', () => {
     }
   })
 
-  test('keys pressed while a search is carried out are not taken back', async () => {
+  test('keys pressed while a search runs are not undone', async () => {
     const { username } = await createMember('ada')
     await page.goto('/admin/users')
     await page
@@ -167,11 +167,11 @@ test.describe('what administrators do beside decisions on money', () => {
   })
 
   test('the dashboard counts what the database counts', async () => {
-    // Others go on meanwhile: what counts is the last answer that the page was given.
+    // Others go on meanwhile: what counts is the last response that the page got.
     let stats: Record<string, string | number> = {}
-    page.on('response', async (answer) => {
-      if (answer.url().includes('/rpc/get_admin_dashboard_stats'))
-        [stats = {}] = (await answer.json()) as Record<string, string | number>[]
+    page.on('response', async (response) => {
+      if (response.url().includes('/rpc/get_admin_dashboard_stats'))
+        [stats = {}] = (await response.json()) as Record<string, string | number>[]
     })
     await page.goto('/admin/dashboard')
     const panel = page.getByRole('tabpanel')
@@ -229,7 +229,7 @@ test.describe('what administrators do beside decisions on money', () => {
   test('a setting is changed within its limits', async () => {
     await page.goto('/admin/readiness')
     await expect(page.getByRole('heading', { name: /^Demo: \d+ of 10 items missing$/ })).toBeVisible()
-    // One that nothing is decided by, as other tests run beside this one.
+    // One that nothing is decided by, as other tests run in parallel.
     const change = page.getByRole('button', { name: 'Change Who answers, wherever a text says' })
     await change.click()
     const form = page.getByRole('dialog')

@@ -57,7 +57,7 @@ test('the details lead from one request to the next', async ({ browser }) => {
   await page.context().close()
 })
 
-test('a role that cannot open a page is told so, and asks for nothing', async ({ browser }) => {
+test('a role that cannot open a page sees that, and requests nothing', async ({ browser }) => {
   const support = { email: need('DEMO_SUPPORT_EMAIL'), password: need('DEMO_SUPPORT_PASSWORD') }
   const context = await administratorBrowser(browser, {}, support)
   const page = await context.newPage()
@@ -75,7 +75,7 @@ test('a role that cannot open a page is told so, and asks for nothing', async ({
   await context.close()
 })
 
-test('how a withdrawal was paid is told with its approval', async ({ browser }) => {
+test('how a withdrawal was paid is recorded with its approval', async ({ browser }) => {
   const [{ username }, { token, userId }] = await createEarner('earner')
   await send(token, 'POST', '/rest/v1/withdrawals', {
     id: randomUUID(),
@@ -117,10 +117,10 @@ test('a receipt that is a PDF opens with a signature made for that press', async
   await requestDeposit(account, 100)
   const page = await openList(browser)
   await page.route('**/admin-list-deposits', async (route) => {
-    const answer = await route.fetch()
+    const response = await route.fetch()
     await route.fulfill({
-      response: answer,
-      body: (await answer.text()).replaceAll('.png', '.pdf'),
+      response,
+      body: (await response.text()).replaceAll('.png', '.pdf'),
     })
   })
   let signatures = 0

@@ -6,7 +6,7 @@ import { administratorKey, administratorSession, need, origin } from '../stack'
 
 const warning = (page: Page) => page.getByRole('dialog', { name: 'Are you still there?' })
 
-test('a tab that lies idle does not sign out the tab that is used, and both end when nobody is there', async ({
+test('a tab that lies idle does not sign out the tab that is used, and both end when both are idle', async ({
   browser,
 }) => {
   const context = await administratorBrowser(browser)
@@ -101,7 +101,7 @@ test('a session that has ended is said when the password or the second step is c
   await context.close()
 })
 
-test('a code that does not match can be typed again and signs nobody out', async ({ browser }) => {
+test('a code that does not match can be typed again and does not sign out', async ({ browser }) => {
   const context = await administratorBrowser(browser)
   const page = await context.newPage()
   await page.goto('/admin/settings')

@@ -19,25 +19,25 @@ async function suspend(email: string): Promise<void> {
     headers,
   })
   const [profile] = (await found.json()) as { id: string }[]
-  const answer = await fetch(`${origin}/functions/v1/admin-update-member`, {
+  const response = await fetch(`${origin}/functions/v1/admin-update-member`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ profileId: profile?.id, account_status: 'suspended', reason: 'Journey' }),
   })
-  expect(answer.ok, await answer.text()).toBe(true)
+  expect(response.ok, await response.text()).toBe(true)
 }
 
-/** Makes the page ask the server again, unless it has done so by itself and already shows what it heard. */
+/** Makes the page ask the server again, unless it has done so by itself and already shows the notice. */
 async function askServer(page: Page): Promise<void> {
   const refresh = page.getByRole('button', { name: 'Refresh' })
-  const heard = page.getByText(/Your session ended|has been suspended/).first()
+  const notice = page.getByText(/Your session ended|has been suspended/).first()
   await expect(async () => {
-    if (!(await heard.isVisible())) await refresh.click({ timeout: 1000 })
-    await expect(heard).toBeVisible({ timeout: 3000 })
+    if (!(await notice.isVisible())) await refresh.click({ timeout: 1000 })
+    await expect(notice).toBeVisible({ timeout: 3000 })
   }).toPass()
 }
 
-test('a suspended member is told why, signed out, and told again when signing in', async ({
+test('a suspended member sees why, is signed out, and sees it again when signing in', async ({
   browser,
   page: later,
 }) => {

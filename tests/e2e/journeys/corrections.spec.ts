@@ -23,7 +23,7 @@ async function depositor(): Promise<Person> {
   return person
 }
 
-/** An approved withdrawal of $100.00 that nobody paid yet. */
+/** An approved withdrawal of $100.00 that is not paid yet. */
 async function unpaidWithdrawal({ token, userId }: Account): Promise<void> {
   const id = randomUUID()
   await send(token, 'POST', '/rest/v1/withdrawals', {
@@ -149,7 +149,7 @@ test('a package is set by two administrators, after a mistaken proposal was disc
   for (const page of [first, second]) await page.context().close()
 })
 
-test('how a withdrawal was paid can be told later, and what waited to void it is refused', async ({
+test('how a withdrawal was paid can be recorded later, and what waited to void it is rejected', async ({
   browser,
 }) => {
   const [person, account] = await createEarner('paidlater')

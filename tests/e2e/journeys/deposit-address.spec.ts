@@ -2,7 +2,7 @@ import { expect, test } from '@playwright/test'
 import { createMember, openAs, send, setWallet, signedIn } from '../people'
 import { administratorSession, need } from '../stack'
 
-// The address that members pay to is the operator's setting, letter by letter, and asked for each time.
+// The address that members pay to is the operator's setting, character by character, and requested each time.
 // threats: T121
 
 interface Setting {
@@ -21,12 +21,12 @@ test('the deposit page shows and copies the address of the settings, and keeps n
   await setWallet(await signedIn(member))
   const page = await openAs(browser, member)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  // Again, should somebody change it between the two questions.
+  // Again, in case another test changes it between the two requests.
   await expect(async () => {
     const settings = await send<Setting[]>(token, 'POST', '/functions/v1/admin-settings', { action: 'list' })
     const expected = settings.find(({ key }) => key === 'deposit.address')?.value as string
     expect(expected).toMatch(/^T\w{33}$/)
-    const asked = page.waitForResponse((answer) => answer.url().includes('/rpc/get_deposit_options'))
+    const asked = page.waitForResponse((response) => response.url().includes('/rpc/get_deposit_options'))
     await page.goto('/deposit')
     expect((await asked).headers()['cache-control']).toBe('no-store')
     const box = page.getByRole('region', { name: 'Where to send' })

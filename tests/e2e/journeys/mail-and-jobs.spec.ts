@@ -6,7 +6,7 @@ import { need } from '../stack'
 
 test('a mail that was given up is seen and sent again', async ({ browser }) => {
   const recipient = `late-${randomBytes(4).toString('hex')}@example.com`
-  // No screen can make a mail server refuse: the owner plants what the worker writes then.
+  // No screen can make a mail server reject an email: insert what the worker writes then.
   const planted = `insert into private.outbox (template, recipient, data, attempts, failed_at, last_error)
     values ('test_mail', '${recipient}', '{"title": "Late", "body": "Here after all."}', 12, now(), 'refused')`
   execFileSync('psql', [need('DATABASE_ADMIN_URL'), '--quiet', '--command', planted])

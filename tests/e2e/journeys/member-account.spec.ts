@@ -13,7 +13,7 @@ import {
 } from '../people'
 import { receiptPicture } from '../receipt'
 
-// What members do with their own account, each refusal with its text and each act with a way back.
+// What members do with their own account, each error with its text and each act with a way back.
 const wallet = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
 
 async function saveWallet(page: Page): Promise<void> {
@@ -23,7 +23,7 @@ async function saveWallet(page: Page): Promise<void> {
   await expect(page.getByText('Profile updated successfully')).toBeVisible()
 }
 
-test('a doubtful wallet address is warned about, kept, and can be corrected', async ({ browser }) => {
+test('a doubtful wallet address gets a warning, is stored, and can be corrected', async ({ browser }) => {
   const page = await openAs(browser, await createMember('wally'))
   await page.goto('/settings')
   await page.getByLabel('TRC20 wallet address').fill('T123')
@@ -35,7 +35,7 @@ test('a doubtful wallet address is warned about, kept, and can be corrected', as
   await page.context().close()
 })
 
-test('a username that is taken is refused with its text; a free one is saved', async ({ browser }) => {
+test('a username that is taken is rejected with its text; a free one is saved', async ({ browser }) => {
   const person = await createMember('nia')
   const page = await openAs(browser, person)
   await page.goto('/profile')
@@ -169,7 +169,7 @@ test('two-step sign-in is set up, asked for, and removed with a code', async ({ 
   await context.close()
 })
 
-test('a code that could not be looked at is kept and sent again, and is not called wrong', async ({
+test('a code that could not be verified is stored and sent again, and is not called wrong', async ({
   browser,
 }) => {
   const person = await createMember('tilda')
@@ -179,7 +179,7 @@ test('a code that could not be looked at is kept and sent again, and is not call
 
   const context = await browser.newContext()
   const again = await context.newPage()
-  // The list of devices does not come, then the answer to the code does not.
+  // The list of devices does not come, then the response to the code does not.
   await again.route('**/auth/v1/user', (route) => route.abort())
   await again.goto('/sign-in')
   await again.getByLabel('Email').fill(person.email)
@@ -238,9 +238,9 @@ test('mail about bots is switched off and stays off', async ({ browser }) => {
   await page.goto('/settings')
   const bots = page.getByRole('checkbox', { name: 'Changes to my bot subscriptions' })
   await expect(bots).toBeChecked()
-  const kept = page.waitForResponse((answer) => answer.url().includes('/rpc/set_mail_choice'))
+  const stored = page.waitForResponse((response) => response.url().includes('/rpc/set_mail_choice'))
   await bots.click()
-  expect((await kept).ok()).toBe(true)
+  expect((await stored).ok()).toBe(true)
   await page.reload()
   await expect(bots).not.toBeChecked()
   await page.context().close()

@@ -44,7 +44,7 @@ test('the referral link is copied whole, and its code saved as a picture', async
 test('what checks forms comes after the first page of a member, and unasked', async ({ browser }) => {
   const page = await openAs(browser, demo())
   const checks = page.waitForResponse(
-    async (answer) => answer.url().endsWith('.js') && (await answer.text()).includes('jitless'),
+    async (response) => response.url().endsWith('.js') && (await response.text()).includes('jitless'),
   )
   await page.goto('/dashboard')
   const url = (await checks).url()

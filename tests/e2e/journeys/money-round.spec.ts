@@ -6,7 +6,7 @@ import { receiptPicture } from '../receipt'
 import { need } from '../stack'
 
 // One member's money goes all the way round: joined by a link, paid for a package, approved by an administrator,
-// earned by the sponsor, asked for, approved, and equal to the cent on every screen.
+// earned by the referrer, asked for, approved, and equal to the cent on every screen.
 test.describe.configure({ mode: 'serial' })
 
 const tag = randomBytes(4).toString('hex')
@@ -48,22 +48,22 @@ async function balance(page: Page): Promise<number> {
   return cents(await card.textContent())
 }
 
-// The sponsor (Premium, 40%) has one member below, with $1,000. The newcomer's $1,000 must earn 5% of the package,
+// The referrer (Premium, 40%) has one member below, with $1,000. The newcomer's $1,000 must earn 5% of the package,
 // and 40% of the pair's volume, as they complete a pair.
-const owedToSponsor = 50_00 + 2000_00 * 0.4
-let sponsor: Person
+const owedToReferrer = 50_00 + 2000_00 * 0.4
+let referrer: Person
 let referral: string
 
 test.beforeAll(async () => {
   const [person, account] = await createFunded('mara', 500)
-  sponsor = person
+  referrer = person
   referral = await profileId(account)
   await createFunded('partner', 1000, { referrer: referral })
 })
 
 test('a visitor joins by a referral link and confirms by mail', async ({ page }) => {
   await page.goto(`/sign-up?ref=${referral}`)
-  await expect(page.getByText(`@${sponsor.username}`)).toBeVisible()
+  await expect(page.getByText(`@${referrer.username}`)).toBeVisible()
   await page.getByLabel('Full name').fill(newcomer.name)
   await page.getByLabel('Username').fill(newcomer.username)
   await page.getByLabel('Email').fill(newcomer.email)
@@ -120,10 +120,10 @@ test('the member completes the account and sends a deposit', async ({ browser })
   await page.context().close()
 })
 
-test('an administrator sees the receipt and approves; the sponsor is credited at once', async ({
+test('an administrator sees the receipt and approves; the referrer is credited at once', async ({
   browser,
 }) => {
-  const member = await openAs(browser, sponsor)
+  const member = await openAs(browser, referrer)
   const before = await balance(member)
 
   const admin = await (await browser.newContext()).newPage()
@@ -144,11 +144,11 @@ test('an administrator sees the receipt and approves; the sponsor is credited at
   await expect(admin.getByText('Deposit approved successfully')).toBeVisible()
   await expect(admin.getByText('No deposits found')).toBeVisible()
 
-  expect((await balance(member)) - before).toBe(owedToSponsor)
+  expect((await balance(member)) - before).toBe(owedToReferrer)
   await expect(member.getByRole('region', { name: 'Latest transactions' })).toContainText(newcomer.username)
   await member.getByRole('button', { name: 'Refresh' }).click()
   await expect(member.getByText('MLM Sync Complete')).toBeVisible()
-  expect((await balance(member)) - before).toBe(owedToSponsor)
+  expect((await balance(member)) - before).toBe(owedToReferrer)
   await admin.getByRole('button', { name: 'Sign Out' }).click()
   await expect(admin).toHaveURL(/\/admin\/login$/)
   await expect(admin.getByText('You have been signed out successfully')).toBeVisible()
@@ -156,10 +156,10 @@ test('an administrator sees the receipt and approves; the sponsor is credited at
   await member.context().close()
 })
 
-test('the sponsor asks for a withdrawal, the administrator approves, and every screen agrees', async ({
+test('the referrer asks for a withdrawal, the administrator approves, and every screen agrees', async ({
   browser,
 }) => {
-  const member = await openAs(browser, sponsor)
+  const member = await openAs(browser, referrer)
   const before = await balance(member)
   await member.goto('/withdraw')
   await member.getByLabel('Amount').fill('99.99')
@@ -181,9 +181,9 @@ test('the sponsor asks for a withdrawal, the administrator approves, and every s
   expect(await balance(member)).toBe(before)
 
   const admin = await (await administratorBrowser(browser)).newPage()
-  await admin.goto(`/admin/withdrawals?q=${sponsor.username}`)
+  await admin.goto(`/admin/withdrawals?q=${referrer.username}`)
   const row = admin.getByRole('row', { name: /\$100\.25/ })
-  await row.getByRole('button', { name: `Approve the withdrawal of ${sponsor.username}` }).click()
+  await row.getByRole('button', { name: `Approve the withdrawal of ${referrer.username}` }).click()
   const dialog = admin.getByRole('dialog', { name: 'Approve withdrawal of $100.25?' })
   await expect(dialog.getByText(/does not send USDT/)).toBeVisible()
   await dialog.getByRole('button', { name: 'Approve $100.25' }).click()
@@ -192,7 +192,7 @@ test('the sponsor asks for a withdrawal, the administrator approves, and every s
   expect(await balance(member)).toBe(before - 100_25)
   await member.goto('/transactions')
   await expect(member.getByText('−$100.25').first()).toBeVisible()
-  const mail = await mailTo(sponsor.email, /withdrawal/i)
+  const mail = await mailTo(referrer.email, /withdrawal/i)
   expect(mail.text + mail.html).toContain('$100.25')
   await admin.context().close()
   await member.context().close()

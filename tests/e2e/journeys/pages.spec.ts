@@ -1,6 +1,6 @@
 import { expect, test, type Browser, type BrowserContext, type Page } from '@playwright/test'
 import { overflow, tableOverflow, violations } from '../accessibility'
-import { administratorPages, memberPages, visitorPages } from '../pages'
+import { administratorPages, memberPages, publicPages } from '../pages'
 import { administratorBrowser, createFunded, memberBrowser, requestDeposit } from '../people'
 import { need } from '../stack'
 
@@ -11,7 +11,7 @@ const phone = { width: 390, height: 844 }
 const smallest = { width: 320, height: 640 }
 
 const people: Record<string, { paths: string[]; open: (browser: Browser) => Promise<BrowserContext> }> = {
-  visitor: { paths: visitorPages, open: (browser) => browser.newContext() },
+  anonymous: { paths: publicPages, open: (browser) => browser.newContext() },
   member: {
     paths: memberPages,
     open: (browser) =>

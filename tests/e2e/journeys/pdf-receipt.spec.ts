@@ -105,9 +105,9 @@ test('what a PDF does not bring along comes from this server', async ({ browser 
   await send(12, faxedPdf())
   const page = await openList(browser)
   const fetched: string[] = []
-  page.context().on('response', (answer) => {
-    const [, file] = /\/assets\/pdfjs-[\d.]+\/(.+)$/.exec(answer.url()) ?? []
-    if (file) fetched.push(`${answer.status()} ${file}`)
+  page.context().on('response', (response) => {
+    const [, file] = /\/assets\/pdfjs-[\d.]+\/(.+)$/.exec(response.url()) ?? []
+    if (file) fetched.push(`${response.status()} ${file}`)
   })
   const viewer = await openReceipt(page, '$12.00')
   const drawn = viewer.getByRole('img', { name: 'Page 1 of 1' })
@@ -185,8 +185,8 @@ test('who opens no PDF loads nothing of its reader', async ({ browser }) => {
   const administrator = await openList(browser)
   const scripts: Promise<string>[] = []
   for (const page of [member, administrator])
-    page.on('response', (answer) => {
-      if (/\.m?js$/.test(answer.url())) scripts.push(answer.text())
+    page.on('response', (response) => {
+      if (/\.m?js$/.test(response.url())) scripts.push(response.text())
     })
   for (const path of ['/', '/dashboard', '/deposit', '/transactions']) {
     await member.goto(path)

@@ -8,11 +8,11 @@ import { need, origin } from '../stack'
 
 async function stored(key: string): Promise<Buffer> {
   const service = need('SUPABASE_SERVICE_ROLE_KEY')
-  const answer = await fetch(`${origin}/storage/v1/object/${key}`, {
+  const response = await fetch(`${origin}/storage/v1/object/${key}`, {
     headers: { apikey: service, authorization: `Bearer ${service}` },
   })
-  expect(answer.status).toBe(200)
-  return Buffer.from(await answer.arrayBuffer())
+  expect(response.status).toBe(200)
+  return Buffer.from(await response.arrayBuffer())
 }
 
 test('a photo with its location is stored without it, the right way up', async ({ browser }) => {
@@ -24,7 +24,8 @@ test('a photo with its location is stored without it, the right way up', async (
   expect(photo.includes(camera) && photo.includes(latitude)).toBe(true)
 
   const sent = page.waitForResponse(
-    (answer) => answer.url().includes('/storage/v1/object/receipts/') && answer.request().method() === 'POST',
+    (response) =>
+      response.url().includes('/storage/v1/object/receipts/') && response.request().method() === 'POST',
   )
   await page
     .locator('input[type=file]')

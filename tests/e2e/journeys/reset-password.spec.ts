@@ -5,7 +5,7 @@ import { need } from '../stack'
 
 const key = need('SUPABASE_ANON_KEY')
 
-test('a forgotten password is set anew through the mail, and the old one no longer works', async ({
+test('a lost password is set anew through the mail, and the old one no longer works', async ({
   page,
   request,
 }) => {
@@ -34,7 +34,7 @@ test('a forgotten password is set anew through the mail, and the old one no long
   expect(old.status()).toBe(400)
 })
 
-test('an address without an account gets the same answer', async ({ page }) => {
+test('an address without an account gets the same response', async ({ page }) => {
   await page.goto('/forgot-password')
   await page.getByLabel('Email').fill('nobody@example.com')
   await page.getByRole('button', { name: 'Send link' }).click()

@@ -43,7 +43,7 @@ test('a visitor follows a referral link, signs up, opens the mail and lands on t
   await expect(page.getByText('This link has expired or was already used.')).toBeVisible()
 })
 
-test('sign-up says what is wrong where it can be mended, and keeps the answers', async ({ page }) => {
+test('sign-up says what is wrong where it can be mended, and keeps the input', async ({ page }) => {
   await page.goto('/sign-up')
   await page.getByLabel('Referral code').fill('nobody-by-this-name')
   await page.getByLabel('Full name').fill('Noor Haddad')

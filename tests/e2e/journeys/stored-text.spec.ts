@@ -18,7 +18,7 @@ import {
 } from '../people'
 import { administratorKey, origin } from '../stack'
 
-// Whatever a person types is text to everybody who reads it. Every payload stands in every field that members
+// Whatever a person types is text to every reader. Every payload stands in every field that members
 // write, and every administrators' page is opened: with the content policy, and without it, so that the policy is
 // not what saves a page. A payload that became an element would be found by its id, one that ran by its dialog.
 // threats: T67 T111
@@ -167,12 +167,12 @@ async function breakIn(page: Page): Promise<void> {
   })
 }
 
-/** Somebody else's server; it keeps what it was asked for. */
+/** A third party's server; it records its requests. */
 async function collector(): Promise<{ address: string; asked: string[]; close: () => void }> {
   const asked: string[] = []
-  const server = createServer((request, answer) => {
+  const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
-    answer.end()
+    response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -48,14 +48,14 @@ test('of two tabs that decide one deposit the first one counts, and the second o
   await first.bringToFront()
   await first.getByRole('button', { name: `Reject the deposit of ${username}` }).click()
   await first.getByLabel('Rejection Reason').fill('Sent twice')
-  const rejected = first.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
+  const rejected = first.waitForResponse((response) => response.url().endsWith('/admin-approve-deposit'))
   await first.getByRole('button', { name: 'Reject $100.00' }).click()
   expect((await rejected).status()).toBe(200)
 
   await second.bringToFront()
-  const refused = second.waitForResponse((answer) => answer.url().endsWith('/admin-approve-deposit'))
+  const rejected = second.waitForResponse((response) => response.url().endsWith('/admin-approve-deposit'))
   await second.getByRole('button', { name: 'Approve $100.00' }).click()
-  expect((await refused).status()).toBe(409)
+  expect((await rejected).status()).toBe(409)
   const dialog = second.getByRole('dialog')
   await expect(dialog.getByText(/Already rejected by Elin Dahl/)).toBeVisible()
   await expect(dialog.getByText(/Sent twice/)).toBeVisible()
@@ -87,7 +87,7 @@ test('the way back offers no decision that was made elsewhere meanwhile', async 
   await administrator.close()
 })
 
-test('a member who cancels what was decided meanwhile is told so and sees what it is now', async ({
+test('a member who cancels what was decided meanwhile sees that and the current state', async ({
   browser,
 }) => {
   const person = await createMember('late')
@@ -98,9 +98,9 @@ test('a member who cancels what was decided meanwhile is told so and sees what i
   await page.goto('/deposit')
   await page.getByRole('button', { name: 'Cancel deposit of $100.00' }).click()
   await decideDeposit(deposit, { action: 'approve' })
-  const refused = page.waitForResponse((answer) => answer.url().includes('/rpc/cancel_request'))
+  const rejected = page.waitForResponse((response) => response.url().includes('/rpc/cancel_request'))
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel deposit' }).click()
-  expect((await refused).status()).toBe(409)
+  expect((await rejected).status()).toBe(409)
   await expect(page.getByText(/^Already approved/).first()).toBeVisible()
   await expect(page.getByRole('region', { name: 'Waiting for review' })).toBeHidden()
   expect(await statusOf(account, deposit)).toBe('approved')

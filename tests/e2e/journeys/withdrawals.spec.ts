@@ -40,7 +40,9 @@ test('the same amount asked for again is a request of its own', async ({ browser
   await page.context().close()
 })
 
-test('a request whose answer was lost is made once, however often it is sent again', async ({ browser }) => {
+test('a request whose response was lost is made once, however often it is sent again', async ({
+  browser,
+}) => {
   const [person, account] = await createEarner('lost')
   const page = await openAs(browser, person)
   await page.goto('/withdraw')

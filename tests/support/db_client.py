@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 import psycopg
 
-from tests.support.plan import Person
+from tests.support.reference_model import Person
 
 WALLET = "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"
 Connection = psycopg.Connection[dict[str, Any]]
 
 
-class Company:
+class DbClient:
     """The database under test, used as members and administrators."""
 
     def __init__(self, connection: Connection) -> None:
@@ -78,13 +78,13 @@ class Company:
     def join(self, person: Person) -> None:
         """Create a confirmed member with a wallet."""
         user, username = str(uuid.uuid4()), f"o_{secrets.token_hex(8)}"
-        sponsor = self.profiles[person.sponsor.name] if person.sponsor else None
+        referrer = self.profiles[person.referrer.name] if person.referrer else None
         profile = self.value(
             "select private.create_profile(%s, %s, %s, 'Oracle', %s)",
             user,
             f"{username}@oracle.test",
             username,
-            sponsor,
+            referrer,
         )
         self.db.execute(
             "update private.profiles set trc20_wallet_address = %s where user_id = %s", [WALLET, user]

@@ -12,9 +12,9 @@ from decimal import Decimal
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.support.company import WALLET
-from tests.support.office import Office
-from tests.support.plan import RATES, Person, Plan
+from tests.support.db_client import WALLET
+from tests.support.isolated_db_client import IsolatedDbClient
+from tests.support.reference_model import RATES, Person, ReferenceModel
 
 STORED = """
 select
@@ -44,24 +44,24 @@ amounts = st.one_of(
 shares = st.sampled_from([Decimal(n) for n in ("0.2", "0.5", "0.9", "1", "1", "1.01")])
 
 
-class Histories(RuleBasedStateMachine):
+class MoneyStateMachine(RuleBasedStateMachine):
     """The same steps in the reference model and in the database."""
 
-    office: Callable[[], Office]
+    make_client: Callable[[], IsolatedDbClient]
 
     def __init__(self) -> None:
         super().__init__()
-        self.plan, self.company = Plan(), type(self).office()
+        self.model, self.client = ReferenceModel(), type(self).make_client()
         self.wallets: dict[str, str] = {}
         self.decided: dict[str, str] = {}
 
     def teardown(self) -> None:
         """Throw the database away."""
-        self.company.close()
+        self.client.close()
 
     def person(self, number: int) -> Person:
         """One of the members."""
-        return self.plan.people[number % len(self.plan.people)]
+        return self.model.people[number % len(self.model.people)]
 
     def chosen(self, requests: dict[str, Decimal], number: int) -> str | None:
         """One of some requests."""
@@ -71,14 +71,14 @@ class Histories(RuleBasedStateMachine):
     def founders(self) -> None:
         """Create a root and a member with two children, all VIP: 1,100 can be withdrawn."""
         for number in (None, 0, 1, 1):
-            self.join(None if number is None else self.plan.people[number])
-            self.deposit(len(self.plan.people) - 1, Decimal(1000), False)
-            self.decide_deposit(len(self.plan.people) - 1, 0, True, False)
+            self.join(None if number is None else self.model.people[number])
+            self.deposit(len(self.model.people) - 1, Decimal(1000), False)
+            self.decide_deposit(len(self.model.people) - 1, 0, True, False)
 
-    def join(self, sponsor: Person | None) -> None:
+    def join(self, referrer: Person | None) -> None:
         """Create a member with a wallet."""
-        person = self.plan.join(sponsor)
-        self.company.join(person)
+        person = self.model.join(referrer)
+        self.client.join(person)
         self.wallets[person.name] = WALLET
 
     @rule(number=who)
@@ -90,11 +90,11 @@ class Histories(RuleBasedStateMachine):
     def deposit(self, number: int, amount: Decimal, crashing: bool) -> None:
         """Request a deposit with a receipt."""
         person = self.person(number)
-        expected = self.plan.deposit_refusal(person, amount)
-        self.company.crashing = crashing
-        deposit, refusal = self.company.deposit(person, amount)
-        assert refusal == expected
-        if refusal is None:
+        expected = self.model.deposit_error(person, amount)
+        self.client.crashing = crashing
+        deposit, error_code = self.client.deposit(person, amount)
+        assert error_code == expected
+        if error_code is None:
             person.pending[deposit] = amount
 
     @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
@@ -104,7 +104,7 @@ class Histories(RuleBasedStateMachine):
         deposit = self.chosen(person.pending, pick)
         if deposit is None:
             return
-        self.company.crashing = crashing
+        self.client.crashing = crashing
         assert self.decide("deposit", deposit, approve) is None
         amount = person.pending.pop(deposit)
         if approve:
@@ -126,10 +126,10 @@ class Histories(RuleBasedStateMachine):
     def rush(self, number: int, sizes: list[int], count: int, order: random.Random) -> None:
         """Request several packages for a new member at once; approve them in any order."""
         self.sign_up(number)
-        newcomer = len(self.plan.people) - 1
+        newcomer = len(self.model.people) - 1
         for size in sizes[:count]:
             self.deposit(newcomer, Decimal(size), False)
-        while self.plan.people[newcomer].pending:
+        while self.model.people[newcomer].pending:
             self.decide_deposit(newcomer, order.randrange(count), True, False)
 
     @rule(number=who, pick=who)
@@ -138,16 +138,16 @@ class Histories(RuleBasedStateMachine):
         person = self.person(number)
         self.withdraw(number, None, Decimal(1), False)
         if person.children:
-            self.void_deposit(self.plan.people.index(person.children[pick % len(person.children)]), 0, False)
+            self.void_deposit(self.model.people.index(person.children[pick % len(person.children)]), 0, False)
         self.decide_withdrawal(number, len(person.asked) - 1, True, False)
 
     def decide(self, noun: str, request: str, approve: bool) -> str | None:
         """Decide as the second administrator."""
         action = "approve" if approve else "reject"
-        refusal = self.company.as_admin(1, f"select public.decide_{noun}(%s, %s)", request, action)
-        if refusal is None:
+        error_code = self.client.as_admin(1, f"select public.decide_{noun}(%s, %s)", request, action)
+        if error_code is None:
             self.decided[request] = f"{noun} {action}"
-        return refusal
+        return error_code
 
     @precondition(lambda self: self.decided)
     @rule(pick=who, same=st.booleans(), other=st.booleans())
@@ -157,18 +157,18 @@ class Histories(RuleBasedStateMachine):
         noun, action = self.decided[request].split()
         asked = action if same else {"approve": "reject", "reject": "approve"}[action]
         query = f"select public.decide_{noun}(%s, %s)"
-        refusal = self.company.as_admin(0 if other else 1, query, request, asked)
-        assert refusal == (None if same and not other else "already_decided")
+        error_code = self.client.as_admin(0 if other else 1, query, request, asked)
+        assert error_code == (None if same and not other else "already_decided")
 
     @rule(number=who, amount=st.one_of(amounts, st.none()), share=shares, crashing=crash)
     def withdraw(self, number: int, amount: Decimal | None, share: Decimal, crashing: bool) -> None:
         """Request any amount, or a share of the balance."""
         person = self.person(number)
         if amount is None:
-            amount = (self.plan.requestable(person) * share).quantize(Decimal("0.01"))
-        expected = self.plan.withdrawal_refusal(person, amount)
+            amount = (self.model.requestable(person) * share).quantize(Decimal("0.01"))
+        expected = self.model.withdrawal_error(person, amount)
         withdrawal = str(uuid.uuid4())
-        self.company.crashing = crashing
+        self.client.crashing = crashing
         assert self.ask(person, withdrawal, amount) == expected
         if expected is None:
             person.asked[withdrawal] = amount
@@ -179,8 +179,8 @@ class Histories(RuleBasedStateMachine):
             "insert into public.withdrawals (id, user_id, amount, wallet_address) values (%s, %s, %s, %s)"
             " on conflict (id) do nothing"
         )
-        user = self.company.users[person.name]
-        return self.company.as_member(
+        user = self.client.users[person.name]
+        return self.client.as_member(
             person, query, withdrawal, user, amount, self.wallets.get(person.name, "x")
         )
 
@@ -197,7 +197,7 @@ class Histories(RuleBasedStateMachine):
     def wallet_of(self, withdrawal: str) -> str:
         """Where a withdrawal goes."""
         query = "select wallet_address from public.withdrawals where id = %s"
-        return str(self.company.value(query, withdrawal))
+        return str(self.client.value(query, withdrawal))
 
     @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
     def decide_withdrawal(self, number: int, pick: int, approve: bool, crashing: bool) -> None:
@@ -207,8 +207,8 @@ class Histories(RuleBasedStateMachine):
         if withdrawal is None:
             return
         amount = person.asked[withdrawal]
-        expected = self.plan.approval_refusal(person, amount) if approve else None
-        self.company.crashing = crashing
+        expected = self.model.approval_error(person, amount) if approve else None
+        self.client.crashing = crashing
         assert self.decide("withdrawal", withdrawal, approve) == expected
         if expected is None:
             del person.asked[withdrawal]
@@ -225,11 +225,11 @@ class Histories(RuleBasedStateMachine):
         noun, requests = (
             ("deposit", person.pending) if request in person.pending else ("withdrawal", person.asked)
         )
-        expected = self.plan.approval_refusal(person, requests[request]) if noun == "withdrawal" else None
+        expected = self.model.approval_error(person, requests[request]) if noun == "withdrawal" else None
         query = f"select public.decide_{noun}(%s, '{{}}')"
-        approved, rejected = self.company.at_once(
-            (self.company.admin(1), query.format("approve"), request),
-            (self.company.admin(0), query.format("reject"), request),
+        approved, rejected = self.client.at_once(
+            (self.client.admin(1), query.format("approve"), request),
+            (self.client.admin(0), query.format("reject"), request),
         )
         amount = requests.pop(request)
         if approved is None and expected is None:
@@ -246,10 +246,10 @@ class Histories(RuleBasedStateMachine):
         request = self.chosen({**person.pending, **person.asked}, pick)
         if request is None:
             return
-        self.company.crashing = crashing
-        refusal = self.company.as_member(person, "select public.cancel_request(%s)", request)
-        assert refusal == (None if person.status == "active" else f"account_{person.status}")
-        if refusal is None:
+        self.client.crashing = crashing
+        error_code = self.client.as_member(person, "select public.cancel_request(%s)", request)
+        assert error_code == (None if person.status == "active" else f"account_{person.status}")
+        if error_code is None:
             person.pending.pop(request, None)
             person.asked.pop(request, None)
 
@@ -258,9 +258,9 @@ class Histories(RuleBasedStateMachine):
         """Blocked or free again: no bonus changes."""
         person = self.person(number)
         query = "select public.update_member(%s, %s, null, 'a reason')"
-        refusal = self.company.as_admin(0, query, self.company.profiles[person.name], status)
-        assert refusal == (None if person.name in self.wallets else "account_closed")
-        if refusal is None:
+        error_code = self.client.as_admin(0, query, self.client.profiles[person.name], status)
+        assert error_code == (None if person.name in self.wallets else "account_closed")
+        if error_code is None:
             person.status = status
 
     @rule(number=who, crashing=crash)
@@ -270,10 +270,10 @@ class Histories(RuleBasedStateMachine):
         if person.name not in self.wallets:
             return
         wallet = OTHER_WALLET if self.wallets[person.name] == WALLET else WALLET
-        claims = {"sub": self.company.users[person.name], "role": "authenticated", "aal": "aal2"}
+        claims = {"sub": self.client.users[person.name], "role": "authenticated", "aal": "aal2"}
         query = "update public.profiles set trc20_wallet_address = %s where user_id = %s"
-        self.company.crashing = crashing
-        assert self.company.attempt(claims, query, wallet, self.company.users[person.name]) is None
+        self.client.crashing = crashing
+        assert self.client.attempt(claims, query, wallet, self.client.users[person.name]) is None
         self.wallets[person.name], person.on_hold = wallet, True
 
     @rule(number=who)
@@ -281,7 +281,7 @@ class Histories(RuleBasedStateMachine):
         """End the withdrawal hold of one member."""
         person = self.person(number)
         query = "update private.profiles set hold_until = null, hold_reason = null where user_id = %s"
-        self.company.system(query, self.company.users[person.name])
+        self.client.system(query, self.client.users[person.name])
         person.on_hold = False
 
     @rule(number=who, pick=who, crashing=crash)
@@ -307,24 +307,24 @@ class Histories(RuleBasedStateMachine):
         """Set a package up or down, without cash-in."""
         person = self.person(number)
         if person.name in self.wallets:
-            self.correct("set_package", self.company.profiles[person.name], value, crashing)
+            self.correct("set_package", self.client.profiles[person.name], value, crashing)
             person.set_package(value)
 
     def correct(self, kind: str, target: str, value: int | None, crashing: bool) -> None:
         """Propose a correction as one administrator and confirm it as the other."""
         propose = "select public.propose_correction(%s, %s, %s, 'a reason')"
-        assert self.company.as_admin(0, propose, kind, target, value) is None
+        assert self.client.as_admin(0, propose, kind, target, value) is None
         query = "select id::text from private.corrections where target_id = %s and confirmed_by is null"
-        correction = self.company.value(query, target)
-        self.company.crashing = crashing
-        assert self.company.as_admin(1, "select public.confirm_correction(%s)", correction) is None
+        correction = self.client.value(query, target)
+        self.client.crashing = crashing
+        assert self.client.as_admin(1, "select public.confirm_correction(%s)", correction) is None
 
     @rule(number=who)
     def sync(self, number: int) -> None:
         """Synchronise as a member; a full run finds nothing to repair."""
         person = self.person(number)
-        assert self.company.as_member(person, "select public.sync_bonuses()") is None
-        assert self.company.value("select private.reconcile()") == 0
+        assert self.client.as_member(person, "select public.sync_bonuses()") is None
+        assert self.client.value("select private.reconcile()") == 0
 
     @rule(number=st.integers(0, 100))
     def close(self, number: int) -> None:
@@ -332,28 +332,28 @@ class Histories(RuleBasedStateMachine):
         person = self.person(number)
         if number % 10 or person.name not in self.wallets:
             return
-        self.company.system("select private.close_profile(%s)", self.company.users[person.name])
+        self.client.system("select private.close_profile(%s)", self.client.users[person.name])
         person.close()
         del self.wallets[person.name]
 
     @invariant()
-    def the_database_is_what_the_plan_says(self) -> None:
+    def the_database_equals_the_model(self) -> None:
         """Compare bonuses, balances, packages, statuses and requests; the ledger checks pass."""
-        assert self.company.bonuses() == self.plan.bonuses()
-        rows = self.company.db.execute(STORED, [list(self.company.users.values())]).fetchall()
-        stored = {self.company.names[row.pop("user_id")]: tuple(row.values()) for row in rows}
+        assert self.client.bonuses() == self.model.bonuses()
+        rows = self.client.db.execute(STORED, [list(self.client.users.values())]).fetchall()
+        stored = {self.client.names[row.pop("user_id")]: tuple(row.values()) for row in rows}
         assert stored == {
             p.name: (
                 p.package,
                 p.cash_in,
-                self.plan.available(p),
-                self.plan.requestable(p),
+                self.model.available(p),
+                self.model.requestable(p),
                 p.status,
                 p.on_hold,
                 sorted(p.pending.values()),
                 sorted(p.asked.values()),
                 self.wallets.get(p.name),
             )
-            for p in self.plan.people
+            for p in self.model.people
         }
-        assert self.company.db.execute("select * from private.check_ledger()").fetchall() == []
+        assert self.client.db.execute("select * from private.check_ledger()").fetchall() == []

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
-from tests.support.company import WALLET, Company, Connection
+from tests.support.db_client import WALLET, Connection, DbClient
 from tests.support.own_database import own_database
-from tests.support.plan import Person, Plan
+from tests.support.reference_model import Person, ReferenceModel
 from tests.support.stack import Stack
 
 amounts = st.one_of(
@@ -38,21 +38,23 @@ step = st.one_of(
 )
 
 
-class History:
+class MoneyStateMachine:
     """Run the same steps in the reference model and in the database, and compare every result."""
 
-    def __init__(self, company: Company) -> None:
-        self.plan, self.company = Plan(), company
+    def __init__(self, client: DbClient) -> None:
+        self.model, self.client = ReferenceModel(), client
 
     def play(self, action: str, number: int, amount: Decimal) -> None:
         """One step by or about one member; members not there yet are skipped."""
-        if action == "join" or not self.plan.people:
-            sponsor = (
-                self.plan.people[number % len(self.plan.people)] if self.plan.people and number % 9 else None
+        if action == "join" or not self.model.people:
+            referrer = (
+                self.model.people[number % len(self.model.people)]
+                if self.model.people and number % 9
+                else None
             )
-            self.company.join(self.plan.join(sponsor))
+            self.client.join(self.model.join(referrer))
             return
-        person = self.plan.people[number % len(self.plan.people)]
+        person = self.model.people[number % len(self.model.people)]
         getattr(self, f"_{action}")(person, number, amount)
 
     def _pay(self, person: Person, number: int, amount: Decimal) -> None:
@@ -60,10 +62,10 @@ class History:
         self._decide_deposit(person, 0, amount)
 
     def _deposit(self, person: Person, _: int, amount: Decimal) -> None:
-        expected = self.plan.deposit_refusal(person, amount)
-        deposit, refusal = self.company.deposit(person, amount)
-        assert refusal == expected
-        if refusal is None:
+        expected = self.model.deposit_error(person, amount)
+        deposit, error_code = self.client.deposit(person, amount)
+        assert error_code == expected
+        if error_code is None:
             person.pending[deposit] = amount
 
     def _decide_deposit(self, person: Person, number: int, _: Decimal) -> None:
@@ -73,23 +75,23 @@ class History:
         deposit = sorted(person.pending)[number % len(person.pending)]
         amount = person.pending.pop(deposit)
         action = "reject" if number % 5 == 4 else "approve"
-        assert self.company.as_admin(1, "select public.decide_deposit(%s, %s)", deposit, action) is None
+        assert self.client.as_admin(1, "select public.decide_deposit(%s, %s)", deposit, action) is None
         if action == "approve":
             person.deposits[deposit] = amount
 
     def _withdraw(self, person: Person, _: int, amount: Decimal) -> None:
-        expected = self.plan.withdrawal_refusal(person, amount)
+        expected = self.model.withdrawal_error(person, amount)
         withdrawal = str(uuid.uuid4())
-        refusal = self.company.as_member(
+        error_code = self.client.as_member(
             person,
             "insert into public.withdrawals (id, user_id, amount, wallet_address) values (%s, %s, %s, %s)",
             withdrawal,
-            self.company.users[person.name],
+            self.client.users[person.name],
             amount,
             WALLET,
         )
-        assert refusal == expected
-        if refusal is None:
+        assert error_code == expected
+        if error_code is None:
             person.asked[withdrawal] = amount
 
     def _decide_withdrawal(self, person: Person, number: int, _: Decimal) -> None:
@@ -98,10 +100,9 @@ class History:
         withdrawal = sorted(person.asked)[number % len(person.asked)]
         amount = person.asked[withdrawal]
         action = "reject" if number % 5 == 4 else "approve"
-        expected = self.plan.approval_refusal(person, amount) if action == "approve" else None
+        expected = self.model.approval_error(person, amount) if action == "approve" else None
         assert (
-            self.company.as_admin(1, "select public.decide_withdrawal(%s, %s)", withdrawal, action)
-            == expected
+            self.client.as_admin(1, "select public.decide_withdrawal(%s, %s)", withdrawal, action) == expected
         )
         if expected is None:
             del person.asked[withdrawal]
@@ -113,41 +114,41 @@ class History:
             return
         deposit = sorted(person.deposits)[number % len(person.deposits)]
         propose = "select public.propose_correction('void_deposit', %s, null, 'oracle')"
-        assert self.company.as_admin(0, propose, deposit) is None
-        correction = self.company.value(
+        assert self.client.as_admin(0, propose, deposit) is None
+        correction = self.client.value(
             "select id::text from private.corrections where target_id = %s", deposit
         )
-        assert self.company.as_admin(1, "select public.confirm_correction(%s)", correction) is None
+        assert self.client.as_admin(1, "select public.confirm_correction(%s)", correction) is None
         del person.deposits[deposit]
 
     def _block(self, person: Person, _: int, __: Decimal) -> None:
         """Status never changes bonuses: blocked, then free again."""
-        before = self.company.bonuses()
+        before = self.client.bonuses()
         for status in ("suspended", "active"):
-            self.company.db.execute(
+            self.client.db.execute(
                 "update private.profiles set account_status = %s where user_id = %s",
-                [status, self.company.users[person.name]],
+                [status, self.client.users[person.name]],
             )
-        assert self.company.bonuses() == before
+        assert self.client.bonuses() == before
 
     def compare(self) -> None:
         """Compare everything in the reference model with everything that is stored."""
-        assert self.company.bonuses() == self.plan.bonuses()
-        rows = self.company.db.execute(
+        assert self.client.bonuses() == self.model.bonuses()
+        rows = self.client.db.execute(
             "select p.user_id::text, package_value, cash_in_amount, available_balance, requestable_amount"
             " from private.profiles as p join private.totals as t on t.user_id = p.user_id"
             " where p.user_id = any(%s)",
-            [list(self.company.users.values())],
+            [list(self.client.users.values())],
         ).fetchall()
-        stored = {self.company.names[r.pop("user_id")]: tuple(r.values()) for r in rows}
+        stored = {self.client.names[r.pop("user_id")]: tuple(r.values()) for r in rows}
         assert stored == {
-            p.name: (p.package, p.cash_in, self.plan.available(p), self.plan.requestable(p))
-            for p in self.plan.people
+            p.name: (p.package, p.cash_in, self.model.available(p), self.model.requestable(p))
+            for p in self.model.people
         }
-        total = sum(self.plan.bonuses().values(), Decimal(0))
-        assert total <= Decimal("0.56") * sum(p.funded_package for p in self.plan.people)
-        assert self.company.value("select private.reconcile()") == 0
-        assert self.company.db.execute("select * from private.check_ledger()").fetchall() == []
+        total = sum(self.model.bonuses().values(), Decimal(0))
+        assert total <= Decimal("0.56") * sum(p.funded_package for p in self.model.people)
+        assert self.client.value("select private.reconcile()") == 0
+        assert self.client.db.execute("select * from private.check_ledger()").fetchall() == []
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +164,8 @@ def superuser(stack: Stack) -> Iterator[Connection]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(step, min_size=10, max_size=60))
-def test_any_history_ends_as_the_plan_says(
-    superuser: Connection, steps: list[tuple[str, int, Decimal]]
-) -> None:
-    history = History(Company(superuser))
+def test_any_run_ends_as_the_model_says(superuser: Connection, steps: list[tuple[str, int, Decimal]]) -> None:
+    history = MoneyStateMachine(DbClient(superuser))
     try:
         for action, number, amount in steps:
             history.play(action, number, amount)

@@ -12,7 +12,7 @@ from tests.support.stack import Stack
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 
 
-class Planted:
+class RollbackPool:
     """Lends the connection as a pool does; a transaction on it is a savepoint of the one rolled back."""
 
     def __init__(self, connection: Connection) -> None:
@@ -25,7 +25,7 @@ class Planted:
 
 
 @asynccontextmanager
-async def taken_back(stack: Stack) -> AsyncIterator[Connection]:
+async def rolled_back(stack: Stack) -> AsyncIterator[Connection]:
     """Yield a transaction of the superuser that is rolled back at the end."""
     address = stack.values["DATABASE_ADMIN_URL"]
     async with await psycopg.AsyncConnection.connect(address, row_factory=dict_row) as connection:

@@ -20,7 +20,7 @@ class Person:
     """A member: the referrer, the direct referrals in their order, and the money that counts."""
 
     name: str
-    sponsor: "Person | None"
+    referrer: "Person | None"
     children: list["Person"] = field(default_factory=list)
     deposits: dict[str, Decimal] = field(default_factory=dict)
     pending: dict[str, Decimal] = field(default_factory=dict)
@@ -58,27 +58,27 @@ class Person:
         self.asked.clear()
 
 
-class Plan:
+class ReferenceModel:
     """A forest of members and what each of them is owed."""
 
     def __init__(self) -> None:
         self.people: list[Person] = []
 
-    def join(self, sponsor: Person | None) -> Person:
+    def join(self, referrer: Person | None) -> Person:
         """Add a new member, the youngest below the referrer."""
-        person = Person(f"p{len(self.people)}", sponsor)
+        person = Person(f"p{len(self.people)}", referrer)
         self.people.append(person)
-        if sponsor:
-            sponsor.children.append(person)
+        if referrer:
+            referrer.children.append(person)
         return person
 
     def bonuses(self) -> dict[Bonus, Decimal]:
         """Every bonus by (earner, kind, child or pair owner, pair number), above zero."""
         owed: dict[Bonus, Decimal] = {}
         for person in self.people:
-            if person.sponsor:
+            if person.referrer:
                 share = Decimal(person.funded_package) * 5 / PERCENT
-                owed[person.sponsor.name, "referral", person.name, None] = share
+                owed[person.referrer.name, "referral", person.name, None] = share
             pairs = zip(person.children[0::2], person.children[1::2], strict=False)
             for number, (left, right) in enumerate(pairs, start=1):
                 if not (left.funded_package and right.funded_package):
@@ -86,8 +86,8 @@ class Plan:
                 volume = Decimal(left.funded_package + right.funded_package)
                 rate = RATES.get(person.package, Decimal(0))
                 owed[person.name, "pairing", person.name, number] = volume * rate / PERCENT
-                if person.sponsor:
-                    owed[person.sponsor.name, "override", person.name, number] = volume / PERCENT
+                if person.referrer:
+                    owed[person.referrer.name, "override", person.name, number] = volume / PERCENT
         return {key: amount for key, amount in owed.items() if amount > 0}
 
     def earned(self, person: Person) -> Decimal:
@@ -103,7 +103,7 @@ class Plan:
         taken = sum(person.withdrawn.values(), Decimal(0)) + sum(person.asked.values(), Decimal(0))
         return max(Decimal(0), self.earned(person) - taken)
 
-    def deposit_refusal(self, person: Person, amount: Decimal) -> str | None:
+    def deposit_error(self, person: Person, amount: Decimal) -> str | None:
         """Return the error code of a new deposit, if any."""
         if person.status != "active":
             return f"account_{person.status}"
@@ -115,7 +115,7 @@ class Plan:
             return "downgrade"
         return "too_many_pending" if len(person.pending) >= PENDING_LIMIT else None
 
-    def withdrawal_refusal(self, person: Person, amount: Decimal) -> str | None:
+    def withdrawal_error(self, person: Person, amount: Decimal) -> str | None:
         """Return the error code of a new withdrawal: status, amount, balance, minimum, verification."""
         if person.status != "active":
             return f"account_{person.status}"
@@ -127,7 +127,7 @@ class Plan:
             return "below_minimum"
         return None if person.funded_package else "not_verified"
 
-    def approval_refusal(self, person: Person, amount: Decimal) -> str | None:
+    def approval_error(self, person: Person, amount: Decimal) -> str | None:
         """Return the error code of approving a withdrawal, if any."""
         if person.status in ("suspended", "disabled"):
             return "account_blocked"

@@ -11,7 +11,7 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from tests.support.people import Caller
+from tests.support.people import ApiClient
 from tests.support.stack import Stack
 
 RECEIPT_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf"]
@@ -19,35 +19,37 @@ LIMIT = 5 * 1024 * 1024
 _VERBS = {"select": "using", "delete": "using", "insert": "with check"}
 
 
-class Vault:
+class BucketFixture:
     """One bucket, and the requests that tests make in it."""
 
     def __init__(self, stack: Stack, bucket: str) -> None:
         self.stack = stack
         self.bucket = bucket
-        self.service = Caller(stack, stack.service_key)
+        self.service = ApiClient(stack, stack.service_key)
 
     def put(
-        self, caller: Caller, path: str, content: Any, kind: str = "image/png", **headers: str
+        self, client: ApiClient, path: str, content: Any, kind: str = "image/png", **headers: str
     ) -> httpx.Response:
         """Upload the file itself as the body."""
         named = {"content-type": kind} | {name.replace("_", "-"): value for name, value in headers.items()}
-        return caller.http.post(f"/storage/v1/object/{self.bucket}/{path}", content=content, headers=named)
+        return client.http.post(f"/storage/v1/object/{self.bucket}/{path}", content=content, headers=named)
 
-    def get(self, caller: Caller, path: str, **headers: str) -> httpx.Response:
+    def get(self, client: ApiClient, path: str, **headers: str) -> httpx.Response:
         """Download."""
-        return caller.http.get(f"/storage/v1/object/{self.bucket}/{path}", headers=headers)
+        return client.http.get(f"/storage/v1/object/{self.bucket}/{path}", headers=headers)
 
     def names(self) -> list[str]:
         """Every object in the bucket, as the service key sees it."""
-        answer = self.service.http.post(f"/storage/v1/object/list-v2/{self.bucket}", json={})
-        return [row["name"] for row in answer.raise_for_status().json()["objects"]]
+        response = self.service.http.post(f"/storage/v1/object/list-v2/{self.bucket}", json={})
+        return [row["name"] for row in response.raise_for_status().json()["objects"]]
 
-    def call(self, caller: Caller, verb: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
+    def call(
+        self, client: ApiClient, verb: str, path: str, body: Any = None, **headers: str
+    ) -> httpx.Response:
         """Any other request of the storage API."""
         content = None if body is None else json.dumps(body)
         named = {"content-type": "application/json"} | headers if content else headers
-        return caller.http.request(verb, f"/storage/v1{path}", content=content, headers=named)
+        return client.http.request(verb, f"/storage/v1{path}", content=content, headers=named)
 
 
 def _patiently(owner: psycopg.Connection[dict[str, Any]], statements: list[sql.Composed]) -> None:
@@ -66,15 +68,17 @@ def _patiently(owner: psycopg.Connection[dict[str, Any]], statements: list[sql.C
 
 
 @contextmanager
-def open_vault(stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits: Any) -> Iterator[Vault]:
+def open_bucket(
+    stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits: Any
+) -> Iterator[BucketFixture]:
     """Create the bucket and its policies; drop both afterwards."""
-    vault = Vault(stack, f"test-{secrets.token_hex(5)}")
-    asked = {"name": vault.bucket, "public": False, **limits}
-    vault.call(vault.service, "POST", "/bucket", asked).raise_for_status()
+    own_bucket = BucketFixture(stack, f"test-{secrets.token_hex(5)}")
+    asked = {"name": own_bucket.bucket, "public": False, **limits}
+    own_bucket.call(own_bucket.service, "POST", "/bucket", asked).raise_for_status()
     condition = sql.SQL(
         "(bucket_id = {} and (storage.foldername(name))[1] = (select auth.uid())::text)"
-    ).format(vault.bucket)
-    policies = {verb: sql.Identifier(f"{vault.bucket} {verb}") for verb in _VERBS}
+    ).format(own_bucket.bucket)
+    policies = {verb: sql.Identifier(f"{own_bucket.bucket} {verb}") for verb in _VERBS}
     create = sql.SQL("create policy {} on storage.objects for {} to authenticated {} {}")
     _patiently(
         owner,
@@ -84,9 +88,11 @@ def open_vault(stack: Stack, owner: psycopg.Connection[dict[str, Any]], **limits
         ],
     )
     try:
-        yield vault
+        yield own_bucket
     finally:
         drop = sql.SQL("drop policy {} on storage.objects")
         _patiently(owner, [drop.format(name) for name in policies.values()])
-        vault.call(vault.service, "POST", f"/bucket/{vault.bucket}/empty", {}).raise_for_status()
-        vault.call(vault.service, "DELETE", f"/bucket/{vault.bucket}", {}).raise_for_status()
+        own_bucket.call(
+            own_bucket.service, "POST", f"/bucket/{own_bucket.bucket}/empty", {}
+        ).raise_for_status()
+        own_bucket.call(own_bucket.service, "DELETE", f"/bucket/{own_bucket.bucket}", {}).raise_for_status()

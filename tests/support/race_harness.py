@@ -19,26 +19,26 @@ import psycopg
 from psycopg.rows import tuple_row
 from psycopg.types.json import Jsonb
 
-FAMILY = Path(__file__).with_name("family.sql")
+FIXTURE_MEMBERS = Path(__file__).with_name("fixture_members.sql")
 WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 MONEY_LOCK = "select pg_advisory_xact_lock(private.lock_key('money'))"
 AUDIT_LOCK = "select pg_advisory_xact_lock(private.lock_key('audit_log'))"
 PATIENCE_SECONDS = 20
-Family = dict[str, str]
+MemberGroup = dict[str, str]
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 ACT = (
-    "select set_config('stage.turnstile', %s, true), set_config('request.jwt.claims', %s, true),"
+    "select set_config('race.barrier', %s, true), set_config('request.jwt.claims', %s, true),"
     " set_config('role', %s, true)"
 )
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Result:
     """The results of some calls, and the state of the members afterwards."""
 
-    answers: tuple[str, ...]
+    results: tuple[str, ...]
     state: Any
 
 
@@ -54,24 +54,24 @@ class Call:
 class Session:
     """A connection in the background: begins, runs a call, and waits to be committed."""
 
-    def __init__(self, url: str, stage: "Stage") -> None:
+    def __init__(self, url: str, harness: "RaceHarness") -> None:
         self.connection = psycopg.connect(url, autocommit=True, row_factory=tuple_row)
         self.pid = self.connection.info.backend_pid
-        self.stage = stage
+        self.harness = harness
         self._thread = ThreadPoolExecutor(1)
 
     def start(
-        self, family: Family, call: Call, turnstile: int | None = None, commit: bool = False
+        self, group: MemberGroup, call: Call, barrier: int | None = None, commit: bool = False
     ) -> Future[str]:
         """Begin and run a call; stop before its first row when there is a barrier."""
-        return self._thread.submit(self._perform, family, call, turnstile, commit)
+        return self._thread.submit(self._perform, group, call, barrier, commit)
 
-    def _perform(self, family: Family, call: Call, turnstile: int | None, commit: bool) -> str:
+    def _perform(self, group: MemberGroup, call: Call, barrier: int | None, commit: bool) -> str:
         try:
             self.connection.execute("begin")
-            claims, role = self.stage.claims(family, call.actor)
-            self.connection.execute(ACT, ["" if turnstile is None else str(turnstile), claims, role])
-            answer = _answer(self.connection.execute(call.query, call.arguments))
+            claims, role = self.harness.claims(group, call.actor)
+            self.connection.execute(ACT, ["" if barrier is None else str(barrier), claims, role])
+            result = _result_of(self.connection.execute(call.query, call.arguments))
         except psycopg.Error as error:
             if self.connection.closed:
                 raise
@@ -79,7 +79,7 @@ class Session:
             return code_of(error)
         if commit:
             self.connection.execute("commit")
-        return answer
+        return result
 
     def commit(self) -> Future[None]:
         """Commit the last call."""
@@ -99,7 +99,7 @@ class Session:
         self.connection.close()
 
 
-def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> str:
+def _result_of(cursor: psycopg.Cursor[tuple[Any, ...]]) -> str:
     """Return the result of a call: done, done before, or no row written."""
     if cursor.description is None:
         return "done" if cursor.rowcount else "nothing"
@@ -114,19 +114,19 @@ def code_of(error: psycopg.Error) -> str:
     return str(error.sqlstate)
 
 
-class Stage:
+class RaceHarness:
     """Creates groups of fixture members, reads their state, and controls the sessions."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.director = psycopg.connect(url, autocommit=True, row_factory=tuple_row)
-        if not self._value("select exists (select from pg_namespace where nspname = 'stage')"):
-            self.director.execute(FAMILY.read_bytes())
-        rows = self.director.execute("select name, id::text from stage.administrators").fetchall()
+        if not self._value("select exists (select from pg_namespace where nspname = 'race')"):
+            self.director.execute(FIXTURE_MEMBERS.read_bytes())
+        rows = self.director.execute("select name, id::text from race.administrators").fetchall()
         self.administrators: dict[str, str] = dict(rows)
-        self._turnstiles = itertools.count(1000)
+        self._barriers = itertools.count(1000)
 
-    def __enter__(self) -> "Stage":
+    def __enter__(self) -> "RaceHarness":
         return self
 
     def __exit__(
@@ -138,44 +138,42 @@ class Stage:
         row = self.director.execute(query, arguments).fetchone()
         return row[0] if row else None
 
-    def families(self, count: int) -> list[Family]:
+    def groups(self, count: int) -> list[MemberGroup]:
         """Create groups of fixture members, as fixture_members.sql describes them."""
-        return [
-            dict(row[0]) for row in self.director.execute("select stage.families(%s)", [count]).fetchall()
-        ]
+        return [dict(row[0]) for row in self.director.execute("select race.groups(%s)", [count]).fetchall()]
 
-    def state(self, family: Family, on: Connection | None = None) -> Any:
+    def state(self, group: MemberGroup, on: Connection | None = None) -> Any:
         """Return the whole state of the members, without ids and times."""
-        row = (on or self.director).execute("select stage.state(%s)", [Jsonb(family)]).fetchone()
+        row = (on or self.director).execute("select race.state(%s)", [Jsonb(group)]).fetchone()
         return row[0] if row else None
 
     def violations(self) -> list[tuple[str, str]]:
         """Return the violations that the ledger checks find."""
         return list(self.director.execute("select rule, object from private.check_ledger()").fetchall())
 
-    def claims(self, family: Family, actor: str) -> tuple[str, str]:
+    def claims(self, group: MemberGroup, actor: str) -> tuple[str, str]:
         """Return claims and role of an actor; the system has none."""
         if actor == "system":
             return "", "none"
         administrator = self.administrators.get(actor)
         role = "platform_admin" if administrator else "authenticated"
-        claims = {"sub": administrator or family[actor], "role": role, "aal": "aal2", "aud": "authenticated"}
+        claims = {"sub": administrator or group[actor], "role": role, "aal": "aal2", "aud": "authenticated"}
         return orjson.dumps(claims).decode(), role
 
-    def one_after_the_other(self, family: Family, calls: list[Call]) -> "Outcome":
+    def one_after_the_other(self, group: MemberGroup, calls: list[Call]) -> "Result":
         """Return the results of calls run in this order, alone; everything is rolled back."""
-        answers = []
+        results = []
         with self.director.transaction(force_rollback=True):
             for call in calls:
-                claims, role = self.claims(family, call.actor)
+                claims, role = self.claims(group, call.actor)
                 try:
                     with self.director.transaction():
                         self.director.execute(ACT, ["", claims, role])
-                        answers.append(_answer(self.director.execute(call.query, call.arguments)))
+                        results.append(_result_of(self.director.execute(call.query, call.arguments)))
                         self.director.execute(ACT, ["", "", "none"])
                 except psycopg.Error as error:
-                    answers.append(code_of(error))
-            return Outcome(tuple(answers), self.state(family))
+                    results.append(code_of(error))
+            return Result(tuple(results), self.state(group))
 
     @contextmanager
     def sessions(self, count: int) -> Iterator[list[Session]]:
@@ -190,7 +188,7 @@ class Stage:
     @contextmanager
     def closed(self) -> Iterator[int]:
         """Yield a barrier that no session passes inside the block."""
-        number = next(self._turnstiles)
+        number = next(self._barriers)
         self.director.execute("select pg_advisory_lock(%s)", [number])
         try:
             yield number
@@ -198,9 +196,9 @@ class Stage:
             self.director.execute("select pg_advisory_unlock(%s)", [number])
 
     @contextmanager
-    def holding(self, *queries: str, family: Family) -> Iterator[None]:
+    def holding(self, *queries: str, group: MemberGroup) -> Iterator[None]:
         """Hold locks in a transaction of the director inside the block; %s is the members' ids."""
-        ids = [value for key, value in family.items() if f"{key}_profile" in family]
+        ids = [value for key, value in group.items() if f"{key}_profile" in group]
         self.director.execute("begin")
         try:
             for query in queries:
@@ -213,7 +211,7 @@ class Stage:
         """Whether a session waits for a lock now."""
         return bool(self._value("select cardinality(pg_blocking_pids(%s)) > 0", session.pid))
 
-    def settle(self, session: Session, work: Future[Any]) -> bool:
+    def wait_until_done_or_blocked(self, session: Session, work: Future[Any]) -> bool:
         """Wait until a session is done or waits for a lock; return whether it waits."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not work.done():
@@ -240,7 +238,7 @@ class Stage:
         return bool(self._value(query, session.pid, name))
 
 
-def operations(family: Family) -> dict[str, Call]:
+def operations(group: MemberGroup) -> dict[str, Call]:
     """Return every operation on money that can be started on one group of members, by name."""
     decide_deposit = "select public.decide_deposit(%s, %s)"
     decide_withdrawal = "select public.decide_withdrawal(%s, %s)"
@@ -251,54 +249,54 @@ def operations(family: Family) -> dict[str, Call]:
             "member",
             "insert into public.deposits (id, user_id, amount, reference_number, receipt_url)"
             " values (%s, %s, 9.25, %s, %s) on conflict (id) do nothing",
-            (family["new_deposit"], family["member"], family["new_deposit"], family["receipt"]),
+            (group["new_deposit"], group["member"], group["new_deposit"], group["receipt"]),
         ),
-        "approve a first package": Call("ada", decide_deposit, (family["first"], "approve")),
-        "approve an upgrade": Call("ada", decide_deposit, (family["upgrade"], "approve")),
-        "approve a cash-in": Call("ada", decide_deposit, (family["cash_in"], "approve")),
-        "reject the upgrade": Call("bea", decide_deposit, (family["upgrade"], "reject")),
+        "approve a first package": Call("ada", decide_deposit, (group["first"], "approve")),
+        "approve an upgrade": Call("ada", decide_deposit, (group["upgrade"], "approve")),
+        "approve a cash-in": Call("ada", decide_deposit, (group["cash_in"], "approve")),
+        "reject the upgrade": Call("bea", decide_deposit, (group["upgrade"], "reject")),
         "request a withdrawal": Call(
             "member",
             "insert into public.withdrawals (id, user_id, amount, wallet_address)"
             " values (%s, %s, 250, %s) on conflict (id) do nothing",
-            (family["new_withdrawal"], family["member"], WALLET),
+            (group["new_withdrawal"], group["member"], WALLET),
         ),
-        "approve the withdrawal": Call("ada", decide_withdrawal, (family["asked"], "approve")),
-        "reject the withdrawal": Call("bea", decide_withdrawal, (family["asked"], "reject")),
+        "approve the withdrawal": Call("ada", decide_withdrawal, (group["asked"], "approve")),
+        "reject the withdrawal": Call("bea", decide_withdrawal, (group["asked"], "reject")),
         "record a payout": Call(
-            "bea", "select public.decide_withdrawal(%s, 'approve', null, 'paid')", (family["unpaid"],)
+            "bea", "select public.decide_withdrawal(%s, 'approve', null, 'paid')", (group["unpaid"],)
         ),
-        "cancel the upgrade": Call("member", "select public.cancel_request(%s)", (family["upgrade"],)),
-        "cancel the withdrawal": Call("member", "select public.cancel_request(%s)", (family["asked"],)),
-        "void a child's package": Call("bea", confirm, (family["void_deposit"],)),
-        "void a withdrawal": Call("bea", confirm, (family["void_withdrawal"],)),
-        "set a package": Call("bea", confirm, (family["set_package"],)),
+        "cancel the upgrade": Call("member", "select public.cancel_request(%s)", (group["upgrade"],)),
+        "cancel the withdrawal": Call("member", "select public.cancel_request(%s)", (group["asked"],)),
+        "void a child's package": Call("bea", confirm, (group["void_deposit"],)),
+        "void a withdrawal": Call("bea", confirm, (group["void_withdrawal"],)),
+        "set a package": Call("bea", confirm, (group["set_package"],)),
         "reconcile": Call("system", "select private.reconcile()"),
-        "suspend": Call("ada", status, (family["member_profile"],)),
-        "close": Call("system", "delete from auth.users where id = %s", (family["member"],)),
+        "suspend": Call("ada", status, (group["member_profile"],)),
+        "close": Call("system", "delete from auth.users where id = %s", (group["member"],)),
         "change the e-mail": Call(
             "system",
             "update auth.users set email = %s where id = %s",
-            (f"{family['new']}@changed.example", family["member"]),
+            (f"{group['new']}@changed.example", group["member"]),
         ),
         "change the wallet": Call(
             "member",
             "update public.profiles set trc20_wallet_address = 'TDiPZ6fACNywvYszPkJWkP8pJD7p7c93GN'"
             " where user_id = %s",
-            (family["member"],),
+            (group["member"],),
         ),
         "sign up below": Call(
             "system",
             "insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)"
             " values (%s, %s, now(), %s)",
             (
-                family["new"],
-                f"{family['new']}@stage.example",
+                group["new"],
+                f"{group['new']}@race.example",
                 Jsonb(
                     {
-                        "username": f"n_{family['new'][:13].replace('-', '')}",
+                        "username": f"n_{group['new'][:13].replace('-', '')}",
                         "display_name": "new",
-                        "referrer_id": family["member_profile"],
+                        "referrer_id": group["member_profile"],
                     }
                 ),
             ),

@@ -1,17 +1,17 @@
--- A family of members on which every operation on money can be carried out: grand above sponsor above member; the
+-- A group of members on which every operation on money can be carried out: grand above referrer above member; the
 -- member has a paying pair (one, two), a third child with a pending first package, and a funded fourth. The first
--- family is built through the product's own rules; stage.families(n) copies it row by row, because a race uses one
--- up and there are hundreds. Both answer the ids by label.
+-- group is built through the product's own rules; race.groups(n) copies it row by row, because a race uses one
+-- up and there are hundreds. Both return the ids by label.
 
-create schema stage;
-grant usage on schema stage to public;
-alter default privileges in schema stage grant execute on functions to public;
--- Paused inside a transaction: whoever sets stage.turnstile stops before the first row it writes.
-create function stage.wait() returns trigger
+create schema race;
+grant usage on schema race to public;
+alter default privileges in schema race grant execute on functions to public;
+-- Paused inside a transaction: whoever sets race.barrier stops before the first row it writes.
+create function race.wait() returns trigger
 language plpgsql as $$
 begin
-    if nullif(current_setting('stage.turnstile', true), '') is not null then
-        perform pg_advisory_xact_lock_shared(current_setting('stage.turnstile')::bigint);
+    if nullif(current_setting('race.barrier', true), '') is not null then
+        perform pg_advisory_xact_lock_shared(current_setting('race.barrier')::bigint);
     end if;
     return null;
 end
@@ -25,28 +25,28 @@ begin
         'public.transactions', 'private.corrections', 'public.notifications', 'private.audit_log'
     ] loop
         execute format(
-            'create trigger _000_turnstile before insert or update on %s for each statement execute function stage.wait()', v_table
+            'create trigger _000_barrier before insert or update on %s for each statement execute function race.wait()', v_table
         );
     end loop;
 end
 $$;
 
-create table stage.administrators as
-select n as name, private.create_administrator(n || '@stage.example', initcap(n), 'super_admin', '$argon2id$x') as id
+create table race.administrators as
+select n as name, private.create_administrator(n || '@race.example', initcap(n), 'super_admin', '$argon2id$x') as id
 from unnest(array['ada', 'bea']) as n;
 
-create function stage.act_as(p_sub uuid, p_role text) returns void
+create function race.act_as(p_sub uuid, p_role text) returns void
 language sql as $$
     select set_config('request.jwt.claims', json_build_object('sub', p_sub, 'role', p_role, 'aal', 'aal2', 'aud', 'authenticated')::text, true),
         set_config('role', p_role, true)
 $$;
 
-create function stage.act_as_system() returns void
+create function race.act_as_system() returns void
 language sql as $$
     select set_config('role', 'none', true), set_config('request.jwt.claims', '', true)
 $$;
 
-create function stage.join(p_label text, p_referrer uuid) returns jsonb
+create function race.join(p_label text, p_referrer uuid) returns jsonb
 language plpgsql as $$
 declare
     v_user uuid := gen_random_uuid();
@@ -54,7 +54,7 @@ declare
 begin
     insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
     values (
-        v_user, v_name || '@stage.example', now(),
+        v_user, v_name || '@race.example', now(),
         jsonb_build_object('username', v_name, 'display_name', p_label, 'referrer_id', p_referrer)
     );
     if p_referrer is null then
@@ -65,7 +65,7 @@ begin
 end
 $$;
 
-create function stage.receipt(p_user uuid) returns text
+create function race.receipt(p_user uuid) returns text
 language plpgsql as $$
 declare
     v_name text := p_user || '/' || lpad(floor(random() * 1e15)::text, 15, '1') || '.png';
@@ -78,80 +78,80 @@ begin
 end
 $$;
 
-create function stage.claim(p_user uuid, p_amount numeric) returns uuid
+create function race.claim(p_user uuid, p_amount numeric) returns uuid
 language sql as $$
     insert into public.deposits (user_id, amount, reference_number, receipt_url)
-    values (p_user, p_amount, replace(gen_random_uuid()::text, '-', ''), stage.receipt(p_user))
+    values (p_user, p_amount, replace(gen_random_uuid()::text, '-', ''), race.receipt(p_user))
     returning id
 $$;
 
-create function stage.decide(p_deposit uuid, p_withdrawal uuid) returns void
+create function race.decide(p_deposit uuid, p_withdrawal uuid) returns void
 language plpgsql as $$
 begin
-    perform stage.act_as((select id from stage.administrators where name = 'ada'), 'platform_admin');
+    perform race.act_as((select id from race.administrators where name = 'ada'), 'platform_admin');
     if p_deposit is not null then
         perform public.decide_deposit(p_deposit, 'approve');
     else
         perform public.decide_withdrawal(p_withdrawal, 'approve');
     end if;
-    perform stage.act_as_system();
+    perform race.act_as_system();
 end
 $$;
 
-create function stage.propose(p_kind text, p_target uuid, p_value numeric) returns uuid
+create function race.propose(p_kind text, p_target uuid, p_value numeric) returns uuid
 language plpgsql as $$
 declare
     v_id uuid;
 begin
-    perform stage.act_as((select id from stage.administrators where name = 'ada'), 'platform_admin');
-    v_id := public.propose_correction(p_kind, p_target, p_value, 'stage') #>> '{correction,id}';
-    perform stage.act_as_system();
+    perform race.act_as((select id from race.administrators where name = 'ada'), 'platform_admin');
+    v_id := public.propose_correction(p_kind, p_target, p_value, 'race') #>> '{correction,id}';
+    perform race.act_as_system();
     return v_id;
 end
 $$;
 
-create function stage.family() returns jsonb
+create function race.group() returns jsonb
 language plpgsql as $$
 declare
-    f jsonb := stage.join('grand', null);
+    f jsonb := race.join('grand', null);
     v_label text;
     v_id uuid;
 begin
-    f := f || stage.join('sponsor', (f ->> 'grand_profile')::uuid);
-    f := f || stage.join('member', (f ->> 'sponsor_profile')::uuid);
-    f := f || stage.join('sibling', (f ->> 'sponsor_profile')::uuid);
+    f := f || race.join('referrer', (f ->> 'grand_profile')::uuid);
+    f := f || race.join('member', (f ->> 'referrer_profile')::uuid);
+    f := f || race.join('sibling', (f ->> 'referrer_profile')::uuid);
     foreach v_label in array array['one', 'two', 'third', 'fourth'] loop
-        f := f || stage.join(v_label, (f ->> 'member_profile')::uuid);
+        f := f || race.join(v_label, (f ->> 'member_profile')::uuid);
     end loop;
-    foreach v_label in array array['sponsor', 'sibling', 'member', 'two', 'fourth', 'one'] loop
-        v_id := stage.claim((f ->> v_label)::uuid, case when v_label = 'member' then 500 else 1000 end);
-        perform stage.decide(v_id, null);
+    foreach v_label in array array['referrer', 'sibling', 'member', 'two', 'fourth', 'one'] loop
+        v_id := race.claim((f ->> v_label)::uuid, case when v_label = 'member' then 500 else 1000 end);
+        perform race.decide(v_id, null);
     end loop;
     -- 5% of three children is 150, 40% of a pair of 2,000 is 800: 950 earned, of which 300 are withdrawn and 400 requested.
     f := f || jsonb_build_object('package_of_one', v_id);
-    f := f || jsonb_build_object('first', stage.claim((f ->> 'third')::uuid, 1000));
-    f := f || jsonb_build_object('upgrade', stage.claim((f ->> 'member')::uuid, 1000));
-    f := f || jsonb_build_object('cash_in', stage.claim((f ->> 'member')::uuid, 7.50));
+    f := f || jsonb_build_object('first', race.claim((f ->> 'third')::uuid, 1000));
+    f := f || jsonb_build_object('upgrade', race.claim((f ->> 'member')::uuid, 1000));
+    f := f || jsonb_build_object('cash_in', race.claim((f ->> 'member')::uuid, 7.50));
     insert into public.withdrawals (id, user_id, amount, wallet_address)
     select gen_random_uuid(), (f ->> 'member')::uuid, a, 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' from unnest(array[300, 400]) as a;
     f := f || (
         select jsonb_object_agg(case w.amount when 300 then 'unpaid' else 'asked' end, w.id)
         from public.withdrawals as w where w.user_id = (f ->> 'member')::uuid
     );
-    perform stage.decide(null, (f ->> 'unpaid')::uuid);
+    perform race.decide(null, (f ->> 'unpaid')::uuid);
     f := f || jsonb_build_object(
-        'void_deposit', stage.propose('void_deposit', (f ->> 'package_of_one')::uuid, null),
-        'void_withdrawal', stage.propose('void_withdrawal', (f ->> 'unpaid')::uuid, null),
-        'set_package', stage.propose('set_package', (f ->> 'member_profile')::uuid, 250),
-        'receipt', stage.receipt((f ->> 'member')::uuid),
+        'void_deposit', race.propose('void_deposit', (f ->> 'package_of_one')::uuid, null),
+        'void_withdrawal', race.propose('void_withdrawal', (f ->> 'unpaid')::uuid, null),
+        'set_package', race.propose('set_package', (f ->> 'member_profile')::uuid, 250),
+        'receipt', race.receipt((f ->> 'member')::uuid),
         'new', gen_random_uuid(), 'new_deposit', gen_random_uuid(), 'new_withdrawal', gen_random_uuid()
     );
     return f;
 end
 $$;
 
--- Everything a family has, by label and without ids and times: what two orders of the same operations can differ in.
-create function stage.state(f jsonb) returns jsonb
+-- Everything a group has, by label and without ids and times: what two orders of the same operations can differ in.
+create function race.state(f jsonb) returns jsonb
 language sql as $$
     with labels as (
         select l.key as label, l.value::uuid as user_id, p.id, p.package_value, p.cash_in_amount, p.account_status,
@@ -196,96 +196,96 @@ language sql as $$
     )
 $$;
 
-create function stage.copied(p_id uuid, p_copy integer) returns uuid
+create function race.copy_id(p_id uuid, p_copy integer) returns uuid
 language sql immutable as $$
     select md5(p_copy || ' ' || p_id)::uuid
 $$;
 
-create table stage.copies (number integer generated always as identity);
-create table stage.original as select null::jsonb as family, null::jsonb as counters with no data;
+create table race.copies (number integer generated always as identity);
+create table race.original as select null::jsonb as member_group, null::jsonb as counters with no data;
 do $$
 declare
     v_before jsonb := (select jsonb_object_agg(c.name, c.value) from private.counter_values() as c);
-    v_family jsonb := stage.family();
+    v_group jsonb := race.group();
 begin
-    insert into stage.original
-    select v_family, jsonb_object_agg(c.name, c.value - (v_before ->> c.name)::numeric) from private.counter_values() as c;
+    insert into race.original
+    select v_group, jsonb_object_agg(c.name, c.value - (v_before ->> c.name)::numeric) from private.counter_values() as c;
 end
 $$;
 
 -- The members of the original with the numbers that their copies count from.
-create table stage.members as
+create table race.members as
 select p.user_id, o.no, o.paid_order
-from stage.original as s, jsonb_each_text(s.family) as l, private.profiles as p, private.positions as o
+from race.original as s, jsonb_each_text(s.member_group) as l, private.profiles as p, private.positions as o
 where p.user_id::text = l.value and o.user_id = p.user_id;
 
-create function stage.families(p_count integer) returns setof jsonb
+create function race.groups(p_count integer) returns setof jsonb
 language plpgsql as $$
 declare
-    v_first integer := coalesce((select max(number) from stage.copies), 0) + 1;
+    v_first integer := coalesce((select max(number) from race.copies), 0) + 1;
     v_last integer := v_first + p_count - 1;
     v_no integer := (select max(no) from private.positions);
     v_order bigint := (select max(paid_order) from private.positions);
-    v_low integer := (select min(no) from stage.members);
-    v_low_order bigint := (select min(paid_order) from stage.members);
+    v_low integer := (select min(no) from race.members);
+    v_low_order bigint := (select min(paid_order) from race.members);
 begin
-    insert into stage.copies overriding system value select generate_series(v_first, v_last);
+    insert into race.copies overriding system value select generate_series(v_first, v_last);
     -- Rows as the rules left them: no trigger may make them anew.
     perform set_config('session_replication_role', 'replica', true);
     insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
-    select stage.copied(u.id, n), stage.copied(u.id, n) || '@stage.example', u.email_confirmed_at, u.raw_user_meta_data
-    from generate_series(v_first, v_last) as n, auth.users as u where u.id in (select m.user_id from stage.members as m);
+    select race.copy_id(u.id, n), race.copy_id(u.id, n) || '@race.example', u.email_confirmed_at, u.raw_user_meta_data
+    from generate_series(v_first, v_last) as n, auth.users as u where u.id in (select m.user_id from race.members as m);
     insert into storage.objects (bucket_id, name, owner_id, metadata)
-    select o.bucket_id, stage.copied(m.user_id, n) || substr(o.name, 37), stage.copied(m.user_id, n)::text, o.metadata
-    from generate_series(v_first, v_last) as n, storage.objects as o, stage.members as m where o.owner_id = m.user_id::text;
+    select o.bucket_id, race.copy_id(m.user_id, n) || substr(o.name, 37), race.copy_id(m.user_id, n)::text, o.metadata
+    from generate_series(v_first, v_last) as n, storage.objects as o, race.members as m where o.owner_id = m.user_id::text;
     insert into private.profiles (
         id, user_id, username, display_name, email, referrer_id, package_value, cash_in_amount, trc20_wallet_address,
         created_at, depth, jump
     )
-    select stage.copied(p.id, n), stage.copied(p.user_id, n), 's_' || left(md5(p.id || ' ' || n), 24), p.display_name,
-        stage.copied(p.user_id, n) || '@stage.example', stage.copied(p.referrer_id, n), p.package_value, p.cash_in_amount,
-        p.trc20_wallet_address, p.created_at, p.depth, stage.copied(p.jump, n)
-    from generate_series(v_first, v_last) as n, private.profiles as p where p.user_id in (select m.user_id from stage.members as m);
+    select race.copy_id(p.id, n), race.copy_id(p.user_id, n), 's_' || left(md5(p.id || ' ' || n), 24), p.display_name,
+        race.copy_id(p.user_id, n) || '@race.example', race.copy_id(p.referrer_id, n), p.package_value, p.cash_in_amount,
+        p.trc20_wallet_address, p.created_at, p.depth, race.copy_id(p.jump, n)
+    from generate_series(v_first, v_last) as n, private.profiles as p where p.user_id in (select m.user_id from race.members as m);
     insert into private.positions (no, profile_id, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
     overriding system value
-    select o.no - v_low + 1 + v_no + (n - v_first) * 16, stage.copied(o.profile_id, n), stage.copied(o.user_id, n),
+    select o.no - v_low + 1 + v_no + (n - v_first) * 16, race.copy_id(o.profile_id, n), race.copy_id(o.user_id, n),
         o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children,
         o.paid_order - v_low_order + 1 + v_order + (n - v_first) * 16
-    from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from stage.members as m);
+    from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from race.members as m);
     perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.positions_paid_order_seq', v_order + p_count * 16 + 1);
     insert into private.totals (
         user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count,
         reentry_amount, withdrawn_amount, reserved_amount
     )
-    select stage.copied(t.user_id, n), t.referral_amount, t.referral_count, t.pairing_amount, t.pairing_count,
+    select race.copy_id(t.user_id, n), t.referral_amount, t.referral_count, t.pairing_amount, t.pairing_count,
         t.override_amount, t.override_count, t.reentry_amount, t.withdrawn_amount, t.reserved_amount
-    from generate_series(v_first, v_last) as n, private.totals as t where t.user_id in (select m.user_id from stage.members as m);
+    from generate_series(v_first, v_last) as n, private.totals as t where t.user_id in (select m.user_id from race.members as m);
     insert into public.deposits (
         id, user_id, amount, reference_number, receipt_url, status, created_at, decided_at, decided_by, kind, reference_key, receipt_name
     )
-    select stage.copied(d.id, n), stage.copied(d.user_id, n), d.amount, md5(d.id || ' ' || n),
-        replace(d.receipt_url, d.user_id::text, stage.copied(d.user_id, n)::text), d.status, d.created_at, d.decided_at,
-        d.decided_by, d.kind, md5(d.id || ' ' || n), replace(d.receipt_name, d.user_id::text, stage.copied(d.user_id, n)::text)
-    from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from stage.members as m);
+    select race.copy_id(d.id, n), race.copy_id(d.user_id, n), d.amount, md5(d.id || ' ' || n),
+        replace(d.receipt_url, d.user_id::text, race.copy_id(d.user_id, n)::text), d.status, d.created_at, d.decided_at,
+        d.decided_by, d.kind, md5(d.id || ' ' || n), replace(d.receipt_name, d.user_id::text, race.copy_id(d.user_id, n)::text)
+    from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
     insert into public.withdrawals (id, user_id, amount, wallet_address, status, created_at, decided_at, decided_by)
-    select stage.copied(w.id, n), stage.copied(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by
-    from generate_series(v_first, v_last) as n, public.withdrawals as w where w.user_id in (select m.user_id from stage.members as m);
+    select race.copy_id(w.id, n), race.copy_id(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by
+    from generate_series(v_first, v_last) as n, public.withdrawals as w where w.user_id in (select m.user_id from race.members as m);
     insert into public.bonuses (
         id, user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no
     )
-    select stage.copied(b.id, n), stage.copied(b.user_id, n), stage.copied(b.source_user_id, n), b.bonus_type, b.amount,
+    select race.copy_id(b.id, n), race.copy_id(b.user_id, n), race.copy_id(b.source_user_id, n), b.bonus_type, b.amount,
         b.created_at, b.pair_number, b.rate, b.volume, b.subject_no - v_low + 1 + v_no + (n - v_first) * 16
-    from generate_series(v_first, v_last) as n, public.bonuses as b where b.user_id in (select m.user_id from stage.members as m);
+    from generate_series(v_first, v_last) as n, public.bonuses as b where b.user_id in (select m.user_id from race.members as m);
     insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at)
-    select gen_random_uuid(), stage.copied(t.user_id, n), t.amount, t.transaction_type, t.status, stage.copied(t.reference_id, n), t.created_at
-    from generate_series(v_first, v_last) as n, public.transactions as t where t.user_id in (select m.user_id from stage.members as m);
+    select gen_random_uuid(), race.copy_id(t.user_id, n), t.amount, t.transaction_type, t.status, race.copy_id(t.reference_id, n), t.created_at
+    from generate_series(v_first, v_last) as n, public.transactions as t where t.user_id in (select m.user_id from race.members as m);
     insert into private.corrections (id, kind, target_id, user_id, value, reason, proposed_by, proposed_at)
-    select stage.copied(c.id, n), c.kind, stage.copied(c.target_id, n), stage.copied(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at
-    from generate_series(v_first, v_last) as n, private.corrections as c where c.user_id in (select m.user_id from stage.members as m);
-    -- Nobody folds here: all that charts and networks count is still noted.
+    select race.copy_id(c.id, n), c.kind, race.copy_id(c.target_id, n), race.copy_id(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at
+    from generate_series(v_first, v_last) as n, private.corrections as c where c.user_id in (select m.user_id from race.members as m);
+    -- No roll-up runs here: all that charts and networks count is still noted.
     insert into private.network_deltas (no, day, members, package_cents, referral, pairing, override, funded)
     select c.no - v_low + 1 + v_no + (n - v_first) * 16, c.day, c.members, c.package_cents, c.referral, c.pairing, c.override, c.funded
-    from generate_series(v_first, v_last) as n, private.network_deltas as c where c.no in (select m.no from stage.members as m);
+    from generate_series(v_first, v_last) as n, private.network_deltas as c where c.no in (select m.no from race.members as m);
     insert into private.flow_deltas (day, deposits, withdrawals, decided_deposits)
     select f.day, f.deposits * p_count, f.withdrawals * p_count, f.decided * p_count
     from (
@@ -298,16 +298,16 @@ begin
         select (w.created_at at time zone 'UTC')::date, w.user_id, 0, w.amount, 0
         from public.withdrawals as w where w.status = 'approved' and w.voided_at is null
     ) as f
-    where f.user_id in (select m.user_id from stage.members as m);
+    where f.user_id in (select m.user_id from race.members as m);
     insert into private.counter_deltas (name, delta)
-    select c.key, c.value::numeric * p_count from stage.original as s, jsonb_each_text(s.counters) as c;
+    select c.key, c.value::numeric * p_count from race.original as s, jsonb_each_text(s.counters) as c;
     perform set_config('session_replication_role', 'origin', true);
     return query
     select jsonb_object_agg(l.key, case
-        when l.key = 'receipt' then replace(l.value, s.family ->> 'member', stage.copied((s.family ->> 'member')::uuid, n)::text)
-        else stage.copied(l.value::uuid, n)::text
+        when l.key = 'receipt' then replace(l.value, s.member_group ->> 'member', race.copy_id((s.member_group ->> 'member')::uuid, n)::text)
+        else race.copy_id(l.value::uuid, n)::text
     end)
-    from generate_series(v_first, v_last) as n, stage.original as s, jsonb_each_text(s.family) as l
+    from generate_series(v_first, v_last) as n, race.original as s, jsonb_each_text(s.member_group) as l
     group by n;
 end
 $$;

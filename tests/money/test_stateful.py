@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test as play
 from psycopg.conninfo import make_conninfo
 
-from tests.support.histories import Histories
-from tests.support.office import Office
+from tests.support.isolated_db_client import IsolatedDbClient
+from tests.support.money_state_machine import MoneyStateMachine
 from tests.support.own_cluster import PLAIN, OwnCluster
 
 # Guards taken out, each with those behind it that would reject the row: function, texts, triggers.
-PLANTED = {
+PLANTED_BUGS = {
     "no compare-and-set": (
         "public.decide_deposit",
         {"v_deposit.status <> 'pending'": "false", "and d.status = 'pending'": ""},
@@ -53,7 +53,7 @@ USUAL = settings(
 )
 LONG = settings(USUAL, max_examples=100, stateful_step_count=40, derandomize=False)
 # One guard of decisions and one of amounts in each run, the others in the long one.
-USUALLY_PLANTED = ("no compare-and-set", "no bonuses at approval")
+USUAL_BUGS = ("no compare-and-set", "no bonuses at approval")
 
 
 @pytest.fixture
@@ -66,21 +66,25 @@ def source(own: OwnCluster) -> Iterator[str]:
         connection.execute(f"drop database {name}")
 
 
-def machine(own: OwnCluster, source: str) -> type[Histories]:
+def machine(own: OwnCluster, source: str) -> type[MoneyStateMachine]:
     """Stateful runs, each on its own copy of one database."""
-    return type("OwnHistories", (Histories,), {"office": staticmethod(lambda: Office(own.url(), source))})
+    return type(
+        "OwnStateMachine",
+        (MoneyStateMachine,),
+        {"make_client": staticmethod(lambda: IsolatedDbClient(own.url(), source))},
+    )
 
 
 @pytest.mark.parametrize("extent", [USUAL, pytest.param(LONG, marks=pytest.mark.long)], ids=["usual", "long"])
-def test_the_database_follows_the_plan(own: OwnCluster, source: str, extent: settings) -> None:
+def test_the_database_follows_the_model(own: OwnCluster, source: str, extent: settings) -> None:
     play(machine(own, source), settings=extent)
 
 
 @pytest.mark.parametrize(
-    "bug", [pytest.param(b, marks=() if b in USUALLY_PLANTED else pytest.mark.long) for b in PLANTED]
+    "bug", [pytest.param(b, marks=() if b in USUAL_BUGS else pytest.mark.long) for b in PLANTED_BUGS]
 )
 def test_a_planted_bug_is_found(own: OwnCluster, source: str, bug: str) -> None:
-    function, changes, triggers = PLANTED[bug]
+    function, changes, triggers = PLANTED_BUGS[bug]
     with psycopg.connect(make_conninfo(own.url(), dbname=source), autocommit=True) as connection:
         row = connection.execute("select pg_get_functiondef(%s::regproc)", [function]).fetchone()
         assert row

@@ -1,4 +1,4 @@
--- Run after network.py has filled the database: the rest of 20,000 deposits, refused long ago, and passwords.
+-- Run after network.py has filled the database: the rest of 20,000 deposits, rejected long ago, and passwords.
 -- Triggers are off, so this writes what they would.
 set session_replication_role = replica;
 create temporary table more as

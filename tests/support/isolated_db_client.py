@@ -9,7 +9,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
-from tests.support.company import Company
+from tests.support.db_client import DbClient
 
 WAITING = """
 select count(*) from pg_locks
@@ -18,7 +18,7 @@ where locktype = 'advisory' and objid = private.lock_key('money')::oid and not g
 """
 
 
-class Office(Company):
+class IsolatedDbClient(DbClient):
     """When `crashing`, a statement is first run on a connection that is terminated before the commit."""
 
     crashing = False
@@ -49,13 +49,13 @@ class Office(Company):
 
     def at_once(self, *calls: tuple[dict[str, str], str, str]) -> list[str | None]:
         """Run statements on connections of their own: all wait for the money lock before one goes on."""
-        with psycopg.connect(self.url) as gate, ThreadPoolExecutor(len(calls)) as pool:
-            gate.execute("select pg_advisory_xact_lock(private.lock_key('money'))")
+        with psycopg.connect(self.url) as blocker, ThreadPoolExecutor(len(calls)) as pool:
+            blocker.execute("select pg_advisory_xact_lock(private.lock_key('money'))")
             works = [pool.submit(self._alone, *call) for call in calls]
             while self.value(WAITING) < len(calls):
                 assert not any(work.done() for work in works)
                 time.sleep(0.0005)
-            gate.rollback()
+            blocker.rollback()
             return [work.result() for work in works]
 
     def _alone(self, claims: dict[str, str], query: str, request: str) -> str | None:

@@ -21,7 +21,7 @@ from tests.support.stack import Stack
 MEMBERS = 5_000
 PASSWORD = "harbour-lantern-41"
 AT_ONCE = 8
-PREPARE = Path(__file__).with_name("company.sql")
+PREPARE = Path(__file__).with_name("population.sql")
 COSTS = {"load.cheap": 4, "load.usual": 10}
 WHO_CAN_SIGN_IN = """
 select u.email, u.encrypted_password = current_setting('load.usual') as usual
@@ -43,13 +43,13 @@ class Actor:
 
 
 @dataclass
-class Company:
+class Population:
     """The simulated members, and the pending requests."""
 
     stack: Stack
     actors: deque[Actor]
     usual: list[str]
-    sponsor: str
+    referrer: str
     administrator: str
     waiting: deque[str] = field(default_factory=deque)
     depositors: deque[Actor] = field(init=False)
@@ -80,7 +80,7 @@ class Company:
         return self.depositors[0]
 
 
-def found(stack: Stack) -> Company:
+def found(stack: Stack) -> Population:
     """Replace the members in the stack's database by the network, and sign a fifth of it in."""
     url = stack.values["DATABASE_ADMIN_URL"]
     with psycopg.connect(url) as connection:
@@ -93,25 +93,25 @@ def found(stack: Stack) -> Company:
         rows = owner.execute(WHO_CAN_SIGN_IN).fetchall()
         owner.execute("select jobs.reconcile()")
         owner.execute("vacuum (analyze)")
-        sponsor = owner.execute("select p.profile_id from private.positions as p where p.no = 1").fetchone()
+        referrer = owner.execute("select p.profile_id from private.positions as p where p.no = 1").fetchone()
         administrator = People(stack, owner).administrator("finance_admin")
-    assert sponsor
+    assert referrer
     actors = asyncio.run(_sign_in(stack, [row for row in rows if not row["usual"]]))
     usual = [row["email"] for row in rows if row["usual"]]
-    return Company(stack, deque(actors), usual, str(sponsor["profile_id"]), administrator.token)
+    return Population(stack, deque(actors), usual, str(referrer["profile_id"]), administrator.token)
 
 
 async def _sign_in(stack: Stack, rows: list[dict[str, Any]]) -> list[Actor]:
-    gate = asyncio.Semaphore(AT_ONCE)
+    limit = asyncio.Semaphore(AT_ONCE)
     async with httpx.AsyncClient(
         base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30
     ) as client:
 
         async def one(row: dict[str, Any]) -> Actor:
             body = {"email": row["email"], "password": PASSWORD}
-            async with gate:
-                answer = await client.post("/auth/v1/token?grant_type=password", json=body)
-            session = answer.raise_for_status().json()
+            async with limit:
+                response = await client.post("/auth/v1/token?grant_type=password", json=body)
+            session = response.raise_for_status().json()
             return Actor(
                 row["email"],
                 session["user"]["id"],
@@ -122,8 +122,8 @@ async def _sign_in(stack: Stack, rows: list[dict[str, Any]]) -> list[Actor]:
         return list(await asyncio.gather(*[one(row) for row in rows]))
 
 
-def newcomer(sponsor: str) -> dict[str, Any]:
+def newcomer(referrer: str) -> dict[str, Any]:
     """Return the body of a sign-up."""
     name = f"load_{secrets.token_hex(6)}"
-    data = {"display_name": "Load Person", "username": name, "package_value": 0, "referrer_id": sponsor}
+    data = {"display_name": "Load Person", "username": name, "package_value": 0, "referrer_id": referrer}
     return {"email": f"{name}@example.com", "password": PASSWORD, "data": data}

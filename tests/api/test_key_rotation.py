@@ -1,4 +1,4 @@
-"""The key of the sealed secrets changes: nothing is lost, and the old key opens nothing."""
+"""Key rotation of the encrypted secrets: nothing is lost, and the old key decrypts nothing."""
 
 import base64
 import os
@@ -17,9 +17,9 @@ import pyotp
 import pytest
 
 from functions.edge.sealing import SealBroken, Sealed, Sealer
-from tests.support.callers import claims_of
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
+from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
 MT5 = "mt5-Geheim-4410"
@@ -28,7 +28,7 @@ MT5 = "mt5-Geheim-4410"
 Owner = psycopg.Connection[dict[str, Any]]
 
 
-def reseal(stack: Stack, keys: Path) -> dict[str, str]:
+def rotate_keys(stack: Stack, keys: Path) -> dict[str, str]:
     environment = {**os.environ, "DATABASE_URL": stack.database_url, "SECRETS_KEY_PATH": str(keys)}
     command = [sys.executable, "-m", "functions.edge.reseal"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
@@ -41,7 +41,7 @@ def sign_in(edge: OwnEdge, email: str, **more: Any) -> str:
 
 
 def opened(owner: Owner, member: Member, sealer: Sealer) -> dict[str, str]:
-    """A member's passwords by subscription, as far as a key opens them."""
+    """Return a member's passwords by subscription, as far as a key decrypts them."""
     rows = owner.execute(
         "select b.subscription_id::text as id, b.key_id, b.secret from private.bot_secrets as b"
         " inner join public.bot_subscriptions as s on s.id = b.subscription_id where s.user_id = %s",
@@ -77,9 +77,9 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
 
     old = dict(edge.secret_keys)
     new = {"new": base64.b64encode(secrets.token_bytes(32)).decode()}
-    report = reseal(stack, edge.change_secret_keys("new", {**old, **new}))
+    report = rotate_keys(stack, edge.change_secret_keys("new", {**old, **new}))
     assert int(report["RESEALED"]) >= 2
-    assert reseal(stack, edge.change_secret_keys("new", {**old, **new}))["RESEALED"] == "0"
+    assert rotate_keys(stack, edge.change_secret_keys("new", {**old, **new}))["RESEALED"] == "0"
 
     edge.change_secret_keys("new", new)
     with edge.running():
@@ -91,13 +91,13 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
 
 
 def plant(owner: Owner, member: Member, sealer: Sealer, count: int) -> dict[str, str]:
-    """Sealed passwords by subscription; ended ones, of which a member may have any number."""
+    """Encrypted passwords of ended subscriptions, of which a member may have any number."""
     passwords = {str(uuid.uuid4()): f"geheim-{number}" for number in range(count)}
-    subscriptions, sealed_rows = [], []
+    subscriptions, encrypted_rows = [], []
     for subscription, password in passwords.items():
         sealed = sealer.seal(password, "bot_secrets", subscription, member.user_id)
         subscriptions.append((subscription, member.user_id))
-        sealed_rows.append((subscription, sealed.key_id, sealed.data))
+        encrypted_rows.append((subscription, sealed.key_id, sealed.data))
     with owner.cursor() as cursor:
         cursor.executemany(
             "insert into public.bot_subscriptions (id, user_id, bot_name, status, mt5_server, mt5_login)"
@@ -106,13 +106,13 @@ def plant(owner: Owner, member: Member, sealer: Sealer, count: int) -> dict[str,
         )
         cursor.executemany(
             "insert into private.bot_secrets (subscription_id, key_id, secret) values (%s, %s, %s)",
-            sealed_rows,
+            encrypted_rows,
         )
     return passwords
 
 
 class Readers:
-    """Administrators who look at passwords, one after the other, as long as they are let."""
+    """Administrators who view passwords one after the other, as far as their rate limit allows."""
 
     def __init__(self, edge: OwnEdge, owner: Owner, tokens: list[str], passwords: dict[str, str]) -> None:
         self.wrong: list[str] = []
@@ -131,10 +131,12 @@ class Readers:
             )
             for _ in range(10):
                 subscription, password = secrets.choice(rows)
-                answer = self._edge.call("admin-reveal-mt5-password", {"subscriptionId": subscription}, token)
+                response = self._edge.call(
+                    "admin-reveal-mt5-password", {"subscriptionId": subscription}, token
+                )
                 self.looks += 1
-                if answer.status_code != 429 and answer.json() != {"password": password}:
-                    self.wrong.append(answer.text)
+                if response.status_code != 429 and response.json() != {"password": password}:
+                    self.wrong.append(response.text)
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -164,7 +166,7 @@ def test_a_thousand_passwords_in_use_change_their_key(
         tokens = [sign_in(edge, people.account("finance_admin")) for _ in range(3)]
         readers = Readers(edge, owner, tokens, passwords)
         with readers.busy():
-            report = reseal(stack, keys)
+            report = rotate_keys(stack, keys)
         assert int(report["RESEALED"]) >= 1000
         assert readers.looks > 50
         assert readers.wrong == []

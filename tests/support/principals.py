@@ -13,7 +13,7 @@ from joserfc import jwk, jwt
 from tests.support.people import Administrator, Member, People, new_address
 from tests.support.stack import DEFAULT_ENV
 
-CALLERS = (
+PRINCIPALS = (
     "none",
     "anon",
     "member",
@@ -33,7 +33,7 @@ UNTRUSTED = ("expired", "tampered", "alg_none", "foreign_key", "signed_out")
 SERVICES_OF_MEMBERS = ("auth", "storage")
 
 
-class Callers:
+class PrincipalClients:
     """One HTTP client for each principal; forged tokens imitate one that the service would accept."""
 
     def __init__(self, people: People, member: Member, other: Member, suspended: str) -> None:
@@ -59,14 +59,14 @@ class Callers:
         self._clients: dict[str, httpx.Client] = {}
         self._address = new_address(self.stack)
 
-    def client(self, caller: str, service: str) -> httpx.Client:
+    def client(self, principal: str, service: str) -> httpx.Client:
         """Return the HTTP client of a principal for a service."""
-        if caller == "none":
+        if principal == "none":
             return self._open("none", {})
-        if caller in UNTRUSTED:
+        if principal in UNTRUSTED:
             kind = "members" if service in SERVICES_OF_MEMBERS else "administrators"
-            return self._open(f"{caller} {kind}", self._headers(self._false[kind][caller]))
-        return self._open(caller, self._headers(self._tokens[caller]))
+            return self._open(f"{principal} {kind}", self._headers(self._false[kind][principal]))
+        return self._open(principal, self._headers(self._tokens[principal]))
 
     def _headers(self, token: str) -> dict[str, str]:
         return {"apikey": self.stack.anon_key, "authorization": f"Bearer {token}"}

@@ -15,7 +15,7 @@ SCOPES = {"required", "excluded"}
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The manifests and lock files alone, to be spoilt."""
+    """Return a copy of the manifests and lock files, for a test to corrupt."""
     for folder in materials.NODE_FOLDERS:
         (tmp_path / folder).mkdir(parents=True)
         for name in ("package.json", "package-lock.json"):
@@ -72,12 +72,12 @@ def test_a_nested_package_counts_where_node_would_look(copy: Path) -> None:
 
 
 @pytest.mark.threat("T132")
-def test_the_bill_names_every_package_once() -> None:
-    bill = materials.bill()
-    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
-    names = [component["purl"] for component in bill["components"]]
+def test_the_sbom_names_every_package_once() -> None:
+    sbom = materials.bill()
+    assert (sbom["bomFormat"], sbom["specVersion"]) == ("CycloneDX", "1.5")
+    names = [component["purl"] for component in sbom["components"]]
     assert len(names) == len(set(names)) > 500
-    scopes = {component["purl"].rpartition("@")[0]: component["scope"] for component in bill["components"]}
+    scopes = {component["purl"].rpartition("@")[0]: component["scope"] for component in sbom["components"]}
     assert set(scopes.values()) == SCOPES
     assert scopes["pkg:npm/react"] == scopes["pkg:pypi/fastapi"] == "required"
     assert scopes["pkg:npm/%40playwright/test"] == "excluded"
@@ -85,11 +85,11 @@ def test_the_bill_names_every_package_once() -> None:
 
 @pytest.mark.threat("T132")
 def test_what_auditors_say() -> None:
-    def answer(**counts: int) -> str:
+    def response(**counts: int) -> str:
         return json.dumps({"metadata": {"vulnerabilities": counts}})
 
-    assert materials.judge_npm(answer(high=0, low=3)) == materials.NOTHING
-    assert materials.judge_npm(answer(high=2, critical=1)) == "1 critical, 2 high"
+    assert materials.judge_npm(response(high=0, low=3)) == materials.NOTHING
+    assert materials.judge_npm(response(high=2, critical=1)) == "1 critical, 2 high"
     for silence in ("", "npm error", '{"message": "405 Method Not Allowed"}', "[]"):
         with pytest.raises(Stop):
             materials.judge_npm(silence)

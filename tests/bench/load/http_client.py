@@ -34,7 +34,7 @@ class Reply:
         return orjson.loads(self.content)
 
 
-class Wire:
+class HttpClient:
     """A pool of keep-alive connections to one server; it opens a new one when none is free."""
 
     def __init__(self, url: str) -> None:
@@ -70,7 +70,7 @@ class Wire:
             f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\n{lines}content-length: {len(content)}\r\n\r\n"
         )
         async with asyncio.timeout(PATIENCE_SECONDS):
-            receive, send = self._kept() or await self._open()
+            receive, send = self._stored() or await self._open()
             try:
                 send.write(head.encode() + content)
                 reply, more = await _read(receive)
@@ -83,7 +83,7 @@ class Wire:
             send.close()
         return reply
 
-    def _kept(self) -> Connection | None:
+    def _stored(self) -> Connection | None:
         """Return the connection used last; when even that one is too old, all are."""
         if self._free and time.monotonic() - self._free[-1][1] > IDLE_SECONDS:
             self.close()

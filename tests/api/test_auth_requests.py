@@ -13,7 +13,7 @@ from functions.auth.settings import AuthSettings
 
 @pytest.fixture
 async def auth() -> AsyncIterator[httpx.AsyncClient]:
-    """The application, called in-process; it has no database."""
+    """Return the application, called in-process; it has no database."""
     key = OctKey.import_key("x" * 40, {"kid": "own", "alg": "HS256"}).as_dict(private=True)
     settings = AuthSettings(
         **{

@@ -5,7 +5,6 @@ The services run on a cluster of the test's own, which is stopped as a crash wou
 
 import secrets
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,19 +17,14 @@ import httpx
 import psycopg
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-# The launcher is a folder that the system's Python runs, not a package.
-sys.path.append(str(ROOT / "supabase" / "stack"))
-
-import settings as configuration  # noqa: E402
-
-from functions.core.database import RECONNECT_SECONDS  # noqa: E402
-from tests.support.own_auth import MailServer, OwnAuth, bearer  # noqa: E402
-from tests.support.own_cluster import OwnCluster, settings_of_own  # noqa: E402
-from tests.support.own_edge import OwnEdge  # noqa: E402
-from tests.support.own_storage import OwnService  # noqa: E402
-from tests.support.own_worker import own_worker  # noqa: E402
-from tests.support.stack import Stack, stack_state  # noqa: E402
+from functions.core.database import RECONNECT_SECONDS
+from launcher import settings as configuration
+from tests.support.own_auth import MailServer, OwnAuth, bearer
+from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.own_edge import OwnEdge
+from tests.support.own_storage import OwnService
+from tests.support.own_worker import own_worker
+from tests.support.stack import Stack, stack_state
 
 pytestmark = pytest.mark.long
 OUTAGE_SECONDS = 4 * RECONNECT_SECONDS

@@ -48,9 +48,9 @@ test('of two tabs that decide one deposit the first one counts, and the second o
   await first.bringToFront()
   await first.getByRole('button', { name: `Reject the deposit of ${username}` }).click()
   await first.getByLabel('Rejection Reason').fill('Sent twice')
-  const rejected = first.waitForResponse((response) => response.url().endsWith('/admin-approve-deposit'))
+  const decided = first.waitForResponse((response) => response.url().endsWith('/admin-approve-deposit'))
   await first.getByRole('button', { name: 'Reject $100.00' }).click()
-  expect((await rejected).status()).toBe(200)
+  expect((await decided).status()).toBe(200)
 
   await second.bringToFront()
   const rejected = second.waitForResponse((response) => response.url().endsWith('/admin-approve-deposit'))

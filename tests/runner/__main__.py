@@ -91,6 +91,7 @@ def long() -> list[Suite]:
         _pytest("Money", "tests/money", marks),
         _pytest("Stack", "tests/stack", marks),
         _pytest("APIs (Python)", "tests/api", marks),
+        _pytest("Faults", "tests/faults", marks),
         _browser("test:long", "chromium"),
         _pytest("Alone", "tests/api tests/stack", "long and alone"),
     ]

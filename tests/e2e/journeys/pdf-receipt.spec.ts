@@ -140,7 +140,7 @@ test('a long PDF is drawn as one scrolls', async ({ browser }) => {
   }).toPass()
   await page.keyboard.press('End')
   await expect.poll(() => ink(last)).toBeGreaterThan(500)
-  expect(await first.evaluate((canvas: HTMLCanvasElement) => canvas.width)).toBe(0)
+  await expect.poll(() => first.evaluate((canvas: HTMLCanvasElement) => canvas.width)).toBe(0)
   await page.context().close()
 })
 

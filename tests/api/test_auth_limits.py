@@ -135,13 +135,11 @@ def test_a_login_attempt_that_was_not_verified_does_not_count(auth: OwnAuth, ada
     token = _signed_in(auth, ada)["access_token"]
     # Hashes of eight times the usual work: half a second passes before the service takes one more.
     slow = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(13)).decode()
-    others = [auth.new_user("", password_hash=slow)["email"] for _ in range(3)]
-    body = {"password": "new-lantern-92", "current_password": PASSWORD}
+    body = {"password": PASSWORD, "current_password": PASSWORD}
+    own = {"x-real-ip": "10.2.0.1"}
 
     def is_busy() -> bool:
         return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code == 503
-
-    own = {"x-real-ip": "10.2.0.1"}
 
     def sign_in() -> int:
         return auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code
@@ -149,12 +147,17 @@ def test_a_login_attempt_that_was_not_verified_does_not_count(auth: OwnAuth, ada
     def change_password() -> int:
         return auth.http.put("/user", headers=bearer(token) | own, json=body).status_code
 
-    with ThreadPoolExecutor(27) as crowd, ThreadPoolExecutor(12) as at_once:
-        waiting = [crowd.submit(auth.sign_in, email, "wrong") for email in others for _ in range(9)]
-        while not is_busy():
-            assert not all(one.done() for one in waiting)
-        sent = [at_once.submit(request) for request in [sign_in] * 6 + [change_password] * 6]
-        rejected = [one.result() for one in sent]
+    def sent_while_busy() -> list[int]:
+        others = [auth.new_user("", password_hash=slow)["email"] for _ in range(3)]
+        with ThreadPoolExecutor(27) as crowd, ThreadPoolExecutor(12) as at_once:
+            waiting = [crowd.submit(auth.sign_in, email, "wrong") for email in others for _ in range(9)]
+            while not is_busy():
+                assert not all(one.done() for one in waiting)
+            sent = [at_once.submit(request) for request in [sign_in] * 6 + [change_password] * 6]
+            return [one.result() for one in sent]
+
+    # A place that becomes free just then goes to one of them, which is verified: once more.
+    rejected = next((statuses for _ in range(4) if set(statuses := sent_while_busy()) == {503}), [])
     assert rejected == [503] * 12
     assert sign_in() == 200
 

@@ -131,7 +131,7 @@ def _metadata(file: IncomingFile, written: WrittenFile, robots: str | None) -> d
 async def write_row(
     context: RequestContext, operation: str, new: NewObject, version: str, upsert: bool
 ) -> Row:
-    """Write the row of bytes that have their place; delete them if it fails, or those that it replaces."""
+    """Write the row of stored bytes. If that fails delete them, otherwise those that they replace."""
     store = context.service.store
     crash_here("upload.before_row")
     try:

@@ -1,4 +1,4 @@
-"""Receipts and what pretends to be one."""
+"""Makes receipts, and files that only look like one."""
 
 import io
 import secrets

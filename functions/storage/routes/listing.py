@@ -56,7 +56,7 @@ class Page:
     moment: str
 
     def cursor(self) -> str:
-        """Return it as clients get it: opaque."""
+        """Return the cursor as base64 text, which clients send back unread."""
         text = f"l:{self.last}\no:{self.order}\nc:{self.column}\na:{self.moment}"
         return base64.b64encode(text.encode()).decode()
 

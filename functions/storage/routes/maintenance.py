@@ -19,7 +19,7 @@ async def status() -> Response:
 
 @router.get("/health")
 async def health(context: Context) -> JsonResponse:
-    """Respond while the database does."""
+    """Return 200 while the database answers, 503 while it does not."""
     await require_database(context.service.pool)
     return JsonResponse({"healthy": True})
 

@@ -84,7 +84,6 @@ ERRORS = ErrorResponses(
         Meaning.TIMED_OUT: _TOO_SLOW,
         Meaning.NO_CONNECTION: _NO_DATABASE,
         Meaning.UNREACHABLE: _NO_DATABASE,
-        Meaning.FAULT: _FAULT,
     },
     fault=_FAULT,
     too_slow=_TOO_SLOW,

@@ -39,7 +39,7 @@ class ErrorResponses:
 
     Attributes:
         render: the response that the service's clients know.
-        of_database: words for what a database error means; FAULT for all that has none of its own.
+        of_database: words for what a database error means; one without is a fault, and logged.
         fault: what an unforeseen failure answers: nothing of its inside.
         too_slow: what ends a request at its deadline.
         of_route: words for 404, 405 and whatever else the router raises, or the whole response.
@@ -69,9 +69,9 @@ class ErrorResponses:
             return self.of_validation(error)
         if isinstance(error, psycopg.Error):
             meaning = meaning_of(error)
-            if meaning not in self.of_database or meaning in (Meaning.UNREACHABLE, Meaning.FAULT):
+            if meaning not in self.of_database or meaning is Meaning.UNREACHABLE:
                 log.error("database error", exc_info=error)
-            return error_of(error, self.of_database)
+            return error_of(error, self.of_database, self.fault)
         log.error("unexpected error", exc_info=error)
         return self.fault
 

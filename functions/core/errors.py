@@ -86,8 +86,7 @@ def raised_by(error: psycopg.Error) -> ApiError:
     return ApiError(int(detail["status"]), message["code"], message["message"], message.get("details"))
 
 
-def error_of(error: psycopg.Error, renderings: Mapping[Meaning, Rendering]) -> ApiError:
-    """Return a database error in a service's words; `renderings` has a word for FAULT at least."""
-    meaning = meaning_of(error)
-    rendering = renderings.get(meaning, renderings[Meaning.FAULT])
+def error_of(error: psycopg.Error, renderings: Mapping[Meaning, Rendering], fault: ApiError) -> ApiError:
+    """Return a database error in a service's words; `fault` where it has none."""
+    rendering = renderings.get(meaning_of(error), fault)
     return rendering if isinstance(rendering, ApiError) else rendering(error)

@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from functions.core.application import make_documented_app, serving_database
 from functions.core.database import make_pool
 from functions.core.tokens import KeySet
-from functions.storage.errors import ERROR_RESPONSES
+from functions.storage.errors import ERRORS
 from functions.storage.garbage_collector import collect_regularly
-from functions.storage.openapi import ERRORS
+from functions.storage.openapi import ERROR_RESPONSES
 from functions.storage.routes import ROUTERS
 from functions.storage.service import Service
 from functions.storage.settings import Settings
@@ -69,9 +69,9 @@ def make_app(settings: Settings) -> FastAPI:
         "Storage",
         ROUTERS,
         lifespan,
-        ERROR_RESPONSES,
+        ERRORS,
         middleware=[Middleware(SafetyHeaders)],
         version="1",
         redirect_slashes=False,
-        responses=ERRORS,
+        responses=ERROR_RESPONSES,
     )

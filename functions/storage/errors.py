@@ -100,9 +100,8 @@ _BUSY = _error(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 50
 _DATABASE_TIMEOUT = _error(
     544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
 )
-_FAULT = _error(500, "InternalError", "Internal Server Error", "InternalError", 500)
 
-ERROR_RESPONSES = ErrorResponses(
+ERRORS = ErrorResponses(
     render=_render,
     of_database={
         Meaning.RAISED: _raised,
@@ -119,9 +118,8 @@ ERROR_RESPONSES = ErrorResponses(
         Meaning.TIMED_OUT: _DATABASE_TIMEOUT,
         Meaning.NO_CONNECTION: _BUSY,
         Meaning.UNREACHABLE: _BUSY,
-        Meaning.FAULT: _FAULT,
     },
-    fault=_FAULT,
+    fault=_error(500, "InternalError", "Internal Server Error", "InternalError", 500),
     too_slow=too_slow(),
     of_route=_no_route,
 )

@@ -6,7 +6,7 @@ from functions.storage.schemas import ErrorBody, Uploaded
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
-ERRORS: dict[int | str, dict[str, Any]] = {
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Rejected; `code` says why.", "model": ErrorBody},
     "5XX": {"description": "Failed.", "model": ErrorBody},
 }

@@ -30,7 +30,6 @@ _OF_DATABASE: dict[Meaning, Rendering] = {
     Meaning.TIMED_OUT: ApiError(503, "try_again", "This took too long. Try again."),
     Meaning.NO_CONNECTION: BUSY,
     Meaning.UNREACHABLE: BUSY,
-    Meaning.FAULT: FAULT,
 }
 
 

@@ -15,6 +15,7 @@ from functions.core.errors import ApiError
 from functions.edge.support import passwords
 from functions.edge.support.dependencies import Administrator, Principal, json_result
 from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.services import Services, SharedServices
 from functions.edge.support.sql_functions import SqlFunction
 
 router = APIRouter()
@@ -70,13 +71,13 @@ Action = Annotated[
 
 
 @router.post("/admin-accounts")
-async def admin_accounts(principal: Administrator, action: Action) -> Response:
+async def admin_accounts(principal: Administrator, action: Action, services: SharedServices) -> Response:
     """Respond by action; super administrators only."""
     match action:
         case CreateAccount():
             _require_email(action.email)
             return await _with_password(
-                principal, "edge.create_administrator", action.email, action.full_name, action.role
+                services, principal, "edge.create_administrator", action.email, action.full_name, action.role
             )
         case UpdateAccount():
             return await principal.call(
@@ -87,17 +88,19 @@ async def admin_accounts(principal: Administrator, action: Action) -> Response:
                 action.is_active,
             )
         case ResetPassword():
-            return await _with_password(principal, "edge.reset_admin_password", action.admin_id)
+            return await _with_password(services, principal, "edge.reset_admin_password", action.admin_id)
         case ResetTwoStep():
             return await principal.call("public.reset_two_step", action.admin_id, action.reason)
         case ListAccounts():
             return await principal.call("public.list_administrators")
 
 
-async def _with_password(principal: Principal, function: SqlFunction, *arguments: Any) -> Response:
+async def _with_password(
+    services: Services, principal: Principal, function: SqlFunction, *arguments: Any
+) -> Response:
     """Call a function that takes a hash last, and add the password to its result."""
     password = passwords.generate_password()
-    hashed = await passwords.hash_password(password)
+    hashed = await services.passwords.hash(password)
     async with principal.service_transaction() as connection:
         result = orjson.loads(await json_result(connection, function, principal.id, *arguments, hashed))
     return Response(orjson.dumps({**result, "password": password}), media_type="application/json")

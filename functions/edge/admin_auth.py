@@ -107,10 +107,10 @@ async def admin_auth(action: Action, request: Request, context: Context, service
 
 async def _login(login: Login, context: RequestContext, services: Services) -> Row:
     attempt = transaction(services.pool, context.settings())
-    async with _verification(attempt, login.email, context) as connection:
+    async with _verification(services, attempt, login.email, context) as connection:
         admin = await _admin(connection, login.email)
         stored = admin["password_hash"] if admin and admin["is_active"] else None
-        if not await passwords.matches(stored, login.password) or admin is None:
+        if not await services.passwords.matches(stored, login.password) or admin is None:
             raise INVALID_CREDENTIALS
         if admin["totp_confirmed_at"]:
             if not login.totp:
@@ -142,7 +142,10 @@ async def _login(login: Login, context: RequestContext, services: Services) -> R
 
 @asynccontextmanager
 async def _verification(
-    opened: AbstractAsyncContextManager[Connection], email: str, context: RequestContext
+    services: Services,
+    opened: AbstractAsyncContextManager[Connection],
+    email: str,
+    context: RequestContext,
 ) -> AsyncIterator[Connection]:
     """Open a transaction to verify password and code in; of a wrong one it commits the count and no more.
 
@@ -152,7 +155,7 @@ async def _verification(
         ApiError: 429 when the account or the address has failed too often; what the block raises.
     """
     wrong, few = None, True
-    async with passwords.hashing_limiter, opened as connection:
+    async with services.passwords.limiter, opened as connection:
         await _require_attempt_left(connection, email, context)
         try:
             async with connection.transaction():
@@ -195,10 +198,11 @@ async def _change_password(change: ChangePassword, principal: Principal, service
         owner = await _admin(connection, change.email)
     if owner is None or str(owner["id"]) != principal.id:
         raise OTHER_EMAIL
-    new_hash = await passwords.hash_password(change.new_password)
-    async with _verification(principal.service_transaction(), change.email, principal.context) as connection:
+    new_hash = await services.passwords.hash(change.new_password)
+    attempt = principal.service_transaction()
+    async with _verification(services, attempt, change.email, principal.context) as connection:
         admin = await _one(connection, "select * from edge.admin_by_id(%s)", principal.id)
-        if not await passwords.matches(admin["password_hash"], change.current_password):
+        if not await services.passwords.matches(admin["password_hash"], change.current_password):
             raise CURRENT_PASSWORD_WRONG
         if admin["totp_confirmed_at"]:
             if not change.totp:

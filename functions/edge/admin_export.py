@@ -6,7 +6,6 @@ cannot be complete is an error, or broken off when it has begun: it never just e
 
 import csv
 import io
-from asyncio import Semaphore
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
@@ -22,14 +21,13 @@ from functions.core.errors import ApiError
 from functions.edge.support import openapi
 from functions.edge.support.dependencies import Administrator, json_result
 from functions.edge.support.schemas import CamelModel
+from functions.edge.support.services import SharedServices
 from functions.edge.support.sql_functions import SqlFunction
 
 router = APIRouter()
 Row = dict[str, Any]
 
 PAGE = 500
-# Each holds one of the process's connections until its file has left.
-export_limiter = Semaphore(2)
 BUSY = ApiError(503, "try_again", "Other files are being made. Try again in a minute.")
 TOO_MANY_ROWS = ApiError(400, "too_many", "Narrow the filter: a file has at most 10,000 rows of a search.")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -97,12 +95,12 @@ ResponseStack = Annotated[AsyncExitStack, Depends(exit_after_response)]
 
 @router.post("/admin-export", response_class=StreamingResponse, responses=openapi.CSV)
 async def admin_export(
-    principal: Administrator, request: ExportRequest, stack: ResponseStack
+    principal: Administrator, request: ExportRequest, stack: ResponseStack, services: SharedServices
 ) -> StreamingResponse:
     """Respond with the file; finance and super administrators, and everybody their own audit rows."""
-    if export_limiter.locked():
+    if services.exports.locked():
         raise BUSY
-    await stack.enter_async_context(export_limiter)
+    await stack.enter_async_context(services.exports)
     async with principal.transaction() as connection:
         await json_result(connection, "public.note_export", request.list, Jsonb(request.filters))
     connection = await stack.enter_async_context(principal.transaction(snapshot=True))

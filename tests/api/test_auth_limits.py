@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from statistics import median
 from typing import Any
 
@@ -112,7 +113,8 @@ def test_parallel_login_attempts_count_before_they_are_verified(auth: OwnAuth, a
 
 @pytest.mark.threat("T79")
 def test_a_restart_clears_no_counter(stack: Stack) -> None:
-    with own_auth(stack) as service:
+    with closing(OwnAuth(stack)) as service:
+        service.start()
         user = service.new_user(PASSWORD)
         for number in range(9):
             service.sign_in(user["email"], f"wrong-{number}")

@@ -86,7 +86,7 @@ def test_factors_are_removed_without_the_public_address(
     """In a container nothing listens there."""
     add_factor(member)
     edge = OwnEdge(stack, tmp_path)
-    with edge.running():
+    with edge.serving():
         login = {"action": "login", "email": people.account("super_admin"), "password": PASSWORD}
         token = edge.call("admin-auth", login).raise_for_status().json()["access_token"]
         body = {"profileId": member.profile_id, "reason": "Passport and voice checked"}

@@ -17,6 +17,9 @@ import orjson
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
+from functions.auth.app import make_app
+from functions.auth.settings import AuthSettings
+from tests.support.in_process import serving
 from tests.support.stack import Stack
 
 
@@ -68,9 +71,9 @@ class MailServer(socketserver.ThreadingTCPServer):
 
 
 class OwnAuth:
-    """A process that a test may kill, and what only its owner knows: the signing key and the mails.
+    """A process that a test may kill, or a thread, with what only its owner knows: signing key and mails.
 
-    It is the embedded service, or the real GoTrue that `binary` names.
+    The process is ours, or the real GoTrue that `binary` names.
     """
 
     def __init__(self, stack: Stack, binary: str = "", output: int | None = None) -> None:
@@ -99,10 +102,26 @@ class OwnAuth:
         return list(self.mail.messages)
 
     def start(self, **settings: str) -> None:
-        """Start it with the product's limits, changed by settings."""
+        """Start a process with the product's limits, changed by settings."""
+        environment = {**os.environ, **self._environment(settings)}
+        self.process = subprocess.Popen(
+            self._command, env=environment, stdout=self._output, stderr=self._output
+        )
+        self._wait()
+
+    @contextlib.contextmanager
+    def serving(self, **settings: str) -> Iterator[None]:
+        """Serve from a thread of the test's process instead, with the same settings."""
+        environment = self._environment(settings)
+        # By its own name or in small letters, as the environment is read.
+        given: dict[str, Any] = {name.lower(): value for name, value in environment.items()} | environment
+        with serving(make_app(AuthSettings(**given)), self.port):
+            self._wait()
+            yield
+
+    def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         database = settings.pop("DATABASE_URL", self._stack.values["DATABASE_ADMIN_URL"])
-        environment = {
-            **os.environ,
+        return {
             "PORT": str(self.port),
             "DATABASE_URL": database + self._path,
             "DATABASE_POOL_SIZE": "4",
@@ -124,9 +143,8 @@ class OwnAuth:
             "LOG_LEVEL": "WARNING",
             **settings,
         }
-        self.process = subprocess.Popen(
-            self._command, env=environment, stdout=self._output, stderr=self._output
-        )
+
+    def _wait(self) -> None:
         for _ in range(1200):
             with contextlib.suppress(httpx.TransportError):
                 if self.http.get("/health").status_code == 200:
@@ -181,10 +199,6 @@ def bearer(token: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def own_auth(stack: Stack, **settings: str) -> Iterator[OwnAuth]:
-    """Yield a started service, ended afterwards."""
-    service = OwnAuth(stack)
-    service.start(**settings)
-    try:
+    """Yield a service that runs in a thread until the block is left."""
+    with contextlib.closing(OwnAuth(stack)) as service, service.serving(**settings):
         yield service
-    finally:
-        service.close()

@@ -7,19 +7,18 @@ import secrets
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import orjson
-import uvicorn
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 from functions.edge.support.application import make_app
 from functions.edge.support.settings import EdgeSettings
+from tests.support.in_process import serving
 from tests.support.stack import Stack
 
 
@@ -73,16 +72,9 @@ class OwnEdge:
     def serving(self) -> Iterator[None]:
         """Serve from a thread of the test's process, for tests that need no process to end."""
         settings = EdgeSettings(**{name.lower(): value for name, value in self._settings().items()})
-        config = uvicorn.Config(make_app(settings), port=self.port, log_config=None, access_log=False)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        try:
+        with serving(make_app(settings), self.port):
             self._wait()
             yield
-        finally:
-            server.should_exit = True
-            thread.join(20)
 
     def _settings(self) -> dict[str, str]:
         """Write the key files; returns all settings."""

@@ -18,24 +18,33 @@ TOO_COMMON = ApiError(400, "password_too_common", "This password is too easy to 
 GENERATED_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 # 64 MiB each: two at a time keep the process small and the machine responsive.
-hashing_limiter = asyncio.Semaphore(2)
+_AT_ONCE = 2
 _hasher = PasswordHasher()
 _dummy_hash = _hasher.hash(secrets.token_urlsafe())
 
 
-async def hash_password(password: str) -> str:
-    """Return the Argon2id hash to store."""
-    async with hashing_limiter:
-        return await asyncio.to_thread(_hasher.hash, password)
+class Passwords:
+    """Argon2id in threads, a few at a time.
 
-
-async def matches(stored_hash: str | None, password: str) -> bool:
-    """Return whether the password is the stored one; without a stored one it takes as long, and is not.
-
-    The caller holds the limiter.
+    Attributes:
+        limiter: held while a password is hashed or matched.
     """
-    verified = await asyncio.to_thread(_verify, stored_hash or _dummy_hash, password)
-    return verified and stored_hash is not None
+
+    def __init__(self) -> None:
+        self.limiter = asyncio.Semaphore(_AT_ONCE)
+
+    async def hash(self, password: str) -> str:
+        """Return the Argon2id hash to store."""
+        async with self.limiter:
+            return await asyncio.to_thread(_hasher.hash, password)
+
+    async def matches(self, stored_hash: str | None, password: str) -> bool:
+        """Return whether the password is the stored one; without a stored one it takes as long, and is not.
+
+        The caller holds the limiter.
+        """
+        verified = await asyncio.to_thread(_verify, stored_hash or _dummy_hash, password)
+        return verified and stored_hash is not None
 
 
 def require_acceptable(password: str) -> None:

@@ -1,5 +1,6 @@
 """What the endpoints share while the process lives: the pool, keys and the other services."""
 
+from asyncio import Semaphore
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,15 +15,22 @@ from functions.core.tokens import KeySet
 from functions.edge.support.admin_tokens import AdminKey
 from functions.edge.support.crypto import Encryptor
 from functions.edge.support.factors import Factors
+from functions.edge.support.passwords import Passwords
 from functions.edge.support.receipts import ReceiptSigner
 from functions.edge.support.settings import EdgeSettings
 
 STORAGE_TIMEOUT_SECONDS = 5
+# Each holds one of the process's connections until its file has left.
+EXPORTS_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
 class Services:
-    """Everything that an endpoint may use in addition to its principal's transaction."""
+    """Everything that an endpoint may use in addition to its principal's transaction.
+
+    Attributes:
+        exports: held by each file that is being made.
+    """
 
     pool: Pool
     keys: KeySet
@@ -30,6 +38,8 @@ class Services:
     encryptor: Encryptor
     receipts: ReceiptSigner
     factors: Factors
+    passwords: Passwords
+    exports: Semaphore
 
 
 def serving(settings: EdgeSettings) -> Lifespan:
@@ -48,6 +58,8 @@ def serving(settings: EdgeSettings) -> Lifespan:
                 encryptor=Encryptor.read(settings.secrets_key_path),
                 receipts=ReceiptSigner(storage, service_key, settings.supabase_url),
                 factors=Factors(settings.auth_internal_url, service_key),
+                passwords=Passwords(),
+                exports=Semaphore(EXPORTS_AT_ONCE),
             )
             yield
 

@@ -6,6 +6,7 @@ cannot be complete is an error, or broken off when it has begun: it never just e
 
 import csv
 import io
+from asyncio import Semaphore
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
@@ -90,17 +91,23 @@ async def exit_after_response() -> AsyncIterator[AsyncExitStack]:
         yield stack
 
 
+def export_limiter(services: SharedServices) -> Semaphore:
+    """Return what each file that is being made holds."""
+    return services.exports
+
+
 ResponseStack = Annotated[AsyncExitStack, Depends(exit_after_response)]
+ExportLimiter = Annotated[Semaphore, Depends(export_limiter)]
 
 
 @router.post("/admin-export", response_class=StreamingResponse, responses=openapi.CSV)
 async def admin_export(
-    principal: Administrator, request: ExportRequest, stack: ResponseStack, services: SharedServices
+    principal: Administrator, request: ExportRequest, stack: ResponseStack, limiter: ExportLimiter
 ) -> StreamingResponse:
     """Respond with the file; finance and super administrators, and everybody their own audit rows."""
-    if services.exports.locked():
+    if limiter.locked():
         raise BUSY
-    await stack.enter_async_context(services.exports)
+    await stack.enter_async_context(limiter)
     async with principal.transaction() as connection:
         await json_result(connection, "public.note_export", request.list, Jsonb(request.filters))
     connection = await stack.enter_async_context(principal.transaction(snapshot=True))

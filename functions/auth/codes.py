@@ -1,14 +1,16 @@
-"""One-time secrets: six digits for a person, their hash for a link.
+"""One-time secrets of a mail: six digits for a person, and a random token, independent of them, for its link.
 
-The hash lies in the user's row (compared with address and code) and in one_time_tokens (looked up by links).
+Only keyed hashes are stored: the code's in the user's row, the link's in one_time_tokens, where it is sought.
 """
 
-import hashlib
+import hmac
 import math
 import secrets
 import uuid
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
+
+from psycopg import sql
 
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
@@ -42,14 +44,38 @@ NO_SECRETS: dict[str, Any] = {
 }
 
 
-def new_code() -> str:
-    """Return six random digits."""
-    return f"{secrets.randbelow(1_000_000):06d}"
+class Hasher:
+    """Keyed hashes: neither a copy of the database nor an address is enough to try six digits."""
+
+    def __init__(self, key: str) -> None:
+        """Take the installation's secret. Raises ValueError when there is none."""
+        if not key:
+            raise ValueError("GOTRUE_JWT_SECRET must be set: the hashes of mailed links and codes need it")
+        self._key = key.encode()
+
+    def of_link(self, token: str) -> str:
+        """Return what is stored of a link's token."""
+        return self._hash("link", token)
+
+    def of_code(self, user_id: uuid.UUID, kind: str, address: str, code: str) -> str:
+        """Return what is stored of a code, which is good for one account, purpose and address."""
+        return self._hash("code", str(user_id), kind, address.lower(), code)
+
+    def _hash(self, *parts: str) -> str:
+        return hmac.new(self._key, "\0".join(parts).encode(), "sha256").hexdigest()
 
 
-def hash_of(address: str, code: str) -> str:
-    """Return the hash that is stored and linked instead of the code."""
-    return hashlib.sha224((address.lower() + code).encode()).hexdigest()
+class Secret(NamedTuple):
+    """What one mail holds."""
+
+    link_token: str
+    code: str
+
+
+def _new_secret(pkce: bool) -> Secret:
+    # GoTrue's form: 56 hexadecimal digits.
+    token = (PKCE if pkce else "") + secrets.token_hex(28)
+    return Secret(token, f"{secrets.randbelow(1_000_000):06d}")
 
 
 def check_frequency(sent_at: datetime | None, least: timedelta) -> None:
@@ -62,10 +88,14 @@ def check_frequency(sent_at: datetime | None, least: timedelta) -> None:
         raise ApiError(429, "over_email_send_rate_limit", message)
 
 
-async def store(connection: Connection, user: User, kind: str, address: str, token_hash: str) -> None:
-    """Make the hash the user's only valid one of its kind."""
+async def issue(
+    hasher: Hasher, connection: Connection, user: User, kind: str, address: str, pkce: bool = False
+) -> Secret:
+    """Return a new secret, the user's only valid one of its kind."""
+    secret = _new_secret(pkce)
     now = datetime.now(user["created_at"].tzinfo)
-    await update_user(connection, user, **{kind: token_hash, SENT_AT[kind]: now})
+    code_hash = hasher.of_code(user["id"], kind, address, secret.code)
+    await update_user(connection, user, **{kind: code_hash, SENT_AT[kind]: now})
     await connection.execute(
         """
         insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to)
@@ -74,8 +104,9 @@ async def store(connection: Connection, user: User, kind: str, address: str, tok
             set id = excluded.id, token_hash = excluded.token_hash, relates_to = excluded.relates_to,
                 created_at = now(), updated_at = now()
         """,
-        [uuid.uuid4(), user["id"], kind, token_hash, address.lower()],
+        [uuid.uuid4(), user["id"], kind, hasher.of_link(secret.link_token), address.lower()],
     )
+    return secret
 
 
 async def delete(connection: Connection, user_id: uuid.UUID, kind: str | None = None) -> None:
@@ -100,7 +131,19 @@ def is_expired(user: User, kind: str, lifetime_seconds: int) -> bool:
     return sent_at is None or datetime.now(sent_at.tzinfo) > sent_at + timedelta(seconds=lifetime_seconds)
 
 
-def code_fits(user: User, kind: str, token_hash: str, lifetime_seconds: int) -> bool:
-    """Return whether the hash of address and code is the stored one, with or without the PKCE prefix."""
-    stored: str = user[kind] or ""
-    return stored.removeprefix(PKCE) == token_hash and not is_expired(user, kind, lifetime_seconds)
+def has_code(user: User, kind: str, lifetime_seconds: int) -> bool:
+    """Return whether there is a code of this kind that can still be right."""
+    return bool(user[kind]) and not is_expired(user, kind, lifetime_seconds)
+
+
+def code_fits(user: User, kind: str, code_hash: str, lifetime_seconds: int) -> bool:
+    """Return whether this is the hash of a code that is still good."""
+    return has_code(user, kind, lifetime_seconds) and hmac.compare_digest(user[kind], code_hash)
+
+
+async def void_code(connection: Connection, user: User, kind: str) -> None:
+    """Make this code worthless, if it was not replaced meanwhile; the link of its mail goes on."""
+    await connection.execute(
+        sql.SQL("update auth.users set {0} = '' where id = %s and {0} = %s").format(sql.Identifier(kind)),
+        [user["id"], user[kind]],
+    )

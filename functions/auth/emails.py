@@ -31,10 +31,8 @@ async def send_link(
     mail, secret = _EMAILS[kind]
     if kind != "invite":
         codes.check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
-    code = codes.new_code()
-    token_hash = (codes.PKCE if pkce else "") + codes.hash_of(user["email"], code)
-    await codes.store(connection, user, secret, user["email"], token_hash)
-    await service.mailer.send(mail, user["email"], _values(service, user, kind, token_hash, code, target))
+    issued = await codes.issue(service.hasher, connection, user, secret, user["email"], pkce)
+    await service.mailer.send(mail, user["email"], _values(service, user, kind, issued, target))
 
 
 async def send_email_change(
@@ -42,7 +40,6 @@ async def send_email_change(
 ) -> None:
     """Start a change of address: a mail with its own code to the new address, and one to the current one."""
     codes.check_frequency(user["email_change_sent_at"], service.mailer.frequency)
-    prefix = codes.PKCE if pkce else ""
     await codes.delete(connection, user["id"], codes.CHANGE_CURRENT)
     await update_user(
         connection, user, email_change=new_email, email_change_confirm_status=0, email_change_token_current=""
@@ -51,10 +48,8 @@ async def send_email_change(
     if service.settings.mailer_secure_email_change_enabled and user["email"]:
         emails.append((codes.CHANGE_CURRENT, user["email"]))
     for secret, address in emails:
-        code = codes.new_code()
-        token_hash = prefix + codes.hash_of(address, code)
-        await codes.store(connection, user, secret, address, token_hash)
-        values = _values(service, user, "email_change", token_hash, code, target)
+        issued = await codes.issue(service.hasher, connection, user, secret, address, pkce)
+        values = _values(service, user, "email_change", issued, target)
         await service.mailer.send(
             "email_change", address, values | {"NewEmail": new_email, "SendingTo": address}
         )
@@ -63,11 +58,8 @@ async def send_email_change(
 async def send_reauthentication(service: Service, connection: Connection, user: User) -> None:
     """Mail a code without a link."""
     codes.check_frequency(user["reauthentication_sent_at"], service.mailer.frequency)
-    code = codes.new_code()
-    await codes.store(
-        connection, user, codes.REAUTHENTICATION, user["email"], codes.hash_of(user["email"], code)
-    )
-    values = {"Email": user["email"], "Token": code, "Data": user["raw_user_meta_data"]}
+    issued = await codes.issue(service.hasher, connection, user, codes.REAUTHENTICATION, user["email"])
+    values = {"Email": user["email"], "Token": issued.code, "Data": user["raw_user_meta_data"]}
     await service.mailer.send("reauthentication", user["email"], values)
 
 
@@ -89,14 +81,12 @@ def notify_paused(service: Service, notice: str, attempt: int, user: User) -> No
         service.run_in_background(notify(service, notice, user["email"], user))
 
 
-def _values(
-    service: Service, user: User, kind: str, token_hash: str, code: str, target: str
-) -> dict[str, Any]:
+def _values(service: Service, user: User, kind: str, issued: codes.Secret, target: str) -> dict[str, Any]:
     return {
-        "ConfirmationURL": service.mailer.action_link(kind, token_hash, target),
+        "ConfirmationURL": service.mailer.action_link(kind, issued.link_token, target),
         "Email": user["email"],
-        "Token": code,
-        "TokenHash": token_hash,
+        "Token": issued.code,
+        "TokenHash": issued.link_token,
         "Data": user["raw_user_meta_data"],
         "RedirectTo": target,
     }

@@ -37,6 +37,7 @@ _SUBJECTS = {
     "mfa_factor_unenrolled_notification": "A second factor was removed",
     "sign_in_blocked_notification": "Sign-in to your account was paused",
     "mfa_blocked_notification": "Two-step sign-in was paused",
+    "code_blocked_notification": "A code was entered wrongly too often",
 }
 # What is sent while no template is set, or the set one cannot be read.
 _BODIES = {
@@ -52,6 +53,7 @@ _BODIES = {
     "mfa_factor_unenrolled_notification": "<p>A second factor was removed from {{ .Email }}.</p>",
     "sign_in_blocked_notification": "<p>Sign-in to {{ .Email }} is paused: too many failed attempts.</p>",
     "mfa_blocked_notification": "<p>Codes for {{ .Email }} are paused: too many failed attempts.</p>",
+    "code_blocked_notification": "<p>The code mailed to you works no more: too many failed attempts.</p>",
 }
 
 

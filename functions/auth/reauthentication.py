@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from functions.auth import codes
 from functions.auth.authentication import Principal
+from functions.auth.code_attempts import fitting_kind
 from functions.auth.emails import notify_paused
 from functions.auth.login_attempts import subject_of_email
 from functions.auth.service import Service
@@ -50,13 +51,9 @@ async def _check_current(service: Service, principal: Principal, current: str) -
 async def _check_nonce(service: Service, principal: Principal, nonce: str | None) -> None:
     if not nonce:
         raise ApiError(400, "reauthentication_needed", "Password update requires reauthentication")
-    user, limit = principal.user, service.settings.code_attempts
-    tries = await service.attempts.count("code", str(user["id"]), limit)
-    token_hash = codes.hash_of(user["email"], nonce)
-    lifetime = service.settings.mailer_otp_exp
-    if tries > limit or not codes.code_fits(user, codes.REAUTHENTICATION, token_hash, lifetime):
+    user = principal.user
+    if not await fitting_kind(service, user, [codes.REAUTHENTICATION], user["email"], nonce):
         raise ApiError(422, "reauthentication_not_valid", "Nonce has expired or is invalid")
-    await service.attempts.clear("code", str(user["id"]))
 
 
 def _is_old(principal: Principal) -> bool:

@@ -9,6 +9,7 @@ import orjson
 from psycopg.types.json import set_json_loads
 from starlette.requests import Request
 
+from functions.auth.codes import Hasher
 from functions.auth.constant_time import ConstantTime
 from functions.auth.keys import Keys
 from functions.auth.login_attempts import LoginAttempts
@@ -38,6 +39,7 @@ class Service:
     redirects: Redirects
     mailer: Mailer
     passwords: Passwords
+    hasher: Hasher
     constant_time: ConstantTime = field(default_factory=ConstantTime)
     background_tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -73,6 +75,7 @@ def make_service(settings: AuthSettings) -> Service:
         redirects=Redirects(settings),
         mailer=Mailer(settings, rate_limits),
         passwords=Passwords(settings.password_min_length, settings.reject_common_passwords),
+        hasher=Hasher(settings.jwt_secret),
     )
 
 

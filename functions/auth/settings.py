@@ -25,6 +25,7 @@ MAILS = (
     "mfa_factor_unenrolled_notification",
     "sign_in_blocked_notification",
     "mfa_blocked_notification",
+    "code_blocked_notification",
 )
 
 
@@ -70,6 +71,7 @@ class AuthSettings(ServiceSettings):
     uri_allow_list: TextList = _gotrue("URI_ALLOW_LIST", [])
     disable_signup: bool = _gotrue("DISABLE_SIGNUP", False)
 
+    jwt_secret: str = _gotrue("JWT_SECRET", "")
     jwt_keys: str = _gotrue("JWT_KEYS")
     jwt_exp: int = _gotrue("JWT_EXP", 3600)
     jwt_aud: str = _gotrue("JWT_AUD", "authenticated")

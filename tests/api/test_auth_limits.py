@@ -1,5 +1,6 @@
 """The auth service's own limits, off in the reference profile: attempts, reauthentication, emails, IPs."""
 
+import hashlib
 import secrets
 import threading
 import time
@@ -344,25 +345,112 @@ def test_a_code_that_could_not_be_verified_does_not_count(
     assert _step_up(auth, session["access_token"], secret, factor_id).status_code == 200
 
 
-def test_mailed_codes_cannot_be_guessed(auth: OwnAuth, ada: dict[str, Any]) -> None:
-    link = auth.http.post(
-        "/admin/generate_link",
-        headers=bearer(auth.service_key),
-        json={"type": "magiclink", "email": ada["email"]},
-    ).json()
+class TestMailedCodes:
+    """Six digits can be tried; a link's token cannot."""
 
-    def give(code: str) -> httpx.Response:
-        headers = {"x-real-ip": f"10.6.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
-        body = {"type": "email", "email": ada["email"], "token": code}
-        return auth.http.post("/verify", headers=headers, json=body)
+    @pytest.mark.threat("T85")
+    def test_ten_wrong_ones_make_it_void_and_the_owner_is_notified(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+    ) -> None:
+        link = _link(auth, ada)
+        assert {_give(auth, ada, _wrong(link)).status_code for _ in range(10)} == {403}
+        _wait_for_notice(auth, ada["email"], "entered wrongly too often")
+        late = _give(auth, ada, link["email_otp"])
+        assert (late.status_code, late.json()["error_code"]) == (403, "otp_expired")
+        _end_window(admin_db, ada)
+        assert _give(auth, ada, link["email_otp"]).status_code == 403, "it stays void after the window"
+        assert _open(auth, link["hashed_token"]).status_code == 200, "the link itself still works"
 
-    wrong = f"{(int(link['email_otp']) + 1) % 1_000_000:06d}"
-    assert {give(wrong).status_code for _ in range(10)} == {403}
-    late = give(link["email_otp"])
-    assert (late.status_code, late.json()["error_code"]) == (403, "otp_expired")
-    by_link = {"type": "magiclink", "token_hash": link["hashed_token"]}
-    opened = auth.http.post("/verify", headers={"x-real-ip": "10.6.0.1"}, json=by_link)
-    assert opened.status_code == 200, "the link itself still works"
+    @pytest.mark.threat("T85")
+    def test_a_new_one_is_no_new_chance(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+    ) -> None:
+        first = _link(auth, ada)
+        assert {_give(auth, ada, _wrong(first)).status_code for _ in range(10)} == {403}
+        second = _link(auth, ada)
+        assert _give(auth, ada, second["email_otp"]).status_code == 403
+        _end_window(admin_db, ada)
+        assert _give(auth, ada, second["email_otp"]).status_code == 200
+
+    def test_attempts_count_for_their_purpose_alone(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
+        link = _link(auth, ada)
+        token = _signed_in(auth, ada)["access_token"]
+        new = f"new-{secrets.token_hex(6)}@example.com"
+        body = {"type": "email_change_new", "email": ada["email"], "new_email": new}
+        change = auth.http.post("/admin/generate_link", headers=bearer(auth.service_key), json=body).json()
+        for _ in range(10):
+            _give(auth, {"email": new}, _wrong(change), "email_change")
+        assert _give(auth, {"email": new}, change["email_otp"], "email_change").status_code == 403
+        assert auth.http.get("/user", headers=bearer(token)).json()["email"] == ada["email"]
+        assert _give(auth, ada, link["email_otp"]).status_code == 200
+
+    @pytest.mark.threat("T85")
+    @pytest.mark.parametrize("prefix", ["", "pkce_"])
+    def test_it_is_no_way_to_the_link(self, auth: OwnAuth, ada: dict[str, Any], prefix: str) -> None:
+        """GoTrue links the hash of address and code, so that who tries hashes tries six digits."""
+        link = _link(auth, ada)
+        computed = hashlib.sha224((ada["email"] + link["email_otp"]).encode()).hexdigest()
+        assert link["hashed_token"] != computed
+        assert _open(auth, prefix + computed).status_code == 403
+        query = {"type": "magiclink", "token": prefix + computed}
+        opened = auth.http.get("/verify", params=query, headers={"x-real-ip": "10.6.0.2"})
+        assert "error_code=otp_expired" in opened.headers["location"]
+        assert _open(auth, link["hashed_token"]).status_code == 200
+
+    @pytest.mark.threat("T85")
+    def test_a_copy_of_the_database_opens_nothing(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+    ) -> None:
+        link = _link(auth, ada)
+        stored = admin_db.execute(
+            "select t.token_hash, u.recovery_token from auth.users u join auth.one_time_tokens t "
+            "on t.user_id = u.id where u.id = %s",
+            [ada["id"]],
+        ).fetchone()
+        assert stored
+        unkeyed = [ada["email"] + link["email_otp"], link["email_otp"], link["hashed_token"]]
+        digests = {
+            digest(text.encode()).hexdigest()
+            for text in unkeyed
+            for digest in (hashlib.sha224, hashlib.sha256)
+        }
+        assert digests.isdisjoint(stored)
+        assert not {link["hashed_token"], link["email_otp"]} & set(stored)
+        assert {_open(auth, text).status_code for text in stored} == {403}
+
+    def test_two_links_have_nothing_in_common(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
+        tokens = {_link(auth, ada)["hashed_token"] for _ in range(3)}
+        assert len(tokens) == 3
+        assert {len(token) for token in tokens} == {56}
+
+
+def _link(auth: OwnAuth, user: dict[str, Any]) -> dict[str, Any]:
+    body = {"type": "magiclink", "email": user["email"]}
+    made = auth.http.post("/admin/generate_link", headers=bearer(auth.service_key), json=body)
+    return dict(made.raise_for_status().json())
+
+
+def _wrong(link: dict[str, Any]) -> str:
+    return f"{(int(link['email_otp']) + 1) % 1_000_000:06d}"
+
+
+def _give(auth: OwnAuth, user: dict[str, Any], code: str, kind: str = "email") -> httpx.Response:
+    headers = {"x-real-ip": f"10.6.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+    body = {"type": kind, "email": user["email"], "token": code}
+    return auth.http.post("/verify", headers=headers, json=body)
+
+
+def _open(auth: OwnAuth, token: str) -> httpx.Response:
+    headers = {"x-real-ip": f"10.6.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+    return auth.http.post("/verify", headers=headers, json={"type": "magiclink", "token_hash": token})
+
+
+def _end_window(admin_db: psycopg.Connection[Any], user: dict[str, Any]) -> None:
+    admin_db.execute(
+        "update auth.attempts set started_at = started_at - interval '16 minutes' "
+        "where kind = 'code' and subject like %s || '%%'",
+        [user["id"]],
+    )
 
 
 def test_wrong_codes_at_once_delay_no_other_client(auth: OwnAuth, ada: dict[str, Any]) -> None:

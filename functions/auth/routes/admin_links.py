@@ -89,14 +89,13 @@ async def generate_link(request: Request) -> Response:
             service, request, email, await _hash(service, kind, body, known), body.data or {}
         )
     assert user is not None
-    code = codes.new_code()
     async with transaction(service.pool) as connection:
         user = await _saved(connection, user)
-        link_hash = await _store(service, connection, user, kind, code, body)
+        issued = await _issue(service, connection, user, kind, body)
     response = user_json(user) | {
-        "action_link": service.mailer.action_link(_link_type(kind), link_hash, target),
-        "email_otp": code,
-        "hashed_token": link_hash,
+        "action_link": service.mailer.action_link(_link_type(kind), issued.link_token, target),
+        "email_otp": issued.code,
+        "hashed_token": issued.link_token,
         "verification_type": kind,
         "redirect_to": target,
     }
@@ -150,29 +149,27 @@ async def _mark_invited(connection: Connection, user: User) -> None:
     await audit.record(connection, "user_invited", audit.ADMIN, traits)
 
 
-async def _store(
-    service: Service, connection: Connection, user: User, kind: str, code: str, body: LinkBody
-) -> str:
-    """Store the secret that the link will name, and return its hash."""
+async def _issue(
+    service: Service, connection: Connection, user: User, kind: str, body: LinkBody
+) -> codes.Secret:
+    """Do what comes with a link of this kind, and return its secret."""
     if kind in {"email_change_current", "email_change_new"}:
-        return await _store_change(service, connection, user, kind, code, body)
-    token_hash = codes.hash_of(user["email"], code)
+        return await _issue_change(service, connection, user, kind, body)
     if kind in {"magiclink", "recovery"}:
         await audit.record(connection, "user_recovery_requested", user)
-        await codes.store(connection, user, codes.RECOVERY, user["email"], token_hash)
-        return token_hash
+        return await codes.issue(service.hasher, connection, user, codes.RECOVERY, user["email"])
     if kind == "signup" and body.data:
         await update_user(connection, user, raw_user_meta_data=merged(user["raw_user_meta_data"], body.data))
-    await codes.store(connection, user, codes.CONFIRMATION, user["email"], token_hash)
+    issued = await codes.issue(service.hasher, connection, user, codes.CONFIRMATION, user["email"])
     if kind == "invite":
         await _mark_invited(connection, user)
         await update_user(connection, user, invited_at=user["confirmation_sent_at"])
-    return token_hash
+    return issued
 
 
-async def _store_change(
-    service: Service, connection: Connection, user: User, kind: str, code: str, body: LinkBody
-) -> str:
+async def _issue_change(
+    service: Service, connection: Connection, user: User, kind: str, body: LinkBody
+) -> codes.Secret:
     is_current = kind == "email_change_current"
     if is_current and not service.settings.mailer_secure_email_change_enabled:
         raise invalid("Enable secure email change to generate link for current email")
@@ -181,6 +178,4 @@ async def _store_change(
     await update_user(connection, user, email_change=new_email, email_change_confirm_status=0)
     secret = codes.CHANGE_CURRENT if is_current else codes.CHANGE_NEW
     address = user["email"] if is_current else new_email
-    token_hash = codes.hash_of(address, code)
-    await codes.store(connection, user, secret, address, token_hash)
-    return token_hash
+    return await codes.issue(service.hasher, connection, user, secret, address)

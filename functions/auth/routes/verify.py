@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from functions.auth import codes, pkce, sessions
+from functions.auth.code_attempts import fitting_kind
 from functions.auth.confirmations import confirm_change, confirm_recovery, confirm_signup
 from functions.auth.errors import invalid
 from functions.auth.redirects import error_values, with_fragment, with_query
@@ -28,7 +29,7 @@ _FIRST_OF_TWO = "Confirmation link accepted. Please proceed to confirm link sent
 
 
 class VerifyBody(Body):
-    """A link's hash, or an address with its code."""
+    """A link's token, or an address with its code."""
 
     type: str | None = None
     token: str | None = None
@@ -76,7 +77,7 @@ def _both_ways(target: str, values: dict[str, str], is_pkce: bool) -> str:
 
 
 async def exchange(request: Request) -> Response:
-    """Exchange a link's hash, or an address with its six digits, for a session."""
+    """Exchange a link's token, or an address with its six digits, for a session."""
     service = service_of(request)
     service.rate_limits.check("verify", request)
     body = await VerifyBody.read(request)
@@ -85,7 +86,7 @@ async def exchange(request: Request) -> Response:
         user, kind, secret = await _by_code(service, request, kind, email, token)
     async with transaction(service.pool) as connection:
         if email:
-            user = await _locked(service, connection, user, secret, codes.hash_of(email, token))
+            user = await _locked(service, connection, user, secret, email, token)
         else:
             user, kind, secret = await _by_link(service, connection, kind, body.token_hash or "")
         if not await _confirm(service, connection, user, kind, secret):
@@ -94,7 +95,7 @@ async def exchange(request: Request) -> Response:
 
 
 def _email_of(body: VerifyBody) -> str | None:
-    """Return the address to which the code belongs, None for a hash. ApiError for any other combination."""
+    """Return the address to which the code belongs, None for a link. ApiError for any other combination."""
     if not body.type:
         raise invalid("Verify requires a verification type")
     if bool(body.token) == bool(body.token_hash):
@@ -111,20 +112,19 @@ def _email_of(body: VerifyBody) -> str | None:
         raise invalid("Invalid email format", 422) from error
 
 
-async def _by_link(
-    service: Service, connection: Connection, kind: str, token_hash: str
-) -> tuple[User, str, str]:
-    """Return user (locked), kind and secret of a hash that is still good."""
+async def _by_link(service: Service, connection: Connection, kind: str, token: str) -> tuple[User, str, str]:
+    """Return user (locked), kind and secret of a link's token that is still good."""
     if kind not in _SECRETS:
         raise invalid("Invalid email verification type")
     query = (
         "select user_id, token_type from auth.one_time_tokens "
         "where token_hash = %s and token_type::text = any(%s)"
     )
-    found = await (await connection.execute(query, [token_hash, _SECRETS[kind]])).fetchone()
+    sought = [service.hasher.of_link(token), _SECRETS[kind]]
+    found = await (await connection.execute(query, sought)).fetchone()
     user = await find_user(connection, found["user_id"], lock=True) if found else None
     # Looked up again under the lock: of two clicks at once only one finds it.
-    found = await (await connection.execute(query, [token_hash, _SECRETS[kind]])).fetchone() if user else None
+    found = await (await connection.execute(query, sought)).fetchone() if user else None
     if user is None or found is None or user["deleted_at"] is not None:
         raise _expired_link()
     if is_banned(user):
@@ -146,7 +146,6 @@ async def _by_code(
 ) -> tuple[User, str, str]:
     """Return user, kind and secret of a code that fits; after too many wrong ones it fits no more."""
     aud = audience_of(service, request)
-    token_hash = codes.hash_of(email, code)
     async with service.pool.connection() as connection:
         if kind == "email_change":
             user = await _changing(connection, email, aud)
@@ -157,14 +156,17 @@ async def _by_code(
         raise _wrong_code()
     if is_banned(user):
         raise ApiError(403, "user_banned", "User is banned")
-    limit = service.settings.code_attempts
-    tries = await service.attempts.count("code", str(user["id"]), limit)
-    if tries <= limit:
-        for secret in _SECRETS.get(kind, []):
-            if codes.code_fits(user, secret, token_hash, service.settings.mailer_otp_exp):
-                await service.attempts.clear("code", str(user["id"]))
-                return user, _exact(kind, secret), secret
-    raise _wrong_code()
+    secret = await fitting_kind(service, user, _kinds(kind, user, email), email, code)
+    if secret is None:
+        raise _wrong_code()
+    return user, _exact(kind, secret), secret
+
+
+def _kinds(kind: str, user: User, email: str) -> list[str]:
+    """Return what a code mailed to this address can be for."""
+    if kind == "email_change":
+        return [codes.CHANGE_CURRENT if email == user["email"] else codes.CHANGE_NEW]
+    return _SECRETS.get(kind, [])
 
 
 async def _changing(connection: Connection, email: str, aud: str) -> User | None:
@@ -176,10 +178,13 @@ async def _changing(connection: Connection, email: str, aud: str) -> User | None
     return await (await connection.execute(query, [NO_INSTANCE, aud, email, email])).fetchone()
 
 
-async def _locked(service: Service, connection: Connection, user: User, secret: str, token_hash: str) -> User:
+async def _locked(
+    service: Service, connection: Connection, user: User, secret: str, email: str, code: str
+) -> User:
     """Return the same user under a lock, if the code is still good: of two uses at once only one passes."""
     locked = await find_user(connection, user["id"], lock=True)
-    if locked is None or not codes.code_fits(locked, secret, token_hash, service.settings.mailer_otp_exp):
+    code_hash = service.hasher.of_code(user["id"], secret, email, code)
+    if locked is None or not codes.code_fits(locked, secret, code_hash, service.settings.mailer_otp_exp):
         raise _wrong_code()
     return locked
 

@@ -10,7 +10,7 @@ import psycopg
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from functions.auth import codes, openapi
+from functions.auth import codes, openapi, sign_ups
 from functions.auth.errors import ERRORS
 from functions.auth.routes import (
     admin_audit,
@@ -130,6 +130,7 @@ async def _purge_hourly(service: Service) -> None:
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]
                 )
                 await codes.purge_expired(connection, service.settings.mailer_otp_exp)
+                await sign_ups.purge_expired(connection, service.settings.mailer_otp_exp)
         except psycopg.Error:
             log.exception("purging failed")
         await asyncio.sleep(3600)

@@ -110,11 +110,13 @@ async def issue(
 
 
 async def delete(connection: Connection, user_id: uuid.UUID, kind: str | None = None) -> None:
-    """Delete the user's links of one kind, or all."""
+    """Delete the user's links of one kind, or all, those of earlier sign-ups too."""
     await connection.execute(
         "delete from auth.one_time_tokens where user_id = %s and (%s::text is null or token_type::text = %s)",
         [user_id, kind, kind],
     )
+    if kind is None:
+        await connection.execute("delete from auth.earlier_sign_ups where user_id = %s", [user_id])
 
 
 async def purge_expired(connection: Connection, lifetime_seconds: int) -> None:

@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 from functions.auth import codes
+from functions.auth.hooks import mail_data
 from functions.auth.service import Service
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
@@ -18,6 +19,8 @@ _EMAILS = {
     "recovery": ("recovery", codes.RECOVERY),
     "magiclink": ("magic_link", codes.RECOVERY),
 }
+# What opens an unconfirmed account says whose sign-up it confirms.
+_UNCONFIRMED = {"recovery": "recovery_unconfirmed", "magiclink": "confirmation"}
 
 
 async def send_link(
@@ -32,7 +35,11 @@ async def send_link(
     if kind != "invite":
         codes.check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
     issued = await codes.issue(service.hasher, connection, user, secret, user["email"], pkce)
-    await service.mailer.send(mail, user["email"], _values(service, user, kind, issued, target))
+    values = _values(service, user, kind, issued, target)
+    if user["email_confirmed_at"] is None:
+        mail = _UNCONFIRMED.get(kind, mail)
+        values["Data"] = await mail_data(connection, service.settings.mail_data_function, user)
+    await service.mailer.send(mail, user["email"], values)
 
 
 async def send_email_change(

@@ -1,4 +1,4 @@
-"""The before-user-created hook: a SQL function that may reject a new user."""
+"""What the product says about sign-ups, by SQL functions: one may reject them, one adds to their mails."""
 
 import uuid
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from functions.auth.users import User
-from functions.core.database import Pool, transaction
+from functions.core.database import Connection, Pool, transaction
 from functions.core.errors import ApiError
 
 _NEVER = "0001-01-01T00:00:00Z"
@@ -34,6 +34,23 @@ async def before_user_created(pool: Pool, function: tuple[str, str] | None, user
     rejection = ((row or {}).get("response") or {}).get("error") or {}
     if rejection.get("message"):
         raise ApiError(int(rejection.get("http_code") or 500), "", str(rejection["message"]))
+
+
+async def mail_data(connection: Connection, function: tuple[str, str] | None, user: User) -> dict[str, Any]:
+    """Return what a mail about a sign-up can name: its metadata, over which the product's own values win.
+
+    Raises:
+        ApiError: 500 when the function fails: a sign-up could name what it likes instead.
+    """
+    data: dict[str, Any] = user["raw_user_meta_data"] or {}
+    if function is None:
+        return data
+    query = sql.SQL("select {}.{}(%s) as data").format(*map(sql.Identifier, function))
+    try:
+        row = await (await connection.execute(query, [Jsonb({"user": {"user_metadata": data}})])).fetchone()
+    except psycopg.Error as error:
+        raise ApiError(500, "unexpected_failure", f"Error running {function[0]}.{function[1]}") from error
+    return {**data, **((row or {}).get("data") or {})}
 
 
 def _event(user: User, address: str) -> dict[str, Any]:

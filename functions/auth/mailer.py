@@ -27,6 +27,7 @@ _LINK = '<p><a href="{{ .ConfirmationURL }}">%s</a></p><p>Code: {{ .Token }}</p>
 _SUBJECTS = {
     "confirmation": "Confirm your e-mail address",
     "recovery": "Reset your password",
+    "recovery_unconfirmed": "Reset your password",
     "invite": "You have been invited",
     "email_change": "Confirm your new e-mail address",
     "magic_link": "Your sign-in link",
@@ -43,6 +44,7 @@ _SUBJECTS = {
 _BODIES = {
     "confirmation": _LINK % "Confirm your e-mail address",
     "recovery": _LINK % "Choose a new password",
+    "recovery_unconfirmed": _LINK % "Confirm your e-mail address and choose a new password",
     "invite": _LINK % "Accept the invitation",
     "email_change": _LINK % "Confirm the change to {{ .NewEmail }}",
     "magic_link": _LINK % "Sign in",

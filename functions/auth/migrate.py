@@ -41,7 +41,8 @@ def migrate(database_url: str) -> None:
             _create(connection)
         else:
             _check(connection)
-        connection.execute((SCHEMA / "0090_attempts.sql").read_bytes())
+        for name in ("0090_attempts", "0091_earlier_sign_ups"):
+            connection.execute((SCHEMA / f"{name}.sql").read_bytes())
 
 
 def _create(connection: psycopg.Connection) -> None:

@@ -1,4 +1,4 @@
-"""New accounts: unconfirmed until the link of the mail is opened."""
+"""New accounts: unconfirmed until the link of the mail is opened; until then others may sign up as well."""
 
 import uuid
 from typing import Any
@@ -7,7 +7,7 @@ import psycopg
 from psycopg.errors import UniqueViolation
 from starlette.requests import Request
 
-from functions.auth import audit, pkce
+from functions.auth import audit, codes, pkce, sign_ups
 from functions.auth.emails import send_link
 from functions.auth.hooks import before_user_created
 from functions.auth.service import Service, audience_of
@@ -33,28 +33,29 @@ async def register(
     data: dict[str, Any],
     body: pkce.PkceBody,
 ) -> User | None:
-    """Make the user, or take the unconfirmed one as it is, and mail the link; None when confirmed."""
+    """Make the user, or the newest sign-up of an unconfirmed one, and mail the link; None when confirmed."""
     aud = audience_of(service, request)
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, aud)
         if known is not None and known["email_confirmed_at"] is not None:
             await audit.record(connection, "user_repeated_signup", known, {"provider": "email"})
             return None
-    if known is None:
-        user = new_user(service, aud, email, password_hash, data)
-        await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
-        user["raw_user_meta_data"] = data | identity_data(user)
+    user = new_user(service, aud, email, password_hash, data)
+    if known is not None:
+        # Before the hook reserves anything.
+        codes.check_frequency(known["confirmation_sent_at"], service.mailer.frequency)
+        user["id"] = known["id"]
+    await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
     async with transaction(service.pool) as connection:
-        if known is None:
-            known = await save_user(connection, user, user["raw_user_meta_data"])
-        else:
-            known = await find_by_email(connection, email, aud, lock=True) or known
+        saved = await save_sign_up(connection, user)
+        if saved is None:
+            return None
         wants_pkce = pkce.wants_pkce(body)
         if wants_pkce:
-            await pkce.begin(connection, known["id"], "signup", body)
-        await audit.record(connection, "user_confirmation_requested", known, {"provider": "email"})
-        await send_link(service, connection, known, "signup", service.redirects.target(request), wants_pkce)
-    return known
+            await pkce.begin(connection, saved["id"], "signup", body)
+        await audit.record(connection, "user_confirmation_requested", saved, {"provider": "email"})
+        await send_link(service, connection, saved, "signup", service.redirects.target(request), wants_pkce)
+    return saved
 
 
 def new_user(service: Service, aud: str, email: str, password_hash: str | None, data: dict[str, Any]) -> User:
@@ -78,6 +79,24 @@ def identity_data(user: User) -> dict[str, Any]:
         "email_verified": False,
         "phone_verified": False,
     }
+
+
+async def save_sign_up(connection: Connection, user: User, *, by_admin: bool = False) -> User | None:
+    """Store a sign-up, the newest of its address; None when the address was confirmed meanwhile.
+
+    As in GoTrue, the metadata of a sign-up that no administrator made tells the identity too.
+    """
+    known = await find_by_email(connection, user["email"], user["aud"], lock=True)
+    if known is not None:
+        if known["email_confirmed_at"] is not None:
+            return None
+        user["id"] = known["id"]
+    identity = identity_data(user)
+    if not by_admin:
+        identity = user["raw_user_meta_data"] = user["raw_user_meta_data"] | identity
+    if known is None:
+        return await save_user(connection, user, identity)
+    return await sign_ups.replace(connection, known, user, identity)
 
 
 async def save_user(connection: Connection, user: User, identity: dict[str, Any]) -> User:

@@ -15,6 +15,7 @@ from functions.core.settings import ServiceSettings
 MAILS = (
     "confirmation",
     "recovery",
+    "recovery_unconfirmed",
     "invite",
     "email_change",
     "magic_link",
@@ -123,6 +124,7 @@ class AuthSettings(ServiceSettings):
     hook_enabled: bool = _gotrue("HOOK_BEFORE_USER_CREATED_ENABLED", False)
     hook_uri: str = _gotrue("HOOK_BEFORE_USER_CREATED_URI", "")
 
+    mail_data_uri: str = _own("MAIL_DATA_URI", "")
     failure_limit: int = _own("FAILURE_LIMIT", 10)
     failure_window: Duration = _own("FAILURE_WINDOW", timedelta(minutes=15))
     code_attempts: int = _own("CODE_ATTEMPTS", 10)
@@ -158,10 +160,19 @@ class AuthSettings(ServiceSettings):
         """Schema and name of the hook, from `pg-functions://postgres/<schema>/<function>`."""
         if not self.hook_enabled:
             return None
-        url = urlsplit(self.hook_uri)
-        parts = [part for part in url.path.split("/") if part]
-        if url.scheme != "pg-functions" or len(parts) != 2:
-            raise ValueError(
-                "GOTRUE_HOOK_BEFORE_USER_CREATED_URI must be pg-functions://postgres/<schema>/<function>"
-            )
-        return parts[0], parts[1]
+        return _sql_function("GOTRUE_HOOK_BEFORE_USER_CREATED_URI", self.hook_uri)
+
+    @property
+    def mail_data_function(self) -> tuple[str, str] | None:
+        """Schema and name of the function that adds to the data of mails about sign-ups, in the same form."""
+        if not self.mail_data_uri:
+            return None
+        return _sql_function("HARBORLINE_AUTH_MAIL_DATA_URI", self.mail_data_uri)
+
+
+def _sql_function(setting: str, uri: str) -> tuple[str, str]:
+    url = urlsplit(uri)
+    parts = [part for part in url.path.split("/") if part]
+    if url.scheme != "pg-functions" or len(parts) != 2:
+        raise ValueError(f"{setting} must be pg-functions://postgres/<schema>/<function>")
+    return parts[0], parts[1]

@@ -68,6 +68,18 @@ comment on function hooks.before_user_created(jsonb) is
 'Validates referrer, name and username of a sign-up and reserves the username for 24 hours. Ignores money, status and role in the metadata.';
 grant execute on function hooks.before_user_created(jsonb) to supabase_auth_admin;
 
+create function hooks.mail_data(event jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_referrer private.profiles := private.referrer_by_code(pg_catalog.btrim(event #>> '{user,user_metadata,referrer_id}'));
+begin
+    return pg_catalog.jsonb_build_object('referrer_display_name', v_referrer.display_name, 'referrer_username', v_referrer.username);
+end
+$$;
+comment on function hooks.mail_data(jsonb) is
+'What a mail about a sign-up says beyond its metadata: the names of the referrer, null when there is none.';
+grant execute on function hooks.mail_data(jsonb) to supabase_auth_admin;
+
 create function private.create_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -75,7 +87,9 @@ declare
 begin
     insert into private.profiles (id, user_id, username, display_name, email, referrer_id, depth, jump)
     values (v_id, p_user_id, p_username, p_display_name, pg_catalog.lower(p_email), p_referrer_id, 0, v_id);
-    delete from private.username_reservations as r where pg_catalog.lower(r.username) = pg_catalog.lower(p_username);
+    -- Those of the address's other sign-ups too, which are void now.
+    delete from private.username_reservations as r
+    where pg_catalog.lower(r.username) = pg_catalog.lower(p_username) or r.email = pg_catalog.lower(p_email);
     return v_id;
 end
 $$;

@@ -11,7 +11,7 @@ from functions.auth.emails import send_link
 from functions.auth.errors import invalid
 from functions.auth.hooks import before_user_created
 from functions.auth.passwords import random_password
-from functions.auth.registration import identity_data, new_user, save_user
+from functions.auth.registration import new_user, save_sign_up
 from functions.auth.request_parsing import Body, normalized_email
 from functions.auth.responses import json_response
 from functions.auth.service import Service, audience_of, service_of
@@ -57,7 +57,11 @@ async def invite(request: Request) -> Response:
     await require_admin(service, request)
     body = await InviteBody.read(request)
     email = normalized_email(body.email)
-    user = await _known_or_new(service, request, email, None, body.data or {})
+    async with service.pool.connection() as connection:
+        user = await find_by_email(connection, email, audience_of(service, request))
+    if _is_sign_up(user, "invite", None):
+        user = await _new(service, request, user, email, None, body.data or {})
+    assert user is not None
     async with transaction(service.pool) as connection:
         user = await _saved(connection, user)
         await _mark_invited(connection, user)
@@ -84,10 +88,8 @@ async def generate_link(request: Request) -> Response:
     if known is None and kind == "magiclink":
         kind = "signup"
     user = known
-    if kind in {"signup", "invite"}:
-        user = await _known_or_new(
-            service, request, email, await _hash(service, kind, body, known), body.data or {}
-        )
+    if _is_sign_up(known, kind, body.password):
+        user = await _new(service, request, known, email, await _hash(service, kind, body), body.data or {})
     assert user is not None
     async with transaction(service.pool) as connection:
         user = await _saved(connection, user)
@@ -106,9 +108,9 @@ def _link_type(kind: str) -> str:
     return "email_change" if kind.startswith("email_change") else kind
 
 
-async def _hash(service: Service, kind: str, body: LinkBody, known: User | None) -> str | None:
+async def _hash(service: Service, kind: str, body: LinkBody) -> str | None:
     """Return the hash for a user whom a sign-up link creates; an invited one sets it later."""
-    if known is not None or kind == "invite":
+    if kind == "invite":
         return None
     if body.type == "magiclink":
         return await service.passwords.hash(random_password())
@@ -118,18 +120,38 @@ async def _hash(service: Service, kind: str, body: LinkBody, known: User | None)
     return await service.passwords.hash(body.password)
 
 
-async def _known_or_new(
-    service: Service, request: Request, email: str, password_hash: str | None, data: dict[str, Any]
+def _is_sign_up(known: User | None, kind: str, password: str | None) -> bool:
+    """Return whether a link of this kind is a sign-up of its own, or one more link for the newest.
+
+    Whose password an unconfirmed account has is not known: a link with a password, or an invitation, is not
+    for it. Only who was invited already is just sent the link again.
+
+    Raises:
+        ApiError: 422 when it would be one for an address that is confirmed.
+    """
+    if kind not in {"signup", "invite"}:
+        return False
+    if known is None:
+        return True
+    if known["email_confirmed_at"] is not None:
+        raise email_exists()
+    if kind == "signup":
+        return bool(password)
+    return known["invited_at"] is None or bool(known["encrypted_password"])
+
+
+async def _new(
+    service: Service,
+    request: Request,
+    known: User | None,
+    email: str,
+    password_hash: str | None,
+    data: dict[str, Any],
 ) -> User:
-    """Return the unconfirmed user with this address, or a new one whom the hook lets pass."""
-    aud = audience_of(service, request)
-    async with service.pool.connection() as connection:
-        known = await find_by_email(connection, email, aud)
+    """Return a sign-up that is not stored yet and that the hook lets pass."""
+    user = new_user(service, audience_of(service, request), email, password_hash, data)
     if known is not None:
-        if known["email_confirmed_at"] is not None:
-            raise email_exists()
-        return known
-    user = new_user(service, aud, email, password_hash, data)
+        user["id"] = known["id"]
     await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
     return user
 
@@ -141,7 +163,10 @@ async def _saved(connection: Connection, user: User) -> User:
         if locked is None:
             raise ApiError(404, "user_not_found", "User with this email not found")
         return locked
-    return await save_user(connection, user, identity_data(user))
+    saved = await save_sign_up(connection, user, by_admin=True)
+    if saved is None:
+        raise email_exists()
+    return saved
 
 
 async def _mark_invited(connection: Connection, user: User) -> None:

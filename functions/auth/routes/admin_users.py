@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from starlette.requests import Request
 from starlette.responses import Response
 
-from functions.auth import audit, sessions
+from functions.auth import audit, codes, sessions, sign_ups
 from functions.auth.authentication import require_admin
 from functions.auth.confirmations import confirm, update_identity
 from functions.auth.durations import parse_duration
@@ -217,11 +217,15 @@ async def _apply(
     if body.ban_duration:
         values["banned_until"] = banned_until
     if body.email_confirm:
+        if user["email_confirmed_at"] is None:
+            await sign_ups.restore_unmailed(connection, user)
         await confirm(connection, user)
     if body.user_metadata is not None:
         values["raw_user_meta_data"] = merged(user["raw_user_meta_data"], body.user_metadata)
     if email:
         values["email"] = email
+        # What was mailed to the old address proves nothing about the new one.
+        await codes.delete(connection, user["id"])
         changes: dict[str, object] = {"email": email, "email_verified": bool(body.email_confirm)}
         await update_identity(connection, user, changes)
     if values:
@@ -259,7 +263,7 @@ async def _empty(connection: Connection, user: User) -> None:
         return
     await sessions.end_all(connection, user["id"])
     await connection.execute("delete from auth.mfa_factors where user_id = %s", [user["id"]])
-    await connection.execute("delete from auth.one_time_tokens where user_id = %s", [user["id"]])
+    await codes.delete(connection, user["id"])
     await update_user(
         connection,
         user,

@@ -62,13 +62,14 @@ async def recover(request: Request) -> Response:
 
 
 async def _mail_known(service: Service, request: Request, email: str, kind: str, body: pkce.PkceBody) -> None:
-    """Mail a recovery or magic link to an address, if it has an account."""
+    """Mail a link of this kind to an address, if it has an account."""
     started = time.perf_counter()
     wants_pkce = pkce.wants_pkce(body)
     async with transaction(service.pool) as connection:
         user = await find_by_email(connection, email, audience_of(service, request), lock=True)
         if user is not None:
-            await audit.record(connection, "user_recovery_requested", user)
+            action = "user_confirmation_requested" if kind == "signup" else "user_recovery_requested"
+            await audit.record(connection, action, user)
             if wants_pkce:
                 await pkce.begin(connection, user["id"], kind, body)
             await send_link(service, connection, user, kind, service.redirects.target(request), wants_pkce)
@@ -158,10 +159,13 @@ async def _magic_link(
     pkce.wants_pkce(body)
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, audience_of(service, request))
-    if known is None or known["email_confirmed_at"] is None:
-        check_signup_is_open(service)
+    if known is not None and known["email_confirmed_at"] is not None:
+        await _mail_known(service, request, email, "magiclink", body)
+        return json_response({})
+    check_signup_is_open(service)
+    if known is not None:
+        await _mail_known(service, request, email, "signup", body)
+    else:
         password = await service.passwords.hash(random_password())
         await register(service, request, email, password, body.data or {}, body)
-    else:
-        await _mail_known(service, request, email, "magiclink", body)
     return json_response({})

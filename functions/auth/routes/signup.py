@@ -27,9 +27,10 @@ class SignupBody(pkce.PkceBody):
 
 
 async def signup(request: Request) -> Response:
-    """Register an address, or mail a new link to one that is not confirmed yet.
+    """Register an address; while it is not confirmed, each sign-up stands by itself.
 
-    An address that is confirmed gets a response that looks alike, with no identities and no mail.
+    The response holds nothing of another sign-up. A confirmed address gets one that looks alike, with no
+    identities and no mail.
     """
     service = service_of(request)
     body = await SignupBody.read(request)
@@ -50,7 +51,10 @@ async def signup(request: Request) -> Response:
     password = await service.passwords.hash(body.password)
     data = body.data or {}
     user = await register(service, request, email, password, data, body)
-    return json_response(user_json(user) if user else _look_alike(service, request, email, data))
+    if user is None:
+        return json_response(_look_alike(service, request, email, data))
+    # What others asked for, or an administrator decided, before this sign-up is not its business.
+    return json_response(user_json(user | {"recovery_sent_at": None, "banned_until": None}))
 
 
 def _look_alike(service: Service, request: Request, email: str, data: dict[str, Any]) -> dict[str, Any]:

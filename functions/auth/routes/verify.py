@@ -5,7 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from functions.auth import codes, pkce, sessions
+from functions.auth import codes, pkce, sessions, sign_ups
 from functions.auth.code_attempts import fitting_kind
 from functions.auth.confirmations import confirm_change, confirm_recovery, confirm_signup
 from functions.auth.errors import invalid
@@ -25,6 +25,16 @@ _SECRETS = {
     "email": [codes.CONFIRMATION, codes.RECOVERY],
     "email_change": [codes.CHANGE_CURRENT, codes.CHANGE_NEW],
 }
+# A link of the account, or of a sign-up that a later one of its address replaced.
+_LINK = """
+    select user_id, token_type::text, null::uuid as sign_up_id from auth.one_time_tokens
+    where token_hash = %(hash)s and token_type::text = any(%(kinds)s)
+    union all
+    select user_id, 'confirmation_token', id from auth.earlier_sign_ups
+    where confirmation_hash = %(hash)s and 'confirmation_token' = any(%(kinds)s)
+    union all
+    select user_id, 'recovery_token', id from auth.earlier_sign_ups
+    where recovery_hash = %(hash)s and 'recovery_token' = any(%(kinds)s)"""
 _FIRST_OF_TWO = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
 
@@ -116,19 +126,19 @@ async def _by_link(service: Service, connection: Connection, kind: str, token: s
     """Return user (locked), kind and secret of a link's token that is still good."""
     if kind not in _SECRETS:
         raise invalid("Invalid email verification type")
-    query = (
-        "select user_id, token_type from auth.one_time_tokens "
-        "where token_hash = %s and token_type::text = any(%s)"
-    )
-    sought = [service.hasher.of_link(token), _SECRETS[kind]]
-    found = await (await connection.execute(query, sought)).fetchone()
+    sought = {"hash": service.hasher.of_link(token), "kinds": _SECRETS[kind]}
+    found = await (await connection.execute(_LINK, sought)).fetchone()
     user = await find_user(connection, found["user_id"], lock=True) if found else None
     # Looked up again under the lock: of two clicks at once only one finds it.
-    found = await (await connection.execute(query, sought)).fetchone() if user else None
+    found = await (await connection.execute(_LINK, sought)).fetchone() if user else None
     if user is None or found is None or user["deleted_at"] is not None:
         raise _expired_link()
     if is_banned(user):
         raise ApiError(403, "user_banned", "User is banned")
+    if found["sign_up_id"]:
+        if user["email_confirmed_at"] is not None:
+            raise _expired_link()
+        await sign_ups.restore(connection, user, found["sign_up_id"])
     secret = found["token_type"]
     if codes.is_expired(user, secret, service.settings.mailer_otp_exp):
         raise _expired_link()

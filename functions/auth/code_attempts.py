@@ -17,8 +17,8 @@ async def fitting_kind(service: Service, user: User, kinds: list[str], address: 
     for kind, number in numbers.items():
         code_hash = service.hasher.of_code(user["id"], kind, address, code)
         if number <= limit and codes.code_fits(user, kind, code_hash, lifetime):
-            for counted in pending:
-                await service.attempts.clear("code", _subject(user, counted))
+            for other in pending:
+                await service.attempts.clear("code", _subject(user, other))
             return kind
     for kind, number in numbers.items():
         if number == limit > 0:

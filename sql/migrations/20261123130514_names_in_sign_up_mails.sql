@@ -1,3 +1,5 @@
+-- Mails about sign-ups name the referrer, and a confirmed sign-up frees the names that the others of its address reserved:
+-- each sign-up of an unconfirmed address stands by itself now.
 SET local check_function_bodies = off;
 
 CREATE OR REPLACE FUNCTION hooks.mail_data (

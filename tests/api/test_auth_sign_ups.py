@@ -53,7 +53,7 @@ def admin_db(stack: Stack) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture(scope="module")
 def other(people: People, referrer: Member) -> Member:
-    """Return the sponsor whom strangers name."""
+    """Return the referrer whom strangers name."""
     return people.member(referrer.profile_id, wallet=False)
 
 
@@ -308,16 +308,16 @@ class TestResponse:
 class TestMail:
     """It says whose sign-up it confirms."""
 
-    def test_names_username_and_sponsor(self, owner: Owner, mine: SignUp, stranger: SignUp) -> None:
+    def test_names_username_and_names_of_referrer(self, owner: Owner, mine: SignUp, stranger: SignUp) -> None:
         for one in (stranger, mine):
             one.send()
             assert one.username in one.mail
-            assert _sponsor(owner, one) in one.mail
+            assert _names_of_referrer(owner, one) in one.mail
 
-    def test_takes_no_sponsor_from_the_form(self, owner: Owner, mine: SignUp) -> None:
+    def test_takes_no_referrer_from_the_form(self, owner: Owner, mine: SignUp) -> None:
         mine.send(data=mine.data | {"referrer_display_name": "Someone else", "referrer_username": "else"})
         assert "Someone else" not in mine.mail
-        assert _sponsor(owner, mine) in mine.mail
+        assert _names_of_referrer(owner, mine) in mine.mail
 
     def test_of_a_recovery_names_them_while_the_address_is_unconfirmed(
         self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp
@@ -327,7 +327,7 @@ class TestMail:
         _post(auth, "/recover", {"email": mine.address}).raise_for_status()
         recovery = _mail(auth, mine.address, 3)
         assert stranger.username in recovery
-        assert _sponsor(owner, stranger) in recovery
+        assert _names_of_referrer(owner, stranger) in recovery
         mine.open()
         _post(auth, "/recover", {"email": mine.address}).raise_for_status()
         later = _mail(auth, mine.address, 4)
@@ -371,7 +371,7 @@ class TestMail:
         _check_confirmed(owner, mine, stranger)
 
 
-def _sponsor(owner: Owner, one: SignUp) -> str:
+def _names_of_referrer(owner: Owner, one: SignUp) -> str:
     query = "select display_name, username from private.profiles where id = %s"
     row = owner.execute(query, [one.referrer.profile_id]).fetchone()
     assert row

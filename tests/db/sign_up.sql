@@ -44,6 +44,21 @@ update private.profiles set account_status = 'disabled' where user_id = user_id(
 select is(asks(form('{"username": "third"}')), '400 Invalid referral code', 'a disabled one does not');
 update private.profiles set account_status = 'active' where user_id = user_id('freya');
 
+-- What a mail about a sign-up says
+create function actors.mail_data(p_referral_code text) returns jsonb language sql as $$
+    select hooks.mail_data(jsonb_build_object('user', jsonb_build_object('user_metadata', jsonb_build_object(
+        'referrer_id', p_referral_code, 'referrer_username', 'forged', 'referrer_display_name', 'Forged'
+    ))))
+$$;
+grant execute on all functions in schema actors to public;
+create temporary table referrer as select username, display_name from private.profiles where user_id = user_id('freya');
+grant select on referrer to public;
+set local role supabase_auth_admin;
+select is(mail_data(profile_id('freya')::text), (select jsonb_build_object('referrer_username', username, 'referrer_display_name', display_name) from referrer), 'it names the referrer');
+select is(mail_data(code), '{"referrer_username": null, "referrer_display_name": null}', 'and nobody without one')
+from unnest(array[null, '', 'freya', gen_random_uuid()::text]) as code;
+reset role;
+
 -- Confirmation makes the profile
 create function actors.sign_up(p_email text, p_data jsonb, p_confirmed timestamptz default null) returns uuid language sql as $$
     insert into auth.users (id, instance_id, aud, role, email, email_confirmed_at, created_at, updated_at, raw_app_meta_data, raw_user_meta_data)
@@ -63,6 +78,10 @@ update auth.users set email_confirmed_at = now() + interval '1 second' where id 
 select is((select count(*) from private.profiles where user_id = (select first from made)), 1::bigint, 'a second confirmation changes nothing');
 select ok((select username from private.profiles where user_id = (select late from made)) like 'buri\_%', 'a name that was taken meanwhile gets a distinct form');
 select is_empty($$ select 1 from private.profiles where user_id in ((select plain from made), (select lost from made)) $$, 'without metadata or referrer there is no profile, and no failure');
+insert into private.username_reservations (username, email, until)
+values ('chosen', 'several@people.test', now() + interval '1 day'), ('not_chosen', 'several@people.test', now() + interval '1 day');
+select sign_up('several@people.test', form('{"username": "chosen"}'), now());
+select is_empty($$ select 1 from private.username_reservations where email = 'several@people.test' $$, 'one confirmed, no sign-up of the address reserves a name');
 select is((select child_no from private.positions where user_id = (select first from made)), 4, 'the place is the next one at confirmation');
 
 -- Looking up a member

@@ -22,7 +22,7 @@ from tests.support.stack import Stack
 
 PASSWORD = "harbour-lantern-41"
 SECRET = secrets.token_hex(32)
-LEFT_OUT = ("auth.schema_migrations", "auth.attempts")
+LEFT_OUT = ("auth.schema_migrations", "auth.attempts", "auth.earlier_sign_ups")
 
 
 @contextmanager

@@ -178,16 +178,17 @@ def _uuid(member: Member) -> uuid.UUID:
     return uuid.UUID(member.profile_id)
 
 
-@pytest.mark.threat("T09", "T87")
 class TestLink:
     """Who opens a link has read its mail, and confirms what that says."""
 
+    @pytest.mark.threat("T09")
     def test_of_the_later_sign_up(self, owner: Owner, mine: SignUp, stranger: SignUp) -> None:
         stranger.send()
         mine.send()
         assert mine.open()["type"] == "signup"
         _check_confirmed(owner, mine, stranger)
 
+    @pytest.mark.threat("T09")
     def test_of_the_earlier_sign_up(self, owner: Owner, mine: SignUp, stranger: SignUp) -> None:
         mine.send()
         stranger.send()
@@ -245,6 +246,7 @@ class TestLink:
         mine.open()
         _check_confirmed(owner, mine, stranger)
 
+    @pytest.mark.threat("T09")
     def test_of_two_at_once_exactly_one_wins(
         self, auth: OwnAuth, owner: Owner, referrer: Member, other: Member
     ) -> None:
@@ -276,7 +278,7 @@ class TestResponse:
         assert second["identities"][0]["identity_data"] == second["user_metadata"]
         assert second["created_at"] > first["created_at"]
 
-    @pytest.mark.threat("T16", "T87")
+    @pytest.mark.threat("T87")
     def test_of_the_hook_is_asked_for_each(
         self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp, other: Member
     ) -> None:

@@ -21,6 +21,7 @@ async def auth() -> AsyncIterator[httpx.AsyncClient]:
             "database_url": "",
             "API_EXTERNAL_URL": "http://auth.example.test",
             "GOTRUE_SITE_URL": "http://app.example.test",
+            "GOTRUE_JWT_SECRET": "y" * 40,
             "GOTRUE_JWT_KEYS": orjson.dumps([{**key, "key_ops": ["sign", "verify"]}]).decode(),
         }
     )

@@ -18,6 +18,15 @@ _COLUMNS = (
     *("role", "encrypted_password", "raw_app_meta_data", "raw_user_meta_data"),
     *("invited_at", "created_at", "confirmation_sent_at", "recovery_sent_at"),
 )
+# The codes of a sign-up that is the newest no more.
+_VOID: dict[str, Any] = {
+    "confirmation_token": "",
+    "recovery_token": "",
+    "email_change": "",
+    "email_change_token_new": "",
+    "email_change_token_current": "",
+    "email_change_sent_at": None,
+}
 
 
 async def replace(connection: Connection, known: User, user: User, identity_data: dict[str, Any]) -> User:
@@ -36,12 +45,7 @@ async def replace(connection: Connection, known: User, user: User, identity_data
         raw_user_meta_data=user["raw_user_meta_data"],
         invited_at=None,
         created_at=datetime.now(UTC),
-        confirmation_token="",
-        recovery_token="",
-        email_change="",
-        email_change_token_new="",
-        email_change_token_current="",
-        email_change_sent_at=None,
+        **_VOID,
     )
     await _set_identity(connection, known, identity_data)
     replaced = await find_user(connection, known["id"])
@@ -54,7 +58,7 @@ async def restore(connection: Connection, user: User, sign_up_id: uuid.UUID) -> 
     query = "delete from auth.earlier_sign_ups where id = %s returning *"
     earlier = await (await connection.execute(query, [sign_up_id])).fetchone()
     assert earlier is not None
-    await update_user(connection, user, **{name: earlier[name] for name in _COLUMNS})
+    await update_user(connection, user, **{name: earlier[name] for name in _COLUMNS}, **_VOID)
     await _set_identity(connection, user, earlier["identity_data"])
     await connection.execute("delete from auth.flow_state where user_id = %s", [user["id"]])
     await connection.execute(

@@ -74,6 +74,19 @@ def test_sign_up_confirm_and_sign_in(
     assert _follow(mailbox.link_in(message))["error_code"] == "otp_expired", "a link is good once"
 
 
+@pytest.mark.embedded_only("asks the product for no names")
+def test_mails_to_an_unconfirmed_address_name_the_sign_up(
+    client: Client, referrer: Member, mailbox: Mailbox
+) -> None:
+    someone = _someone(referrer)
+    client.auth.sign_up(someone)
+    client.auth.reset_password_for_email(someone["email"])
+    for subject in ("Confirm", "Reset"):
+        html = mailbox.wait_for(someone["email"], subject)["html"]
+        assert someone["options"]["data"]["username"] in html
+        assert f"Test Person ({referrer.username})" in html
+
+
 @pytest.mark.threat("T80")
 def test_an_address_that_is_taken_looks_like_any_other(
     client: Client, referrer: Member, member: Member, mailbox: Mailbox

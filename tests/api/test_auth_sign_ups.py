@@ -348,6 +348,18 @@ class TestMail:
         assert _open(auth, recovery)["type"] == "recovery"
         _check_confirmed(owner, mine, stranger)
 
+    def test_of_a_recovery_holds_a_code_for_no_other_sign_up(
+        self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp
+    ) -> None:
+        for one in (mine, stranger):
+            one.send()
+            _post(auth, "/recover", {"email": mine.address}).raise_for_status()
+        recovery = _mail(auth, mine.address, 4)
+        mine.open()
+        body = {"type": "recovery", "email": mine.address, "token": _code(recovery)}
+        assert _post(auth, "/verify", body).status_code == 403
+        _check_confirmed(owner, mine, stranger)
+
     @pytest.mark.parametrize("path", ["/resend", "/otp", "/magiclink"])
     def test_sent_again_is_that_of_the_newest(
         self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp, path: str

@@ -8,18 +8,45 @@ describe('safeRedirect', () => {
     expect(safeRedirect('/withdraw?amount=100#form', origin)).toBe('/withdraw?amount=100#form')
   })
 
+  it.each([null, '', 'dashboard', '/no-such-page', '/sign-in?redirect=/sign-in', '/sign-in/'])(
+    'leads to no page for %j',
+    (value) => {
+      expect(safeRedirect(value, origin)).toBe('/dashboard')
+    },
+  )
+
   it.each([
-    null,
-    '',
-    'dashboard',
     'https://evil.example/',
+    'https:evil.example',
+    'https:/evil.example',
     '//evil.example',
+    '///evil.example',
     '/\\evil.example',
+    '\\\\evil.example',
+    '/.//evil.example',
+    '/..//evil.example',
+    '/.\\/evil.example',
+    '/%2e//evil.example',
+    '/withdraw/..//evil.example',
     '/\t/evil.example',
+    '/\n/evil.example',
+    ' //evil.example',
+    '%2f%2fevil.example',
+    '/%2f%2fevil.example',
+    '/@evil.example',
     'javascript:alert(1)',
-    '/sign-in?redirect=/sign-in',
-  ])('refuses %j', (value) => {
+    'java\tscript:alert(1)',
+    'data:text/html,evil',
+    `${origin}@evil.example/`,
+  ])('leads to no other site for %j', (value) => {
     expect(safeRedirect(value, origin)).toBe('/dashboard')
+  })
+
+  it('drops the tokens of a mail link', () => {
+    expect(safeRedirect('/deposit?from=mail#access_token=a.b.c&refresh_token=d', origin)).toBe(
+      '/deposit?from=mail',
+    )
+    expect(safeRedirect('/deposit#refresh_token=d', origin)).toBe('/deposit')
   })
 
   it('survives the round trip through the sign-in page', () => {

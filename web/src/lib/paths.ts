@@ -43,22 +43,29 @@ export function signInPath(target: string): string {
   return `${paths.signIn}?redirect=${encodeURIComponent(target)}`
 }
 
+const known = new Set<string>(
+  Object.values(paths).flatMap((path) => (typeof path === 'string' ? path : Object.values(path))),
+)
+
+/** True for the fragment of a mail link that signs in. */
+export function hasTokens(fragment: string): boolean {
+  const given = new URLSearchParams(fragment.replace(/^#/, ''))
+  return given.has('access_token') || given.has('refresh_token')
+}
+
 /**
- * The path a `redirect` parameter may lead to: same origin only. Anything else, such as another host,
- * a scheme, a protocol-relative address or the sign-in page itself, gives the fallback.
+ * The path a `redirect` parameter may lead to: a page of this site, with query and fragment. Anything else, such
+ * as another host, a scheme or the sign-in page itself, gives the fallback. The path is compared as the browser
+ * wrote it anew: `/.//host` begins as a path of this site and becomes `//host`. Tokens are no part of a page.
  */
 export function safeRedirect(
   value: string | null,
   origin: string,
   fallback: string = paths.dashboard,
 ): string {
-  if (!value?.startsWith('/') || /^\/[/\\]/.test(value)) return fallback
-  let target: URL
-  try {
-    target = new URL(value, origin)
-  } catch {
+  if (!value?.startsWith('/') || !URL.canParse(value, origin)) return fallback
+  const target = new URL(value, origin)
+  if (target.origin !== origin || target.pathname === paths.signIn || !known.has(target.pathname))
     return fallback
-  }
-  if (target.origin !== origin || target.pathname === paths.signIn) return fallback
-  return target.pathname + target.search + target.hash
+  return target.pathname + target.search + (hasTokens(target.hash) ? '' : target.hash)
 }

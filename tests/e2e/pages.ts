@@ -42,8 +42,7 @@ export const administratorPages = [
   '/admin/dashboard',
   '/admin/dashboard?tab=financial',
   '/admin/users',
-  // Of the demo's own members: as long an MT5 server as others may have typed widens this list.
-  '/admin/bots?q=%40harborline.example',
+  '/admin/bots',
   '/admin/transactions',
   '/admin/deposits',
   '/admin/deposits?status=all',

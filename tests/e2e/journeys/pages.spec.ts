@@ -1,7 +1,7 @@
 import { expect, test, type Browser, type BrowserContext, type Page } from '@playwright/test'
 import { overflow, tableOverflow, violations } from '../accessibility'
 import { administratorPages, memberPages, publicPages } from '../pages'
-import { administratorBrowser, createFunded, memberBrowser, requestDeposit } from '../people'
+import { administratorBrowser, createFunded, memberBrowser, requestDeposit, send } from '../people'
 import { need } from '../stack'
 
 // Every page is opened and looked at in both themes and at every width; the pictures are taken to be looked at.
@@ -23,10 +23,17 @@ const people: Record<string, { paths: string[]; open: (browser: Browser) => Prom
   administrator: { paths: administratorPages, open: administratorBrowser },
 }
 
-// As long a username as there may be, in the member's team and in the administrators' lists.
+// As long texts as there may be, in the member's team and in the administrators' lists.
 test.beforeAll(async () => {
   const [, account] = await createFunded('ilse', 500, { length: 30, referrer: need('DEMO_REFERRAL_CODE') })
   await requestDeposit(account, 1000)
+  await send(account.token, 'POST', '/functions/v1/bot-subscription', {
+    bot_name: 'Scout',
+    action: 'subscribe',
+    mt5_server: 'S'.repeat(128),
+    mt5_login: '5'.repeat(64),
+    mt5_password: 'p'.repeat(256),
+  })
 })
 
 /** Changes the system's theme under an open page, which must follow. */

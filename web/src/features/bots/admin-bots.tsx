@@ -12,6 +12,7 @@ import { RefreshButton } from '@/components/refresh-button'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
+import { cn } from '@/lib/cn'
 import { zoneName } from '@/lib/dates'
 import { listSubscriptions, type AdminSubscription, type SubscriptionPage } from './admin-api'
 import { MaskedPassword } from './admin-password'
@@ -29,6 +30,15 @@ const filters: TableFilter[] = [
     ],
   },
 ]
+
+/** As long a text as a member may have typed: cut to its column, whole on hover and to a screen reader. */
+function Typed({ text, className }: { text: string; className?: string }) {
+  return (
+    <span title={text} className={cn('block truncate', className)}>
+      {text}
+    </span>
+  )
+}
 
 interface Acts {
   opened: string | null
@@ -72,19 +82,19 @@ function columnsOf({ opened, onOpened, onChange }: Acts): ColumnDef<AdminSubscri
     {
       id: 'mt5_server',
       header: 'MT5 Server',
-      meta: { label: 'MT5 Server', phone: 'hidden' },
-      cell: ({ row: { original } }) => original.mt5_server,
+      meta: { label: 'MT5 Server', phone: 'hidden', yields: true },
+      cell: ({ row: { original } }) => <Typed text={original.mt5_server} />,
     },
     {
       id: 'mt5_login',
       header: 'MT5 Login',
-      meta: { label: 'MT5 Login', phone: 'hidden' },
-      cell: ({ row: { original } }) => <span className="tabular">{original.mt5_login}</span>,
+      meta: { label: 'MT5 Login', phone: 'hidden', yields: true },
+      cell: ({ row: { original } }) => <Typed text={original.mt5_login} className="tabular" />,
     },
     {
       id: 'mt5_password',
       header: 'MT5 Password',
-      meta: { label: 'MT5 Password', phone: 'hidden' },
+      meta: { label: 'MT5 Password', phone: 'hidden', yields: true },
       cell: ({ row: { original } }) => (
         <MaskedPassword
           subscription={original}

@@ -2,6 +2,7 @@ import { Eye, EyeOff } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Button } from '@/components/ui/button'
 import { Tooltip } from '@/components/ui/tooltip'
+import { cn } from '@/lib/cn'
 import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
@@ -51,8 +52,12 @@ export function MaskedPassword({ subscription, open, onOpen }: MaskedPasswordPro
 
   const name = `the MT5 password of ${subscription.username}`
   return (
-    <span className="inline-flex items-center gap-1">
-      <span className="font-mono text-compact" aria-live="polite">
+    <span className="inline-flex max-w-full items-center gap-1">
+      {/* The asterisks may be cut; the password itself is wanted whole. */}
+      <span
+        className={cn('min-w-0 font-mono text-compact', shown === null ? 'truncate' : 'break-all')}
+        aria-live="polite"
+      >
         {shown ?? (
           <>
             <span aria-hidden>{'*'.repeat(subscription.mt5_password_length)}</span>

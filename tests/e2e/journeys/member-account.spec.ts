@@ -55,9 +55,12 @@ test('a username that is taken is rejected with its text; a free one is saved', 
 })
 
 test('a deposit is sent once, waits in sight, and is cancelled by its member', async ({ browser }) => {
-  const page = await openAs(browser, await createMember('dora'))
+  const person = await createMember('dora')
+  const page = await openAs(browser, person)
   await saveWallet(page)
   await page.goto('/deposit')
+  const named = `Ilse Brandt (${person.username})`
+  await expect(page.getByText(`This deposit is for ${named}`)).toBeVisible()
   await page.getByRole('button', { name: 'Review deposit' }).click()
   await expect(page.getByText('Choose a package', { exact: true }).last()).toBeVisible()
   await expect(page.getByRole('group', { name: 'What to correct' })).toBeFocused()
@@ -69,6 +72,7 @@ test('a deposit is sent once, waits in sight, and is cancelled by its member', a
   await expect(page.getByText('Receipt uploaded successfully').first()).toBeVisible()
   await page.getByRole('checkbox', { name: 'I understand' }).check()
   await page.getByRole('button', { name: 'Review deposit' }).click()
+  await expect(page.getByRole('dialog').getByText(named)).toBeVisible()
   await page.getByRole('dialog').getByRole('button', { name: 'Submit $250.00' }).dblclick()
   await expect(page.getByText(/Deposit request submitted successfully!/)).toBeVisible()
   const waiting = page.getByRole('region', { name: 'Waiting for review' })

@@ -23,6 +23,11 @@ test('the same amount asked for again is a request of its own', async ({ browser
   const [person, account] = await createEarner('ines')
   const page = await openAs(browser, person)
   await page.goto('/withdraw')
+  const named = `Ilse Brandt (${person.username})`
+  await expect(page.getByText(`This withdrawal is from the balance of ${named}`)).toBeVisible()
+  await review(page, '100')
+  await expect(page.getByRole('dialog').getByText(named)).toBeVisible()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   const waiting = page.getByRole('region', { name: 'Waiting for approval' }).getByRole('listitem')
   await request(page)
   await expect(waiting).toHaveCount(1)

@@ -36,6 +36,8 @@ export const depositOptionsQuery = queryOptions({
 interface NewDeposit {
   /** Made here and kept for retries, so that pressing twice makes one deposit. */
   id: string
+  /** The user whom the form names; the server refuses when another one is signed in by now. */
+  userId: string
   amount: Decimal
   reference: string
   receiptUrl: string
@@ -43,12 +45,11 @@ interface NewDeposit {
 
 async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
   const client = await memberClient()
-  const { data } = await client.auth.getSession()
   unwrap(
     await client.from('deposits').upsert(
       {
         id: deposit.id,
-        user_id: data.session?.user.id ?? '',
+        user_id: deposit.userId,
         // Decimal text, which numeric reads exactly; the generated type only knows numbers.
         amount: deposit.amount as unknown as number,
         reference_number: deposit.reference,

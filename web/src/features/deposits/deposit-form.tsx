@@ -1,6 +1,7 @@
 import { useId, useMemo, useState, type ReactNode } from 'react'
 import { Controller, useWatch } from 'react-hook-form'
 import { Link } from 'react-router'
+import { ActsFor } from '@/components/account-name'
 import { ActionBar } from '@/components/action-bar'
 import { ErrorLine, Field } from '@/components/field'
 import { ErrorSummary, fieldError, fieldProps, useAppForm } from '@/components/form'
@@ -12,6 +13,7 @@ import { Button } from '@/components/ui/button'
 import { Checkbox } from '@/components/ui/checkbox'
 import { Label } from '@/components/ui/label'
 import { Textarea } from '@/components/ui/input'
+import type { Account } from '@/lib/account'
 import type { Decimal } from '@/lib/money'
 import { paths } from '@/lib/paths'
 import type { Platform } from '@/lib/platform'
@@ -27,6 +29,7 @@ import { otherAmount, PackageChoice } from './package-choice'
 import { ReceiptField } from './receipt-field'
 
 interface DepositFormProps {
+  account: Account
   options: DepositOptions
   platform: Platform
   /** For the summary beside the form; null while unknown. */
@@ -35,7 +38,7 @@ interface DepositFormProps {
   children: ReactNode
 }
 
-export function DepositForm({ options, platform, balance, children }: DepositFormProps) {
+export function DepositForm({ account, options, platform, balance, children }: DepositFormProps) {
   const { packages, limits } = platform
   const schema = useMemo(() => depositSchema(options, packages, limits), [options, packages, limits])
   // The last package leaves only one way to deposit; it need not be chosen.
@@ -59,7 +62,7 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
       receiptUrl: values.receiptUrl,
     }
     try {
-      await create.mutateAsync({ id: requestId.of(answers), ...answers })
+      await create.mutateAsync({ id: requestId.of(answers), userId: account.userId, ...answers })
       requestId.forget()
     } catch (error) {
       toasts.error('Failed to submit deposit request. Please try again.', { money: true })
@@ -117,6 +120,7 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
           />
         </section>
         <Understood form={form} />
+        <ActsFor account={account}>This deposit is for</ActsFor>
         <ActionBar
           summary={
             <>
@@ -146,6 +150,7 @@ export function DepositForm({ options, platform, balance, children }: DepositFor
       <DepositSummary amount={amount} outcome={outcome} options={options} balance={balance} />
       {reviewing ? (
         <DepositReview
+          account={account}
           amount={amountOf(reviewing) ?? '0'}
           outcome={outcome}
           reference={reviewing.reference.trim()}

@@ -5,8 +5,10 @@ import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
+import type { Account } from '@/lib/account'
 import { memberQuery } from '@/lib/member'
 import { platformQuery, type Platform } from '@/lib/platform'
+import { useAccount } from '@/lib/use-account'
 import { depositOptionsQuery, type DepositOptions } from './api'
 import { DepositAddress } from './deposit-address'
 import { DepositForm } from './deposit-form'
@@ -16,6 +18,7 @@ import { PendingDeposits } from './pending-deposits'
 export function DepositPage() {
   const options = useQuery({ ...depositOptionsQuery, meta: { errorToast: 'Failed to load user data' } })
   const platform = useQuery(platformQuery)
+  const account = useAccount()
   return (
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Deposit" purpose="Pay for a package, then send us the proof." />
@@ -27,7 +30,11 @@ export function DepositPage() {
       >
         {(data) => (
           <Region query={platform} errorText="Failed to load user data" skeleton={<FormSkeleton />}>
-            {(settings) => <Body options={data} platform={settings} />}
+            {(settings) => (
+              <Region query={account} errorText="Failed to load user data" skeleton={<FormSkeleton />}>
+                {(named) => <Body account={named} options={data} platform={settings} />}
+              </Region>
+            )}
           </Region>
         )}
       </Region>
@@ -35,7 +42,13 @@ export function DepositPage() {
   )
 }
 
-function Body({ options, platform }: { options: DepositOptions; platform: Platform }) {
+interface BodyProps {
+  account: Account
+  options: DepositOptions
+  platform: Platform
+}
+
+function Body({ account, options, platform }: BodyProps) {
   const member = useQuery(memberQuery)
   const { verification, pending, deposit_address: address } = options
   if (!verification.hasProfile || !verification.hasWallet) {
@@ -58,6 +71,7 @@ function Body({ options, platform }: { options: DepositOptions; platform: Platfo
       {waiting ? <div className="max-w-[560px]">{waiting}</div> : null}
       <DepositForm
         key={options.package_value}
+        account={account}
         options={options}
         platform={platform}
         balance={member.data?.balance.available ?? null}

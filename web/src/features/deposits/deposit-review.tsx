@@ -1,10 +1,13 @@
+import { AccountName } from '@/components/account-name'
 import { Money } from '@/components/money'
 import { Change, ReviewDialog } from '@/components/review-dialog'
+import type { Account } from '@/lib/account'
 import { formatMoney, type Decimal } from '@/lib/money'
 import type { Outcome } from './deposit-summary'
 import { formatBytes } from './receipt-file'
 
 interface DepositReviewProps {
+  account: Account
   amount: Decimal
   outcome: Outcome
   reference: string
@@ -13,8 +16,9 @@ interface DepositReviewProps {
   onConfirm: () => Promise<void>
 }
 
-/** The last look: amount, what it changes, the reference and the file, as they will be sent. */
-export function DepositReview({ amount, outcome, reference, file, onClose, onConfirm }: DepositReviewProps) {
+/** The last look: account, amount, what it changes, the reference and the file, as they will be sent. */
+export function DepositReview(props: DepositReviewProps) {
+  const { account, amount, outcome, reference, file, onClose, onConfirm } = props
   const same = outcome.packageAfter === outcome.packageNow
   return (
     <ReviewDialog
@@ -23,6 +27,7 @@ export function DepositReview({ amount, outcome, reference, file, onClose, onCon
       onConfirm={onConfirm}
       title={`Submit deposit of ${formatMoney(amount)}?`}
       facts={[
+        { label: 'Account', value: <AccountName {...account} /> },
         { label: 'Amount', value: <Money value={amount} className="font-semibold" /> },
         {
           label: 'Package',

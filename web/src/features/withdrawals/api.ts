@@ -31,20 +31,21 @@ export const withdrawOptionsQuery = queryOptions({
 interface NewWithdrawal {
   /** Made here and kept for retries, so that pressing twice makes one request. */
   id: string
+  /** The user whom the form names; the server refuses when another one is signed in by now. */
+  userId: string
   amount: Decimal
   /** As the member saw it; the server refuses when the stored one is another by now. */
   address: string
 }
 
-async function createWithdrawal({ id, amount, address }: NewWithdrawal): Promise<void> {
+async function createWithdrawal({ id, userId, amount, address }: NewWithdrawal): Promise<void> {
   const client = await memberClient()
-  const { data } = await client.auth.getSession()
   // Decimal text, which numeric reads exactly; the generated type only knows numbers.
   const exact = amount as unknown as number
   const written = await client
     .from('withdrawals')
     .upsert(
-      { id, user_id: data.session?.user.id ?? '', amount: exact, wallet_address: address, status: 'pending' },
+      { id, user_id: userId, amount: exact, wallet_address: address, status: 'pending' },
       { onConflict: 'id', ignoreDuplicates: true },
     )
   if (written.error) unwrap(written)

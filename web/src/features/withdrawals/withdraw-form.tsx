@@ -1,6 +1,7 @@
 import { useId, useMemo, useState } from 'react'
 import { Controller, useWatch } from 'react-hook-form'
 import { Link } from 'react-router'
+import { AccountName, ActsFor } from '@/components/account-name'
 import { ActionBar } from '@/components/action-bar'
 import { Address } from '@/components/address'
 import { Field } from '@/components/field'
@@ -11,6 +12,7 @@ import { MoneyInput } from '@/components/money-input'
 import { Notice } from '@/components/notice'
 import { Change, ReviewDialog } from '@/components/review-dialog'
 import { Button } from '@/components/ui/button'
+import type { Account } from '@/lib/account'
 import { hasCode, Refusal } from '@/lib/errors'
 import { compare, formatMoney, subtract, type Decimal } from '@/lib/money'
 import { paths } from '@/lib/paths'
@@ -30,11 +32,12 @@ const fieldCodes = [
 ]
 
 interface WithdrawFormProps {
+  account: Account
   options: WithdrawOptions
   address: string
 }
 
-export function WithdrawForm({ options, address }: WithdrawFormProps) {
+export function WithdrawForm({ account, options, address }: WithdrawFormProps) {
   const schema = useMemo(() => withdrawSchema(options), [options])
   const form = useAppForm<WithdrawValues>(schema, { amount: '' })
   const [reviewing, setReviewing] = useState<Decimal | null>(null)
@@ -47,7 +50,7 @@ export function WithdrawForm({ options, address }: WithdrawFormProps) {
   async function submit(requested: Decimal) {
     const answers = { amount: requested, address }
     try {
-      await create.mutateAsync({ id: requestId.of(answers), ...answers })
+      await create.mutateAsync({ id: requestId.of(answers), userId: account.userId, ...answers })
       requestId.forget()
     } catch (error) {
       if (error instanceof Refusal && hasCode(error, ...fieldCodes)) {
@@ -119,6 +122,7 @@ export function WithdrawForm({ options, address }: WithdrawFormProps) {
         )}
       />
       <Destination address={address} checksumOk={options.wallet_checksum_ok} />
+      <ActsFor account={account}>This withdrawal is from the balance of</ActsFor>
       <p className="text-muted-foreground">Processing takes 24-48 hours</p>
       <ActionBar
         summary={
@@ -151,6 +155,7 @@ export function WithdrawForm({ options, address }: WithdrawFormProps) {
           onClose={() => setReviewing(null)}
           title={`Request withdrawal of ${formatMoney(reviewing)}?`}
           facts={[
+            { label: 'Account', value: <AccountName {...account} /> },
             { label: 'Amount', value: <Money value={reviewing} className="font-semibold" /> },
             { label: 'To', value: <Address value={address} check={options.wallet_checksum_ok} /> },
             { label: 'Can be requested', value: <After options={options} amount={reviewing} /> },

@@ -7,7 +7,9 @@ import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { RiskLine } from '@/components/risk-line'
 import { Skeleton } from '@/components/ui/skeleton'
+import type { Account } from '@/lib/account'
 import { compare } from '@/lib/money'
+import { useAccount } from '@/lib/use-account'
 import { withdrawOptionsQuery, type WithdrawOptions } from './api'
 import { BalanceSection } from './balance-section'
 import { PendingWithdrawals } from './pending-withdrawals'
@@ -16,6 +18,7 @@ import { notVerifiedText } from './withdraw-schema'
 
 export function WithdrawPage() {
   const query = useQuery({ ...withdrawOptionsQuery, meta: { errorToast: 'Failed to load user data' } })
+  const account = useAccount()
   return (
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Withdraw" purpose="Ask for your bonuses to be paid to your wallet." />
@@ -25,13 +28,17 @@ export function WithdrawPage() {
         loadingText="Loading balance"
         skeleton={<PageSkeleton />}
       >
-        {(options) => <Body options={options} />}
+        {(options) => (
+          <Region query={account} errorText="Failed to load user data" skeleton={<PageSkeleton />}>
+            {(named) => <Body account={named} options={options} />}
+          </Region>
+        )}
       </Region>
     </PageBody>
   )
 }
 
-function Body({ options }: { options: WithdrawOptions }) {
+function Body({ account, options }: { account: Account; options: WithdrawOptions }) {
   const { verification, wallet_address: address } = options
   return (
     <div className="flex gap-16">
@@ -39,7 +46,7 @@ function Body({ options }: { options: WithdrawOptions }) {
         <BalanceSection options={options} />
         <PendingWithdrawals pending={options.pending} />
         {verification.canWithdraw && address ? (
-          <WithdrawForm options={options} address={address} />
+          <WithdrawForm account={account} options={options} address={address} />
         ) : (
           <Blocked verification={verification} />
         )}

@@ -12,7 +12,7 @@ export interface Person {
 let secondMember: Promise<string> | undefined
 
 /** The profile of the second demo member, so that no one is added to the first one's team. */
-function referrerId(): Promise<string> {
+export function referrerId(): Promise<string> {
   return (secondMember ??= findReferrer())
 }
 

@@ -3,7 +3,6 @@ import { createRoot } from 'react-dom/client'
 import './app/styles.css'
 import { App } from './app/app'
 import { StartupFault } from './app/startup-fault'
-import './lib/arrival'
 import { readConfig } from './lib/config'
 import './lib/theme'
 

@@ -1,9 +1,19 @@
 import { expect, test } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
-import { createMember } from '../people'
-import { need } from '../stack'
+import { createMember, memberBrowser } from '../people'
+import { memberSession, need, origin } from '../stack'
 
 const key = need('SUPABASE_ANON_KEY')
+
+async function requestReset(email: string): Promise<void> {
+  const to = encodeURIComponent(`${origin}/reset-password`)
+  const response = await fetch(`${origin}/auth/v1/recover?redirect_to=${to}`, {
+    method: 'POST',
+    headers: { apikey: key, 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+  })
+  expect(response.ok).toBe(true)
+}
 
 test('a lost password is set anew through the mail, and the old one no longer works', async ({
   page,
@@ -39,4 +49,60 @@ test('an address without an account gets the same response', async ({ page }) =>
   await page.getByLabel('Email').fill('nobody@example.com')
   await page.getByRole('button', { name: 'Send link' }).click()
   await expect(page.getByText('If nobody@example.com has an account, a link is on its way.')).toBeVisible()
+})
+
+test('a new password is set only where a recovery link was opened, and once', async ({ browser }) => {
+  const [person, other] = [await createMember('reset'), await createMember('other')]
+  const context = await memberBrowser(browser, person)
+  const page = await context.newPage()
+  const form = page.getByRole('heading', { name: 'Set a new password' })
+  await page.goto('/reset-password')
+  await expect(page).toHaveURL('/settings')
+  await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+  await expect(form).toBeHidden()
+
+  // A password opened this session, whatever the address says of it.
+  const { access_token, refresh_token } = (await memberSession(person.email, person.password)) as Record<
+    'access_token' | 'refresh_token',
+    string
+  >
+  const claims = new URLSearchParams({
+    access_token,
+    refresh_token,
+    type: 'recovery',
+  })
+  await page.goto('about:blank')
+  await page.goto(`/reset-password#${claims}`)
+  await expect(page).toHaveURL('/settings')
+
+  // A recovery link of another account asks first, then leads where it should.
+  await requestReset(other.email)
+  await page.goto(linkOf(await mailTo(other.email, /password/i)))
+  await page
+    .getByRole('alertdialog')
+    .getByRole('button', { name: /^Continue as/ })
+    .click()
+  await expect(form).toBeVisible()
+  await page.reload()
+  await expect(form).toBeVisible()
+  const second = await context.newPage()
+  await second.goto('/reset-password')
+  await expect(second).toHaveURL('/settings')
+  await second.close()
+  await page.getByLabel('New password', { exact: true }).fill('New-lamp-on-the-wall-5')
+  await page.getByLabel('New password again').fill('New-lamp-on-the-wall-5')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await expect(page).toHaveURL('/dashboard')
+  await page.goto('/reset-password')
+  await expect(page).toHaveURL('/settings')
+  await context.close()
+})
+
+test('without a session the page offers a new recovery link', async ({ page }) => {
+  await page.goto('/reset-password')
+  await expect(
+    page.getByRole('heading', {
+      name: 'This link has expired or was already used.',
+    }),
+  ).toBeVisible()
 })

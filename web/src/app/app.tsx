@@ -3,6 +3,8 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { RouterProvider } from 'react-router'
 import { adminKey } from '@/lib/admin-overview'
 import { administratorSession } from '@/lib/administrator-session'
+import { arrivedAt } from '@/lib/arrival'
+import { linkOffer } from '@/lib/link-session'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts, type Toast } from '@/lib/toast-queue'
@@ -10,6 +12,13 @@ import { queryClient } from './query-client'
 import { router } from './router'
 
 const Toaster = lazy(() => import('./toaster'))
+// What does not load asks nothing: whoever is signed in stays so.
+const LinkQuestion = lazy(() =>
+  import('@/features/auth/link-question').catch((error: unknown) => {
+    console.error(error)
+    return { default: () => null }
+  }),
+)
 
 memberSession.startIfStored()
 
@@ -44,11 +53,23 @@ function Messages() {
   )
 }
 
+/** On whatever page the link led to, which may have led on to another one meanwhile. */
+function OpenQuestion() {
+  const offer = useStore(linkOffer)
+  if (!offer) return null
+  return (
+    <Suspense>
+      <LinkQuestion offer={offer} onContinue={() => void router.navigate(arrivedAt, { replace: true })} />
+    </Suspense>
+  )
+}
+
 export function App() {
   useForgetfulCache()
   return (
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
+      <OpenQuestion />
       <Messages />
     </QueryClientProvider>
   )

@@ -27,7 +27,8 @@ function Waiting() {
 
 /** What the mail link did that brought the member here. */
 function ArrivedByMail() {
-  const confirmed = arrival.linkType === 'signup' || arrival.linkType === 'email_change'
+  const { linkType } = useStore(memberSession)
+  const confirmed = linkType === 'signup' || linkType === 'email_change'
   const text = confirmed ? 'Email confirmed' : arrival.message
   if (!text) return null
   return (
@@ -40,8 +41,8 @@ function ArrivedByMail() {
 }
 
 /**
- * Members only. The session is read before anything is decided, so that a mail link that signs in with the
- * fragment of its address is not sent to the sign-in page.
+ * Members only. The session is read before anything is decided, so that who follows a mail link is not sent to
+ * the sign-in page.
  */
 export function MemberGuard() {
   const { status, userId, left } = useStore(memberSession)

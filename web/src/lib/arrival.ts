@@ -1,10 +1,11 @@
-/**
- * What the address bar brought when the page was opened. A link from a mail ends in a fragment that the
- * auth client reads and removes, so it is read here first, before any guard looks at the session.
- */
+import { hasTokens } from './paths'
+
+/** What the address bar brought when the page was opened: the fragment of a link from a mail. */
 export interface Arrival {
-  /** 'signup', 'recovery', 'email_change' when a mail link signed the visitor in. */
+  /** 'signup', 'recovery', 'email_change' when a mail link brings a session. */
   linkType: string | null
+  /** The session that the link brings. It decides by itself whose it is; the other token only says so. */
+  refreshToken: string | null
   /** GoTrue's error code when a mail link was refused. */
   error: string | null
   /** A sentence the auth service sent along, such as that the other address must confirm too. */
@@ -14,10 +15,20 @@ export interface Arrival {
 export function readArrival(fragment: string): Arrival {
   const given = new URLSearchParams(fragment.replace(/^#/, ''))
   return {
-    linkType: given.has('access_token') ? given.get('type') : null,
+    linkType: given.has('refresh_token') ? given.get('type') : null,
+    refreshToken: given.get('refresh_token'),
     error: given.get('error_code') ?? given.get('error'),
     message: given.get('message'),
   }
 }
 
-export const arrival: Arrival = readArrival(typeof location === 'undefined' ? '' : location.hash)
+const nowhere = { pathname: '/', search: '', hash: '' }
+const { pathname, search, hash } = typeof location === 'undefined' ? nowhere : location
+
+/** The page that was opened, without the fragment. */
+export const arrivedAt = pathname + search
+
+export const arrival = readArrival(hash)
+
+// Before the router, the auth client or a reload can read the tokens: what becomes of them is decided once.
+if (hasTokens(hash)) history.replaceState(history.state, '', arrivedAt)

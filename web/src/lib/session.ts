@@ -1,9 +1,11 @@
 import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
 import { arrival } from './arrival'
+import { claimsOf } from './claims'
 import { readConfig } from './config'
+import { endRecovery, linkOffer, linkTypeOf, takeLink } from './link-session'
 import { Store } from './store'
 import { stored } from './stored'
-import { memberClient } from './supabase'
+import { memberClient, type Client } from './supabase'
 
 interface SessionState {
   /**
@@ -15,6 +17,8 @@ interface SessionState {
   email: string | null
   /** An address that waits for its confirmation link. */
   newEmail: string | null
+  /** The type of the mail link that opened this session, as far as this tab knows. */
+  linkType: string | null
   /** Why the member was signed out, when the server said why. */
   notice: string | null
   /** The member has just signed out: a guarded page then leads home instead of asking to sign in. */
@@ -26,6 +30,7 @@ const nobody: SessionState = {
   userId: null,
   email: null,
   newEmail: null,
+  linkType: null,
   notice: null,
   left: false,
 }
@@ -36,12 +41,17 @@ let started: Promise<void> | undefined
 function owesCode(session: Session): boolean {
   const verified = session.user.factors?.some((factor) => factor.status === 'verified') ?? false
   if (!verified) return false
-  const payload = session.access_token.split('.')[1] ?? ''
+  return claimsOf(session.access_token).aal !== 'aal2'
+}
+
+/** What the address brought comes first, so that no page decides before. */
+async function receive(client: Client): Promise<void> {
+  const { refreshToken, linkType } = arrival
+  if (!refreshToken) return
   try {
-    const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { aal?: string }
-    return claims.aal !== 'aal2'
-  } catch {
-    return true
+    linkOffer.set(await takeLink(client, { refreshToken, type: linkType }))
+  } catch (error) {
+    console.error(error)
   }
 }
 
@@ -54,6 +64,7 @@ function follow(event: AuthChangeEvent, session: Session | null): void {
       userId: id,
       email: email ?? null,
       newEmail: newEmail ?? null,
+      linkType: linkTypeOf(session),
       notice: null,
       left: false,
     })
@@ -76,9 +87,10 @@ export const memberSession = {
   get: store.get,
   subscribe: store.subscribe,
 
-  /** Reads the session, and the fragment of a mail link, once. Later calls wait for the same reading. */
+  /** Reads the session, and what a mail link brought, once. Later calls wait for the same reading. */
   start(): Promise<void> {
     started ??= memberClient().then(async (client) => {
+      await receive(client)
       client.auth.onAuthStateChange(follow)
       const { data } = await client.auth.getSession()
       if (store.get().status === 'loading') follow('INITIAL_SESSION', data.session)
@@ -88,7 +100,7 @@ export const memberSession = {
 
   /** Starts only when there is something to read, so that a visitor's page stays light. */
   startIfStored(): void {
-    if (stored.get(storageKey()) ?? arrival.linkType) void this.start()
+    if (stored.get(storageKey()) ?? arrival.refreshToken) void this.start()
     else if (!started) store.set(nobody)
   },
 
@@ -108,6 +120,12 @@ export const memberSession = {
   /** The member has arrived where a sign-out leads. */
   settle(): void {
     if (store.get().left && store.get().status === 'none') store.set({ ...store.get(), left: false })
+  },
+
+  /** The new password is set. */
+  endRecovery(): void {
+    endRecovery()
+    store.set({ ...store.get(), linkType: null })
   },
 
   clearNotice(): void {

@@ -1,24 +1,31 @@
-/** Local storage that may be closed to the page (private windows, blocked cookies): then it forgets. */
-export const stored = {
-  get(key: string): string | null {
-    try {
-      return localStorage.getItem(key)
-    } catch {
-      return null
-    }
-  },
-  set(key: string, value: string): void {
-    try {
-      localStorage.setItem(key, value)
-    } catch {
-      // Nothing to do: the choice then lasts as long as the page.
-    }
-  },
-  remove(key: string): void {
-    try {
-      localStorage.removeItem(key)
-    } catch {
-      // As above.
-    }
-  },
+/** Storage that may be closed to the page (private windows, blocked cookies): then it forgets. */
+function storedIn(storage: () => Storage) {
+  return {
+    get(key: string): string | null {
+      try {
+        return storage().getItem(key)
+      } catch {
+        return null
+      }
+    },
+    set(key: string, value: string): void {
+      try {
+        storage().setItem(key, value)
+      } catch {
+        // Nothing to do: the choice then lasts as long as the page.
+      }
+    },
+    remove(key: string): void {
+      try {
+        storage().removeItem(key)
+      } catch {
+        // As above.
+      }
+    },
+  }
 }
+
+export const stored = storedIn(() => localStorage)
+
+/** Of this tab alone, until it is closed. */
+export const storedInTab = storedIn(() => sessionStorage)

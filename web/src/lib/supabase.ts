@@ -11,16 +11,31 @@ let administrator: Promise<Client> | undefined
 
 /**
  * The member's client: stock, implicit flow (a mail link then works on another device too), session in
- * local storage, tokens refreshed by itself. Loaded on first use, so that public pages do not carry it.
+ * local storage, tokens refreshed by itself. Loaded on first use, so that public pages do not carry it. It never
+ * reads an address: tokens there may be another account's (link-session.ts).
  */
 export function memberClient(): Promise<Client> {
   member ??= import('@supabase/supabase-js').then(({ createClient }) => {
     const { supabaseUrl, supabaseKey } = readConfig()
     return createClient<Database>(supabaseUrl, supabaseKey, {
-      auth: { flowType: 'implicit', detectSessionInUrl: true, persistSession: true, autoRefreshToken: true },
+      auth: { flowType: 'implicit', detectSessionInUrl: false, persistSession: true, autoRefreshToken: true },
     })
   })
   return member
+}
+
+/** A client of its own that keeps nothing, for a session that is not the page's. */
+export async function linkClient(): Promise<Client> {
+  const { createClient } = await import('@supabase/supabase-js')
+  const { supabaseUrl, supabaseKey } = readConfig()
+  return createClient<Database>(supabaseUrl, supabaseKey, {
+    auth: {
+      persistSession: false,
+      autoRefreshToken: false,
+      detectSessionInUrl: false,
+      storageKey: 'link-session',
+    },
+  })
 }
 
 /**

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'react'
-import { useNavigate } from 'react-router'
+import { useEffect, useRef, useState } from 'react'
+import { Navigate, useNavigate } from 'react-router'
 import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, useAppForm } from '@/components/form'
@@ -24,15 +24,23 @@ const schema = z
     message: 'Password mismatch',
   })
 
-/** A recovery link signs in first; here the new password is set, and every other sign-in ends. */
+/**
+ * A recovery link signs in first; here the new password is set, and every other sign-in ends. Who signed in another
+ * way changes the password in the settings, which ask for the present one.
+ */
 export function ResetPasswordPage() {
-  const { status } = useStore(memberSession)
+  const { status, linkType } = useStore(memberSession)
   const navigate = useNavigate()
   const form = useAppForm(schema, { password: '', again: '' })
   const [problem, setProblem] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  const done = useRef(false)
   useEffect(() => {
     void memberSession.start()
+    // Not before the next page stands: without its recovery this one leads to the settings.
+    return () => {
+      if (done.current) memberSession.endRecovery()
+    }
   }, [])
 
   async function submit({ password }: z.infer<typeof schema>): Promise<void> {
@@ -41,6 +49,7 @@ export function ResetPasswordPage() {
     try {
       await setNewPassword(password)
       toasts.success('Password updated successfully', { description: 'Other devices were signed out.' })
+      done.current = true
       await navigate(paths.dashboard, { replace: true })
     } catch (error) {
       console.error(error)
@@ -53,6 +62,7 @@ export function ResetPasswordPage() {
   if (status === 'loading') return null
   if (status === 'none') return <LinkExpired kind="recovery" />
   if (status === 'code') return <TotpStep onVerified={() => Promise.resolve()} />
+  if (linkType !== 'recovery') return <Navigate to={paths.settings} replace />
   return (
     <AuthPage
       title="Set a new password"

@@ -13,6 +13,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
 HERE = Path(__file__).resolve().parent
 LOCK, VENV, TOOLS = (HERE.parents[1] / name for name in ("requirements.lock", ".venv", ".stack-tools"))
 PYTHON, STAMP, UV = VENV / "bin" / "python", VENV / ".lock-digest", TOOLS / "bin" / "uv"
+SCRIPT = VENV / "bin" / "supervisord"
 # Debian packages what makes environments apart from Python.
 APT = "apt-get install -y --no-install-recommends python3-venv"
 
@@ -42,17 +43,25 @@ with LOCK.open("rb") as lock:
     # Two launchers of one checkout take turns.
     fcntl.flock(lock, fcntl.LOCK_EX)
     wanted = hashlib.sha256(lock.read()).hexdigest()
-    if not (PYTHON.exists() and STAMP.exists() and STAMP.read_text() == wanted):
+    # Scripts name their interpreter: in a checkout that was moved they look for it at the former place.
+    usable = (
+        PYTHON.exists()
+        and SCRIPT.exists()
+        and any(f"{mark}{VENV}/bin/" in SCRIPT.read_text() for mark in "!'")
+    )
+    if not (usable and STAMP.exists() and STAMP.read_text() == wanted):
         print("  Python environment ...", flush=True)
         if not UV.exists():
             make_uv()
-        if not PYTHON.exists():
-            run(UV, "venv", "--python", sys.executable, VENV)
+        if not usable:
+            run(UV, "venv", "--clear", "--python", sys.executable, VENV)
         run(UV, "pip", "sync", "--require-hashes", "--compile-bytecode", "--python", PYTHON, LOCK)
         STAMP.write_text(wanted)
 if Path(sys.prefix).resolve() != VENV.resolve():
     os.execv(PYTHON, [str(PYTHON), str(HERE), *sys.argv[1:]])  # noqa: S606
 
+# What the tests need of a stack lies with them.
+sys.path.append(str(LOCK.parent))
 from launcher.cli import main  # noqa: E402
 
 main()

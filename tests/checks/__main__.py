@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from launcher import throwaway
 from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
@@ -17,6 +16,7 @@ from launcher.tools import SUPABASE, VENV
 from tests.checks import email_templates, row_types
 from tests.checks.sbom import NODE_FOLDERS
 from tests.checks.schema import Comparison
+from tests.support import throwaway
 
 AT_ONCE = 2
 # The CLI runs each migration in one transaction on an installation that is closed meanwhile, so rules for

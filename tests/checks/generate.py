@@ -1,9 +1,10 @@
 """`make generate`: writes the files that are made from others."""
 
-from launcher import throwaway, tools
+from launcher import tools
 from launcher.settings import ROOT, SETUP_LOG
 from launcher.terminal import ending_in_words
 from tests.checks import email_templates, row_types
+from tests.support import throwaway
 
 
 def main() -> int:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from launcher import throwaway
 from launcher.database import SCHEMA, Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import Stop, ending_in_words, run
 from launcher.tools import SUPABASE
+from tests.support import throwaway
 
 MIGRATIONS = ROOT / "sql" / "migrations"
 QUOTED = re.compile(r'"(\w+)"\."(\w+)"')

@@ -91,7 +91,7 @@ def test_up_starts_a_database_that_was_left_stopped(state: Path, stack: Stack, r
     supervisorctl = [tools.VENV / "bin" / "supervisorctl", "--serverurl", control]
     subprocess.run([*supervisorctl, "stop", "postgres"], check=True)
     if reconfigured:
-        with (Path(configuration.read(state).cluster) / "harborline.conf").open("a") as file:
+        with (configuration.read(state).data_directory / "harborline.conf").open("a") as file:
             file.write("# Not the launcher's.\n")
     started = time.monotonic()
     again = launch(state, "up")
@@ -298,7 +298,7 @@ def test_a_restored_stack_takes_no_place_of_the_one_it_was_made_of(tmp_path: Pat
         options = {"STORAGE_URL": "s3://receipts"}
         restored = configuration.Settings(state=state, identity="abcd1234", options=options)
         backups._finalise(restored)
-        places.append(Path(restored.cluster))
+        places.append(restored.data_directory)
         assert backups.store(configuration.read(state)) == ""
     try:
         assert [(place / "PG_VERSION").read_text() for place in places] == ["first", "second"]

@@ -77,7 +77,7 @@ class OwnCluster:
             yield
         finally:
             self.stop()
-            shutil.rmtree(self.settings.cluster, ignore_errors=True)
+            shutil.rmtree(self.settings.data_directory, ignore_errors=True)
 
     def set_aside(self) -> None:
         """Keep a copy of the database as it is, for tests that want one of their own."""

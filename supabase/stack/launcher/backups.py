@@ -6,10 +6,11 @@ its bytes.
 """
 
 import shutil
-import tarfile
+import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from launcher import cluster, environment
 from launcher import settings as configuration
@@ -24,24 +25,51 @@ KEY_NAME = "backup.key"
 def make(settings: Settings, postgres: Path, log: Path) -> Path:
     """Write a backup while the stack runs, and return the file."""
     folder, state = settings.state / "backups", settings.state
+    parts = [part for part in ("objects", "keys", "settings.json") if (state / part).exists()]
+    _require_room(settings)
     folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.sealed"
     with tempfile.TemporaryDirectory(dir=folder) as name:
         draft = Path(name)
         with step("Database"):
             _copy_cluster(settings, postgres, draft / "cluster", log)
-        with step("Keys and settings" if store(settings) else "Receipts, keys and settings"):
-            with tarfile.open(draft / "all.tar", "w") as tar:
-                tar.add(draft / "cluster", "cluster")
-                for part in ("objects", "keys", "settings.json"):
-                    if (state / part).exists():
-                        tar.add(state / part, part, filter=_without_backup_key)
-            shutil.rmtree(draft / "cluster")
-        with step("Encrypting"):
-            # Elsewhere first: every file in the folder of backups is whole.
-            encrypt(state / "keys" / KEY_NAME, draft / "all.tar", draft / "encrypted")
+        title = "keys and settings" if store(settings) else "receipts, keys and settings"
+        with step(f"Encrypting it, {title}"):
+            # A stolen backup must not bring its own key.
+            command: list[str | Path] = [
+                "tar",
+                "--create",
+                f"--exclude=keys/{KEY_NAME}",
+                "--directory",
+                draft,
+                "cluster",
+            ]
+            command += ["--directory", state, *parts]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tar:
+                # Elsewhere first: every file in the folder of backups is whole.
+                encrypt(state / "keys" / KEY_NAME, cast("BinaryIO", tar.stdout), draft / "encrypted")
+            if tar.returncode:
+                raise Stop("tar failed: a file changed or went while it was read. Run the command again.")
             (draft / "encrypted").replace(target)
     return target
+
+
+def _require_room(settings: Settings) -> None:
+    """Raise when the copy of the cluster and the encrypted file, side by side, would fill the disk."""
+    copied = _size(settings.data_directory)
+    needed = 2 * copied + (0 if store(settings) else _size(settings.state / "objects"))
+    if needed > (free := shutil.disk_usage(settings.state).free):
+        raise Stop(
+            f"A backup needs {needed / 2**20:.0f} MB in {settings.state} while it is made; "
+            f"{free / 2**20:.0f} MB are free.\n  Make room and run the command again."
+        )
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes in a folder; files may come and go meanwhile."""
+    command: list[str | Path] = ["du", "--summarize", "--bytes", folder]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return int(listed.split()[0]) if listed else 0
 
 
 def store(settings: Settings) -> str:
@@ -58,7 +86,7 @@ def restore(state: Path, source: Path, key: Path) -> str:
         raise Stop(f"{state} is not empty. A backup is only restored into a new folder: STATE=.stack-new")
     if not source.is_file() or not key.is_file():
         raise Stop("Name the file and its key: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new")
-    state.mkdir(parents=True, exist_ok=True)
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
     archive = state / "all.tar"
     try:
         with step("Decrypting"):
@@ -73,11 +101,6 @@ def restore(state: Path, source: Path, key: Path) -> str:
     shutil.copyfile(key, state / "keys" / KEY_NAME)
     (state / "keys" / KEY_NAME).chmod(0o600)
     return elsewhere
-
-
-def _without_backup_key(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Leave the key out: a stolen backup must not bring its own."""
-    return None if Path(entry.name).name == KEY_NAME else entry
 
 
 def _copy_cluster(settings: Settings, postgres: Path, target: Path, log: Path) -> None:

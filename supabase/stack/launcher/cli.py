@@ -2,21 +2,21 @@
 
 import argparse
 import os
-import shlex
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from launcher import backups, compose, environment, health, lifecycle, throwaway, tools
+from launcher import backups, compose, environment, health, lifecycle, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
-from launcher.settings import ROOT, SETUP_LOG
+from launcher.settings import ROOT
 from launcher.summary import show
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, ending_in_words, step
 from launcher.tools import PYTHON
+from tests import development
 
 
 def up() -> int:
@@ -51,77 +51,22 @@ def status() -> int:
         well = well and healthy
         result = "healthy" if healthy else "NOT HEALTHY"
         print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
-    if well and (postgres := tools.find_postgres(tools.EXTENSIONS)):
-        well, result = health.ledger(Database(settings, keys, postgres, settings.log))
-        print(f"  {'ledger':10} {result}")
+    results = {
+        "sign-in": (signs_in := health.sign_in(settings, keys), "healthy" if signs_in else "NOT HEALTHY")
+    }
+    results["disk"] = health.disk(settings.data_directory)
+    if postgres := tools.find_postgres(tools.EXTENSIONS):
+        results["ledger"] = health.database(Database(settings, keys, postgres, settings.log))
+    for name, (_, result) in results.items():
+        print(f"  {name:10} {result}")
     show(settings, keys)
-    return 0 if well else 1
+    return 0 if well and all(fine for fine, _ in results.values()) else 1
 
 
 def logs() -> int:
     """Follow every log."""
     folder = configuration.load().state / "logs"
     os.execvp("tail", ["tail", "-n", "20", "-F", *map(str, sorted(folder.glob("*.log")))])  # noqa: S606
-
-
-def check() -> int:
-    """Run every rule that a machine can judge, on throw-away databases."""
-    tools.install_for_tests(SETUP_LOG)
-    return throwaway.run_module("tests.checks")
-
-
-def test() -> int:
-    """Run checks, then tests on a throw-away stack; with ONLY="tests/db -k deposits" just these tests."""
-    if only := shlex.split(os.environ.get("ONLY", "")):
-        return throwaway.run_on_stack("pytest", *only)
-    started = time.monotonic()
-    code = check() or throwaway.run_on_stack("tests.runner", "usual")
-    print(f"  in {time.monotonic() - started:.0f} s")
-    return code
-
-
-def test_long() -> int:
-    """Run long histories, restore drills, upgrades, thousands of races, on a throw-away stack."""
-    tools.install_for_tests(SETUP_LOG)
-    return throwaway.run_on_stack("tests.runner", "long")
-
-
-def mutations() -> int:
-    """Remove each validation of the database; ONLY=word for some, FIND=1 to find the tests of new ones."""
-    find = ["--find"] if os.environ.get("FIND") else []
-    return throwaway.run_on_stack("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
-
-
-def coverage() -> int:
-    """Print which statements of the database's functions its tests run."""
-    return throwaway.run_on_stack("tests.mutations.coverage")
-
-
-def bench() -> int:
-    """Measure what is promised about time and memory; AUTH_BIN: a rival of the stack's auth."""
-    rival = os.environ.pop("AUTH_BIN", "")
-    # With the product's own signing key: PostgREST takes four times as long over the other one.
-    return throwaway.run_on_stack("tests.bench", profile="benchmark", AUTH_BIN=rival)
-
-
-def generate() -> int:
-    """Write the files that are made from others: the web's row types and the e-mail templates."""
-    return throwaway.run_module("tests.checks.generate")
-
-
-def migration() -> int:
-    """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
-    return throwaway.run_module("tests.checks.schema", "migration", os.environ.get("NAME", ""))
-
-
-def baseline() -> int:
-    """Replace all migrations by one that is the schema files; before 1.0.0."""
-    return throwaway.run_module("tests.checks.schema", "baseline")
-
-
-def audit() -> int:
-    """Write the SBOM and ask the registries what is known against the locked packages."""
-    return throwaway.run_module("tests.checks.sbom")
 
 
 def backup() -> int:
@@ -182,9 +127,10 @@ def bootstrap(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
+# What a developer runs lies with the tests.
 COMMANDS: tuple[Callable[[], int], ...] = (
-    *(up, down, status, logs, check, test, test_long, mutations, coverage, generate, migration, baseline),
-    *(bench, audit, backup, restore, containers),
+    *(up, down, status, logs, backup, restore, containers),
+    *development.COMMANDS,
 )
 
 

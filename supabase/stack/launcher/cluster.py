@@ -1,15 +1,18 @@
-"""The stack's own PostgreSQL cluster: made once, never one that was there before."""
+"""The stack's own PostgreSQL cluster: made once, never one that was there before, never a second one."""
 
 import os
 import pwd
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from string import Template
 
-from launcher.settings import FILES, Settings
+from launcher.settings import FILES, INSIDE, Settings
 from launcher.terminal import Stop, run
+
+ELSEWHERE = Path("/var/lib/harborline")
 
 
 def system_user() -> str | None:
@@ -33,12 +36,51 @@ def as_user(command: list[str | Path], user: str | None) -> list[str | Path]:
 def place(settings: Settings) -> Path:
     """Return the data directory: in the state folder unless PostgreSQL's user cannot get there."""
     if not settings.cluster:
-        user, folder = system_user(), settings.state / "cluster"
-        if user and not _can_enter(settings.state, user):
-            folder = Path("/var/lib/harborline") / settings.identity
-        settings.cluster = str(folder)
+        user, settings.cluster = system_user(), INSIDE
+        if user and not _can_enter(settings.state.parent, user):
+            ELSEWHERE.mkdir(parents=True, exist_ok=True)
+            ELSEWHERE.chmod(0o711)
+            settings.cluster = str(ELSEWHERE / settings.identity)
         settings.save()
-    return Path(settings.cluster)
+    _close(settings)
+    return settings.data_directory
+
+
+def _close(settings: Settings) -> None:
+    """Let no other user into the state folder but PostgreSQL's, and that one only through to its data."""
+    if settings.cluster == INSIDE and (user := system_user()):
+        if not _can_enter(settings.state.parent, user):
+            raise Stop(
+                f"PostgreSQL's user, {user}, cannot enter {settings.state.parent}. Move the stack back."
+            )
+        shutil.chown(settings.state, group=pwd.getpwnam(user).pw_gid)
+        settings.state.chmod(0o710)
+    else:
+        settings.state.chmod(0o700)
+
+
+def require_own(settings: Settings, keys: Path) -> None:
+    """Raise unless what the stack once had is there, whole: nothing empty may take its place."""
+    folder, control = settings.data_directory, settings.data_directory / "global" / "pg_control"
+    # Earlier versions stored no identifier; this file was written once the cluster was there.
+    had = settings.system_identifier or (settings.state / "supervisord.conf").exists()
+    if not had and not folder.exists():
+        return
+    found = f"The stack in {settings.state} has its database in {folder},"
+    way_out = (
+        "No other is made in its place. Put it back, or restore a backup into a new folder:\n"
+        "  make restore FROM=file.sealed KEY=backup.key STATE=.stack-new"
+    )
+    if not control.exists():
+        raise Stop(f"{found} and it is not there.\n  {way_out}")
+    # The first field of the file, of every version of PostgreSQL.
+    identifier = str(int.from_bytes(control.read_bytes()[:8], sys.byteorder))
+    if settings.system_identifier not in ("", identifier):
+        raise Stop(f"{found} and what lies there now is another one.\n  {way_out}")
+    if not keys.exists():
+        raise Stop(f"{found} and the keys that open it are not in {keys}.\n  {way_out}")
+    settings.system_identifier = identifier
+    settings.save()
 
 
 def _can_enter(folder: Path, user: str) -> bool:

@@ -7,7 +7,7 @@ import psycopg
 
 from launcher import environment
 from launcher.keys import Keys
-from launcher.settings import ROOT, Settings, write_private
+from launcher.settings import ROOT, WAY_BACK, Settings, write_private
 from launcher.terminal import Stop, run, step
 from launcher.tools import PYTHON, SUPABASE, content_digest
 
@@ -37,11 +37,11 @@ class Database:
 
         With `authored` the product comes from its schema files instead, as a comparison needs it.
         """
+        self.require_history()
         stamp = self.settings.state / "run" / "migrated"
         digest = content_digest(f"{ROOT} {self.settings.options.get('AUTH_BIN')}", *SOURCES)
         if stamp.exists() and stamp.read_text() == digest:
             return
-        self._require_baseline()
         with step("Database: what Supabase brings"):
             for file in sorted(BOOTSTRAP.glob("*.sql")):
                 self.execute_file(file)
@@ -83,18 +83,21 @@ class Database:
         command: list[str | Path] = [SUPABASE, "db", "push", target, "--include-all", "--yes"]
         run(command, self.log, cwd=self.project, env=cli_environment())
 
-    def _require_baseline(self) -> None:
-        """Raise unless this baseline made the stack: the migrations after it build on nothing else."""
+    def require_history(self) -> None:
+        """Raise unless every applied migration is among these: later ones build on nothing else."""
         begun = self.rows(f"select to_regclass('{HISTORY}')") != [(None,)]
         applied = self.rows(f"select version from {HISTORY} order by version") if begun else []
         files = (self.project / "supabase" / "migrations").glob("*.sql")
         known = {path.name.partition("_")[0] for path in files}
         if strange := [version for (version,) in applied if version not in known]:
-            state = self.settings.state
+            words = (
+                f"The database in {self.settings.state} has migration {strange[0]}, which is not among these"
+            )
+            if strange[0] > max(known, default=""):
+                raise Stop(f"{words}: a later version made it. Nothing was changed.\n  {WAY_BACK}")
             raise Stop(
-                f"The database in {state} was made by other migrations: {strange[0]} is not among these.\n"
-                "  Until 1.0.0 the baseline is made anew at times, and no data are brought over. Start anew\n"
-                f"  with STATE=.stack-new make up, or delete {state} if it is of no use."
+                f"{words}. Until 1.0.0 the baseline is made anew at times,\n"
+                "  and no data are brought over. Start anew with STATE=.stack-new make up"
             )
 
     def execute_file(self, file: Path) -> None:

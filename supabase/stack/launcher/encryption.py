@@ -33,13 +33,13 @@ def _chunks(file: BinaryIO, size: int, prefix: bytes) -> Iterator[tuple[bytes, b
         number, chunk = number + 1, following
 
 
-def encrypt(key_file: Path, source: Path, target: Path) -> None:
-    """Write the ciphertext, which is nothing without the key; a missing key is made."""
+def encrypt(key_file: Path, plain: BinaryIO, target: Path) -> None:
+    """Write the ciphertext of what can be read, which is nothing without the key; a missing key is made."""
     if not key_file.exists():
         write_private(key_file, base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
     cipher, prefix = AESGCM(base64.b64decode(key_file.read_bytes())), secrets.token_bytes(8)
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with source.open("rb") as plain, os.fdopen(descriptor, "wb") as file:
+    with os.fdopen(descriptor, "wb") as file:
         file.write(MAGIC + prefix)
         for nonce, chunk in _chunks(plain, CHUNK, prefix):
             file.write(cipher.encrypt(nonce, chunk, MAGIC))

@@ -1,14 +1,19 @@
 """Whether a stack serves: one request to every endpoint of its services."""
 
+import shutil
 import time
+from pathlib import Path
 
 import httpx
+import psycopg
 
 from launcher.database import Database
 from launcher.keys import Keys
 from launcher.settings import Settings
 from launcher.terminal import Stop
 
+# How much of a disk is in use, in percent, when somebody should know; at the latter storage takes no more.
+FILLING, URGENT = 80, 90
 LAST_CHECK = """
 select violations, rules::text, extract(epoch from clock_timestamp() - checked_at)::integer
 from private.ledger_check_state
@@ -36,6 +41,37 @@ def is_healthy(request: httpx.Request) -> bool:
             return client.send(request).status_code == 200
     except httpx.HTTPError:
         return False
+
+
+def sign_in(settings: Settings, keys: Keys) -> bool:
+    """Return whether auth can look into its tables: an unknown refresh token is then only rejected."""
+    url = f"http://{settings.address('auth')}/token?grant_type=refresh_token"
+    headers, body = {"apikey": keys.values["SUPABASE_ANON_KEY"]}, {"refresh_token": "aaaaaaaaaaaa"}
+    try:
+        with httpx.Client(timeout=5, trust_env=False) as client:
+            return client.post(url, headers=headers, json=body).status_code < 500
+    except httpx.HTTPError:
+        return False
+
+
+def disk(folder: Path) -> tuple[bool, str]:
+    """Return whether uploads are still taken, and how full the disk is, in words."""
+    usage = shutil.disk_usage(folder)
+    percent = 100 * usage.used // (usage.used + usage.free)
+    warning = (
+        "URGENT, uploads are rejected: " if percent >= URGENT else "warning: " if percent >= FILLING else ""
+    )
+    return percent < URGENT, f"{warning}{percent}% used, {usage.free // 2**20} MB free in {folder}"
+
+
+def database(opened: Database) -> tuple[bool, str]:
+    """Return whether the database takes what is written, and whether the ledger is in order, in words."""
+    try:
+        # It needs room in a file of its own, which nobody else sees, and leaves nothing.
+        opened.execute("create temporary table probe on commit drop as select repeat('x', 1000000)::text")
+        return ledger(opened)
+    except psycopg.Error as error:
+        return False, f"NOT HEALTHY: {error.diag.message_primary or error}"
 
 
 def ledger(database: Database) -> tuple[bool, str]:

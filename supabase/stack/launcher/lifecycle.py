@@ -1,8 +1,10 @@
 """Starting and stopping one stack."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
+
+import psycopg
 
 from launcher import cluster, health, services, summary, tools
 from launcher import settings as configuration
@@ -48,16 +50,28 @@ def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored
     keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
         require_ports(settings)
+    database = Database(settings, keys, postgres, log)
+    cluster.require_own(settings, keys.secrets)
+    if supervisor.is_running():
+        # Before anything of what runs is touched; the database may have been left stopped.
+        with suppress(psycopg.OperationalError):
+            database.require_history()
     with step("Keys and cluster") if not settings.cluster else nullcontext():
         keys.make()
         reconfigured = cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
+    cluster.require_own(settings, keys.secrets)
     supervisor.configure(services.describe(settings, keys), postgres)
     with step("PostgreSQL"):
-        if not supervisor.start() and reconfigured:
+        started = supervisor.start()
+        if reconfigured and not started:
             supervisor.restart_postgres()
         cluster.wait(settings, postgres)
-    database = Database(settings, keys, postgres, log)
-    database.prepare(authored=authored)
+    try:
+        database.prepare(authored=authored)
+    except Stop:
+        if started:
+            supervisor.stop()
+        raise
     return database
 
 

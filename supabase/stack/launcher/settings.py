@@ -5,7 +5,7 @@ import os
 import secrets
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from launcher.terminal import Stop
@@ -21,6 +21,8 @@ DATABASE_ROLES = (
     *("supabase_admin", "postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin"),
     *("edge_functions", "worker"),
 )
+# The data directory where PostgreSQL's user can reach the state folder.
+INSIDE = "cluster"
 PREFERRED_GATEWAY_PORT = 8000
 # Of those to choose from, the one that browsers and Node never ask: a bad port of the Fetch standard.
 BLOCKED_PORT = 10080
@@ -35,6 +37,10 @@ STORAGE_ACCESS = (
     "AWS_REGION",
     "AWS_ENDPOINT",
     "AWS_ALLOW_HTTP",
+)
+WAY_BACK = (
+    "Go on with that version, or go back with a backup that was made\n"
+    "  before the upgrade: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new"
 )
 STORED_OPTIONS = (
     *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", "DEPOSIT_ADDRESS"),
@@ -68,7 +74,9 @@ class Settings:
             vectors and tests.
         ports: chosen free once, so that links and sign-ins survive a restart.
         options: settings given in the environment of `make up`; see STORED_OPTIONS.
-        cluster: PostgreSQL's data directory, which its unprivileged user must be able to reach.
+        cluster: PostgreSQL's data directory, which its unprivileged user must be able to reach: absolute, or
+            inside the state folder, which may be moved.
+        system_identifier: which cluster that is; once it is stored, no other one is made or started.
     """
 
     state: Path
@@ -78,6 +86,12 @@ class Settings:
     ports: dict[str, int] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     cluster: str = ""
+    system_identifier: str = ""
+
+    @property
+    def data_directory(self) -> Path:
+        """PostgreSQL's data directory."""
+        return self.state / (self.cluster or INSIDE)
 
     @property
     def log(self) -> Path:
@@ -138,7 +152,17 @@ def load() -> Settings:
 
 def read(state: Path) -> Settings:
     """Return the settings stored in a state folder."""
-    return Settings(state=state, **json.loads((state / "settings.json").read_text()))
+    values = json.loads((state / "settings.json").read_text())
+    if strange := values.keys() - {known.name for known in fields(Settings)}:
+        raise Stop(
+            f"{state / 'settings.json'} has {min(strange)}, which this version does not know: a later one\n"
+            f"  wrote it. {WAY_BACK}"
+        )
+    settings = Settings(state=state, **values)
+    if Path(settings.cluster).name == INSIDE:
+        # Earlier versions stored where the state folder was at its first start.
+        settings.cluster = INSIDE
+    return settings
 
 
 def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -148,7 +172,7 @@ def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
     settings = Settings(state=state) if first else read(state)
     _take_environment(settings, first, environment)
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise Stop(
             f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another."

@@ -41,4 +41,5 @@ def show(settings: Settings, keys: Keys) -> None:
     for title, name in PEOPLE:
         if f"DEMO_{name}_EMAIL" in values:
             print(f"  {title:14} {values[f'DEMO_{name}_EMAIL']}  {values[f'DEMO_{name}_PASSWORD']}")
+    print(f"  Database       {settings.data_directory}")
     print(f"  For tools      {settings.state / 'env'}\n")

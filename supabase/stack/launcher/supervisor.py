@@ -38,17 +38,16 @@ class Supervisor:
         """Write the supervisor's configuration, and each service's script (0600)."""
         settings, logs = self.settings, self.settings.state / "logs"
         scripts = settings.state / "services"
-        for folder in (logs, settings.state / "run", settings.sockets):
+        for folder in (logs, settings.state / "mail", settings.state / "run", settings.sockets, scripts):
             folder.mkdir(parents=True, exist_ok=True)
-        scripts.mkdir(mode=0o700, exist_ok=True)
-        settings.sockets.chmod(0o755 if settings.sockets == settings.state / "run" else 0o700)
+            folder.chmod(0o700)
         text = Template((FILES / "supervisord.conf").read_text()).substitute(
             run=settings.state / "run",
             logs=logs,
             socket=settings.sockets / "control.sock",
             as_root="user = root" if os.geteuid() == 0 else "",
             postgres=postgres / "postgres",
-            cluster=settings.cluster,
+            cluster=settings.data_directory,
             owner=cluster.system_user() or getpass.getuser(),
         )
         program = Template((FILES / "program.conf").read_text())

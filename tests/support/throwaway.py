@@ -101,8 +101,7 @@ def _settings(log: Path, profile: str) -> Iterator[tuple[Settings, Path]]:
 def _remove(settings: Settings) -> None:
     """Stop a stack and delete everything of it."""
     Supervisor(settings).stop()
-    if settings.cluster:
-        shutil.rmtree(settings.cluster, ignore_errors=True)
+    shutil.rmtree(settings.data_directory, ignore_errors=True)
     shutil.rmtree(settings.sockets, ignore_errors=True)
     shutil.rmtree(settings.state, ignore_errors=True)
 

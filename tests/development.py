@@ -1,0 +1,75 @@
+"""The commands of `python3 supabase/stack COMMAND` that a developer runs."""
+
+import os
+import shlex
+import time
+from collections.abc import Callable
+
+from launcher import tools
+from launcher.settings import SETUP_LOG
+from tests.support import throwaway
+
+
+def check() -> int:
+    """Run every rule that a machine can judge, on throw-away databases."""
+    tools.install_for_tests(SETUP_LOG)
+    return throwaway.run_module("tests.checks")
+
+
+def test() -> int:
+    """Run checks, then tests on a throw-away stack; with ONLY="tests/db -k deposits" just these tests."""
+    if only := shlex.split(os.environ.get("ONLY", "")):
+        return throwaway.run_on_stack("pytest", *only)
+    started = time.monotonic()
+    code = check() or throwaway.run_on_stack("tests.runner", "usual")
+    print(f"  in {time.monotonic() - started:.0f} s")
+    return code
+
+
+def test_long() -> int:
+    """Run long histories, restore drills, upgrades, thousands of races, on a throw-away stack."""
+    tools.install_for_tests(SETUP_LOG)
+    return throwaway.run_on_stack("tests.runner", "long")
+
+
+def mutations() -> int:
+    """Remove each validation of the database; ONLY=word for some, FIND=1 to find the tests of new ones."""
+    find = ["--find"] if os.environ.get("FIND") else []
+    return throwaway.run_on_stack("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
+
+
+def coverage() -> int:
+    """Print which statements of the database's functions its tests run."""
+    return throwaway.run_on_stack("tests.mutations.coverage")
+
+
+def bench() -> int:
+    """Measure what is promised about time and memory; AUTH_BIN: a rival of the stack's auth."""
+    rival = os.environ.pop("AUTH_BIN", "")
+    # With the product's own signing key: PostgREST takes four times as long over the other one.
+    return throwaway.run_on_stack("tests.bench", profile="benchmark", AUTH_BIN=rival)
+
+
+def generate() -> int:
+    """Write the files that are made from others: the web's row types and the e-mail templates."""
+    return throwaway.run_module("tests.checks.generate")
+
+
+def migration() -> int:
+    """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
+    return throwaway.run_module("tests.checks.schema", "migration", os.environ.get("NAME", ""))
+
+
+def baseline() -> int:
+    """Replace all migrations by one that is the schema files; before 1.0.0."""
+    return throwaway.run_module("tests.checks.schema", "baseline")
+
+
+def audit() -> int:
+    """Write the SBOM and ask the registries what is known against the locked packages."""
+    return throwaway.run_module("tests.checks.sbom")
+
+
+COMMANDS: tuple[Callable[[], int], ...] = (
+    *(check, test, test_long, mutations, coverage, generate, migration, baseline, bench, audit),
+)

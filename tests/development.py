@@ -5,14 +5,13 @@ import shlex
 import time
 from collections.abc import Callable
 
-from launcher import tools
 from launcher.settings import SETUP_LOG
 from tests.support import throwaway
 
 
 def check() -> int:
     """Run every rule that a machine can judge, on throw-away databases."""
-    tools.install_for_tests(SETUP_LOG)
+    throwaway.install_for_tests(SETUP_LOG)
     return throwaway.run_module("tests.checks")
 
 
@@ -28,7 +27,7 @@ def test() -> int:
 
 def test_long() -> int:
     """Run long histories, restore drills, upgrades, thousands of races, on a throw-away stack."""
-    tools.install_for_tests(SETUP_LOG)
+    throwaway.install_for_tests(SETUP_LOG)
     return throwaway.run_on_stack("tests.runner", "long")
 
 

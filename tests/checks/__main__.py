@@ -63,7 +63,7 @@ def without_database() -> list[Check]:
     ]
 
 
-def of_database(migrated: Database, authored: Database) -> list[Check]:
+def of_database(migrated: Database, authored: throwaway.AuthoredDatabase) -> list[Check]:
     """Return the checks of two databases: one that the migrations made, one that the schema files made."""
     url = f"--db-url={migrated.keys.database_url('postgres')}"
 

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from launcher.database import SCHEMA, Database, cli_environment
+from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import Stop, ending_in_words, run
 from launcher.tools import SUPABASE
 from tests.support import throwaway
+from tests.support.throwaway import SCHEMA, AuthoredDatabase
 
 MIGRATIONS = ROOT / "sql" / "migrations"
 QUOTED = re.compile(r'"(\w+)"\."(\w+)"')
@@ -39,7 +40,7 @@ set check_function_bodies = off;
 class Comparison:
     """A database that the migrations made, and one that the schema files made."""
 
-    def __init__(self, migrated: Database, authored: Database) -> None:
+    def __init__(self, migrated: Database, authored: AuthoredDatabase) -> None:
         self.migrated, self.authored = migrated, authored
 
     def statements(self) -> str:

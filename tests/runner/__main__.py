@@ -14,9 +14,10 @@ from typing import TextIO
 
 from launcher.settings import ROOT
 from launcher.terminal import treat_termination_as_interrupt
-from launcher.tools import BROWSER_TESTS, JS_TESTS, PYTHON
+from launcher.tools import PYTHON
 from tests.runner.processes import Processes
 from tests.runner.results import Counts, Result, of_junit, print_table
+from tests.support.throwaway import BROWSER_TESTS, JS_TESTS
 
 # The JUnit files of the last run stay here when its stack is deleted.
 REPORTS = ROOT / ".stack-tools" / "reports"

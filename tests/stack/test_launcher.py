@@ -20,8 +20,11 @@ import httpx
 import psycopg
 import pytest
 
-from launcher import backups, tools
+from launcher import backups, cli, cluster, health, tools
 from launcher import settings as configuration
+from launcher.database import Database
+from launcher.keys import Keys
+from launcher.terminal import Stop
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.stack import Stack, env_of
 
@@ -125,6 +128,139 @@ def test_status_says_whether_the_ledger_is_in_order(state: Path, stack: Stack) -
     assert well.returncode == 0
     assert '2 VIOLATIONS {"I07": 2}' in wrong.stdout
     assert wrong.returncode == 1
+
+
+@pytest.mark.alone
+def test_status_says_when_sign_in_fails_and_how_full_the_disk_is(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STATE", str(state))
+    for percent, code, words in ((79, 0, " 79% used"), (80, 0, "warning: 80% used"), (90, 1, "URGENT")):
+        usage = shutil._ntuple_diskusage(100, percent, 100 - percent)  # type: ignore[attr-defined]
+        monkeypatch.setattr(health.shutil, "disk_usage", lambda _, usage=usage: usage)
+        assert cli.status() == code
+        assert words in capsys.readouterr().out
+    monkeypatch.undo()
+    monkeypatch.setenv("STATE", str(state))
+    for response, code in ((400, 0), (503, 1)):
+        monkeypatch.setattr(
+            health.httpx.Client, "post", lambda *_, response=response, **__: httpx.Response(response)
+        )
+        assert cli.status() == code
+        assert ("sign-in    NOT HEALTHY" in capsys.readouterr().out) == bool(code)
+
+
+@pytest.mark.threat("T97")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a small disk")
+def test_status_finds_a_database_whose_disk_is_full(fresh: Path) -> None:
+    fresh.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "own", fresh], check=True)
+    try:
+        own = OwnCluster(settings_of_own(fresh))
+        own.create()
+        with own.running():
+            opened = Database(own.settings, own.keys, own.postgres, own.log)
+            opened.execute("create schema private")
+            opened.execute(
+                "create table private.ledger_check_state"
+                " (violations int, rules jsonb, checked_at timestamptz)"
+            )
+            opened.execute("insert into private.ledger_check_state values (0, '{}', now())")
+            assert health.database(opened)[0]
+            with contextlib.suppress(OSError), (fresh / "filling").open("wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+            healthy, words = health.database(opened)
+            assert not healthy
+            assert "No space left" in words
+            (fresh / "filling").unlink()
+            assert health.database(opened)[0]
+    finally:
+        subprocess.run(["umount", fresh], check=True)
+
+
+def test_a_missing_data_directory_is_not_replaced(fresh: Path) -> None:
+    elsewhere = fresh.with_name(f"{fresh.name}-elsewhere")
+    for stored, place in (
+        ({"cluster": str(elsewhere)}, elsewhere),
+        ({"cluster": "/former/checkout/.stack/cluster"}, fresh / "cluster"),
+        ({"cluster": "cluster", "system_identifier": "1"}, fresh / "cluster"),
+    ):
+        fresh.mkdir()
+        (fresh / "settings.json").write_text(json.dumps(stored))
+        (fresh / "supervisord.conf").touch()
+        response = launch(fresh, "up")
+        assert response.returncode == 1
+        assert f"has its database in {place}," in response.stderr
+        assert "make restore" in response.stderr
+        assert not place.exists()
+        assert not (fresh / "keys").exists()
+        shutil.rmtree(fresh)
+
+
+def test_a_moved_stack_starts_its_own_cluster_and_no_other(fresh: Path) -> None:
+    settings = settings_of_own(fresh)
+    OwnCluster(settings).create()
+    cluster.require_own(settings, Keys(settings).secrets)
+    values = json.loads((fresh / "settings.json").read_text())
+    assert values["cluster"] == "cluster"
+    # As earlier versions stored it.
+    (fresh / "settings.json").write_text(json.dumps({**values, "cluster": str(fresh / "cluster")}))
+    moved = fresh.rename(fresh.with_name(f"{fresh.name}-moved"))
+    try:
+        settings = configuration.read(moved)
+        secret, control = Keys(settings).secrets, moved / "cluster" / "global" / "pg_control"
+        assert settings.data_directory == moved / "cluster"
+        cluster.require_own(settings, secret)
+        secret.rename(secret.with_suffix(".lost"))
+        with pytest.raises(Stop, match="the keys that open it are not in"):
+            cluster.require_own(settings, secret)
+        control.write_bytes(bytes(8) + control.read_bytes()[8:])
+        with pytest.raises(Stop, match="what lies there now is another one"):
+            cluster.require_own(settings, secret)
+    finally:
+        shutil.rmtree(moved)
+
+
+@pytest.mark.alone
+def test_an_older_version_touches_nothing_of_a_later_ones_stack(state: Path, stack: Stack) -> None:
+    before = process_ids(state)
+    written = (state / "supervisord.conf").stat().st_mtime_ns
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
+        history = "supabase_migrations.schema_migrations"
+        owner.execute(f"insert into {history} (version) values ('99990101000000')")
+        try:
+            response = launch(state, "up")
+        finally:
+            owner.execute(f"delete from {history} where version = '99990101000000'")
+    assert response.returncode == 1
+    assert "a later version made it" in response.stderr
+    assert "make restore" in response.stderr
+    assert process_ids(state) == before
+    assert (state / "supervisord.conf").stat().st_mtime_ns == written
+
+
+def test_settings_of_a_later_version_are_rejected_in_words(fresh: Path) -> None:
+    fresh.mkdir()
+    (fresh / "settings.json").write_text('{"later": 1}')
+    response = launch(fresh, "up")
+    assert response.returncode == 1
+    assert "has later, which this version does not know" in response.stderr
+    assert "Traceback" not in response.stderr
+
+
+@pytest.mark.alone
+def test_no_other_user_enters_the_state_folder(state: Path) -> None:
+    for folder in (state, state / "logs", state / "mail"):
+        folder.chmod(0o755)
+    assert launch(state, "up").returncode == 0
+    assert not state.stat().st_mode & 0o067
+    for folder in (state / "logs", state / "mail", state / "keys", state / "services"):
+        assert not folder.stat().st_mode & 0o077
+    if os.geteuid() == 0:
+        other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+        for path in (state, state / "logs" / "gateway.log", state / "settings.json"):
+            assert subprocess.run([*other, "ls", path], check=False, capture_output=True).returncode
 
 
 def test_a_stack_stays_what_it_was_started_as(state: Path) -> None:
@@ -235,6 +371,15 @@ def stored(state: Path, stack: Stack) -> StoredBackup:
     assert made.returncode == 0, made.stdout + made.stderr
     path = max((state / "backups").glob("*.sealed"))
     return StoredBackup(path, state / "keys" / "backup.key", f"{bucket}/file", content)
+
+
+def test_a_backup_without_room_says_how_much_it_needs(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil._ntuple_diskusage(10**9, 10**9 - 2**20, 2**20)  # type: ignore[attr-defined]
+    monkeypatch.setattr(backups.shutil, "disk_usage", lambda _: usage)
+    before = sorted((state / "backups").glob("*"))
+    with pytest.raises(Stop, match=r"needs \d+ MB in .*; 1 MB are free"):
+        backups.make(configuration.read(state), Path("/nowhere"), state / "logs" / "setup.log")
+    assert sorted((state / "backups").glob("*")) == before
 
 
 def service(stack: Stack) -> dict[str, str]:

@@ -14,10 +14,11 @@ from psycopg.rows import dict_row
 
 from functions.edge.bootstrap import demo
 from launcher import settings as configuration
-from launcher.database import SCHEMA, Database
+from launcher.database import Database
 from launcher.terminal import Stop
 from tests.checks import schema
 from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.throwaway import SCHEMA, AuthoredDatabase
 
 MIGRATIONS = "sql/migrations"
 SUMS = """
@@ -62,14 +63,18 @@ class Project(Database):
             (self.folder / name).write_text(text)
 
 
+class AuthoredProject(Project, AuthoredDatabase):
+    """The same with the product from its schema files."""
+
+
 @contextmanager
-def cluster(folder: Path, migrations: dict[str, str]) -> Iterator[Project]:
+def cluster(folder: Path, migrations: dict[str, str], kind: type[Project] = Project) -> Iterator[Project]:
     """Yield a new, empty cluster."""
     own = OwnCluster(settings_of_own(folder / "stack"))
     own.create()
     with own.running():
         (own.settings.state / "run").mkdir()
-        yield Project(own, folder, migrations)
+        yield kind(own, folder, migrations)
 
 
 def make_owner(database: Database) -> None:
@@ -155,10 +160,11 @@ def test_a_change_of_the_schema_files_reaches_an_installation_with_data(tmp_path
         file.write(CHANGE)
     with (
         cluster(tmp_path / "migrated", present()) as migrated,
-        cluster(tmp_path / "authored", {}) as authored,
+        cluster(tmp_path / "authored", {}, AuthoredProject) as authored,
     ):
         migrated.prepare()
-        authored.prepare(authored=True)
+        assert isinstance(authored, AuthoredProject)
+        authored.prepare()
         comparison = schema.Comparison(migrated, authored)
         assert "140_deposits.sql:" in comparison.failure()
         with nothing_lost(migrated):
@@ -176,10 +182,10 @@ def test_a_change_of_the_schema_files_reaches_an_installation_with_data(tmp_path
 def test_a_schema_file_that_does_not_build_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "schema").mkdir()
     (tmp_path / "schema" / "010_roles.sql").write_text("select 1;\n\ncreate tabel private.x ();\n")
-    with cluster(tmp_path, {}) as database:
+    with cluster(tmp_path, {}, AuthoredProject) as database:
         make_owner(database)
         with pytest.raises(Stop, match=r"010_roles\.sql:3: ERROR"):
-            database.play_schema()
+            database.push()
 
 
 def test_a_stack_of_another_baseline_is_rejected_in_words(tmp_path: Path) -> None:

@@ -8,26 +8,54 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
-from launcher import lifecycle, tools
+from launcher import environment, lifecycle, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.settings import ROOT, SETUP_LOG, Settings
 from launcher.supervisor import Supervisor
-from launcher.terminal import Stop, step
+from launcher.terminal import Stop, run, step
 from launcher.tools import PYTHON
 
 BARE_DATABASE = "bare"
+SCHEMA = ROOT / "sql" / "schema"
+JS_TESTS, BROWSER_TESTS = ROOT / "tests" / "api" / "js", ROOT / "tests" / "e2e"
 PGTAP = ROOT / "tests" / "support" / "pgtap.sql"
 PREFIX = ".stack-test-"
 # The logs of the last one, for looking into a failure.
 LOGS = ROOT / ".stack-tools" / "test-logs"
 
 
+class AuthoredDatabase(Database):
+    """A database whose product comes from its schema files instead of the migrations."""
+
+    schema = SCHEMA
+
+    def push(self) -> None:
+        """Run the schema files in their order, as role postgres, in one transaction."""
+        files = [part for file in sorted(self.schema.glob("*.sql")) for part in ("--file", file)]
+        psql: list[str | Path] = [self.postgres / "psql", f"--dbname={self.keys.database_url('postgres')}"]
+        options = "-c client_min_messages=warning -c check_function_bodies=off"
+        env = {**environment.base(), "PGOPTIONS": options}
+        hint = (
+            "Correct the schema file at the line named above; sql/README.md says in which order they build."
+        )
+        run([*psql, "-X", "-q", "-1", "-vON_ERROR_STOP=1", *files], self.log, cwd=ROOT, env=env, hint=hint)
+
+
 def _copy_bare(database: Database) -> None:
     """Copy the migrated database without the demo, with pgTAP, for the database's own tests."""
     database.execute(f"create database {BARE_DATABASE} template postgres", transaction=False)
     database.execute(PGTAP.read_text(), name=BARE_DATABASE)
+
+
+def install_for_tests(log: Path) -> None:
+    """Install what checks and tests need in addition to the stack's own packages."""
+    tools.install(log, for_tests=True)
+    with tools.one_at_a_time():
+        for folder in (tools.WEB, JS_TESTS, BROWSER_TESTS):
+            tools.node_packages(folder, f"Packages of {folder.relative_to(ROOT)}", log)
 
 
 @contextmanager
@@ -66,16 +94,24 @@ def run_module(name: str, *arguments: str, **own: str) -> int:
 
 
 @contextmanager
-def database(*, authored: bool = False) -> Iterator[Database]:
-    """Yield a database alone, as the migrations make it or, `authored`, as the schema files do."""
+def database() -> Iterator[Database]:
+    """Yield a database alone, as the migrations make it."""
     with _settings(SETUP_LOG, "reference") as (settings, postgres):
-        yield lifecycle.bring_up_database(settings, postgres, SETUP_LOG, authored=authored)
+        yield lifecycle.bring_up_database(settings, postgres, SETUP_LOG)
 
 
 @contextmanager
-def both_databases() -> Iterator[tuple[Database, Database]]:
+def authored_database() -> Iterator[AuthoredDatabase]:
+    """Yield a database alone, as the schema files make it."""
+    with _settings(SETUP_LOG, "reference") as (settings, postgres):
+        made = lifecycle.bring_up_database(settings, postgres, SETUP_LOG, AuthoredDatabase)
+        yield cast("AuthoredDatabase", made)
+
+
+@contextmanager
+def both_databases() -> Iterator[tuple[Database, AuthoredDatabase]]:
     """Yield a database that the migrations make, and one that the schema files make."""
-    with database() as migrated, database(authored=True) as authored:
+    with database() as migrated, authored_database() as authored:
         yield migrated, authored
 
 

@@ -4,7 +4,6 @@ import argparse
 import os
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from launcher import backups, compose, environment, health, lifecycle, tools
@@ -51,10 +50,7 @@ def status() -> int:
         well = well and healthy
         result = "healthy" if healthy else "NOT HEALTHY"
         print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
-    results = {
-        "sign-in": (signs_in := health.sign_in(settings, keys), "healthy" if signs_in else "NOT HEALTHY")
-    }
-    results["disk"] = health.disk(settings.data_directory)
+    results = {"sign-in": health.sign_in(settings, keys), "disk": health.disk(settings.data_directory)}
     if postgres := tools.find_postgres(tools.EXTENSIONS):
         results["ledger"] = health.database(Database(settings, keys, postgres, settings.log))
     for name, (_, result) in results.items():
@@ -128,10 +124,7 @@ def bootstrap(arguments: list[str]) -> int:
 
 
 # What a developer runs lies with the tests.
-COMMANDS: tuple[Callable[[], int], ...] = (
-    *(up, down, status, logs, backup, restore, containers),
-    *development.COMMANDS,
-)
+COMMANDS = (up, down, status, logs, backup, restore, containers, *development.COMMANDS)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,7 +14,6 @@ from launcher.tools import PYTHON, SUPABASE, content_digest
 BOOTSTRAP = ROOT / "supabase" / "bootstrap"
 PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
 PASSWORDS_AFTER = ("edge_functions", "worker")
-SCHEMA = ROOT / "sql" / "schema"
 HISTORY = "supabase_migrations.schema_migrations"
 SOURCES = (
     BOOTSTRAP,
@@ -29,14 +28,11 @@ class Database:
 
     def __init__(self, settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
         self.settings, self.keys, self.postgres, self.log = settings, keys, postgres, log
-        # Where supabase/migrations lies, and the schema files: a test may name others.
-        self.project, self.schema = ROOT, SCHEMA
+        # Where supabase/migrations lies: a test may name another.
+        self.project = ROOT
 
-    def prepare(self, *, authored: bool = False) -> None:
-        """Apply everything up to the product's last migration; nothing when no source has changed since.
-
-        With `authored` the product comes from its schema files instead, as a comparison needs it.
-        """
+    def prepare(self) -> None:
+        """Apply everything up to the product's last migration; nothing when no source has changed since."""
         self.require_history()
         stamp = self.settings.state / "run" / "migrated"
         digest = content_digest(f"{ROOT} {self.settings.options.get('AUTH_BIN')}", *SOURCES)
@@ -51,8 +47,8 @@ class Database:
             self._migrate_service("storage")
             for file in sorted((BOOTSTRAP / "after_services").glob("*.sql")):
                 self.execute_file(file)
-        with step(f"Database: the product's {'schema files' if authored else 'migrations'}"):
-            self.play_schema() if authored else self.push()
+        with step("Database: the product"):
+            self.push()
             self._set_passwords(PASSWORDS_AFTER)
             self._migrate_service("worker")
         stamp.write_text(digest)
@@ -65,17 +61,6 @@ class Database:
             sign_ins = run(command, self.log, cwd=ROOT, env=env, confidential=True)
         # KEY=value lines; the seed is not run again once they are stored.
         write_private(self.settings.state / "keys" / "demo.env", sign_ins)
-
-    def play_schema(self) -> None:
-        """Run the schema files in their order, as role postgres, in one transaction."""
-        files = [part for file in sorted(self.schema.glob("*.sql")) for part in ("--file", file)]
-        psql: list[str | Path] = [self.postgres / "psql", f"--dbname={self.keys.database_url('postgres')}"]
-        options = "-c client_min_messages=warning -c check_function_bodies=off"
-        env = {**environment.base(), "PGOPTIONS": options}
-        hint = (
-            "Correct the schema file at the line named above; sql/README.md says in which order they build."
-        )
-        run([*psql, "-X", "-q", "-1", "-vON_ERROR_STOP=1", *files], self.log, cwd=ROOT, env=env, hint=hint)
 
     def push(self) -> None:
         """Apply the product's migrations by the stock Supabase CLI, as role postgres."""

@@ -43,32 +43,35 @@ def is_healthy(request: httpx.Request) -> bool:
         return False
 
 
-def sign_in(settings: Settings, keys: Keys) -> bool:
+def sign_in(settings: Settings, keys: Keys) -> tuple[bool, str]:
     """Return whether auth can look into its tables: an unknown refresh token is then only rejected."""
     url = f"http://{settings.address('auth')}/token?grant_type=refresh_token"
     headers, body = {"apikey": keys.values["SUPABASE_ANON_KEY"]}, {"refresh_token": "aaaaaaaaaaaa"}
     try:
         with httpx.Client(timeout=5, trust_env=False) as client:
-            return client.post(url, headers=headers, json=body).status_code < 500
+            well = client.post(url, headers=headers, json=body).status_code < 500
     except httpx.HTTPError:
-        return False
+        well = False
+    return well, "healthy" if well else "NOT HEALTHY"
 
 
 def disk(folder: Path) -> tuple[bool, str]:
     """Return whether uploads are still taken, and how full the disk is, in words."""
     usage = shutil.disk_usage(folder)
     percent = 100 * usage.used // (usage.used + usage.free)
-    warning = (
-        "URGENT, uploads are rejected: " if percent >= URGENT else "warning: " if percent >= FILLING else ""
-    )
-    return percent < URGENT, f"{warning}{percent}% used, {usage.free // 2**20} MB free in {folder}"
+    rejecting, filling = percent >= URGENT, percent >= FILLING
+    warning = "URGENT, uploads are rejected: " if rejecting else "warning: " if filling else ""
+    return not rejecting, f"{warning}{percent}% used, {usage.free // 2**20} MB free in {folder}"
 
 
 def database(opened: Database) -> tuple[bool, str]:
     """Return whether the database takes what is written, and whether the ledger is in order, in words."""
     try:
         # It needs room in a file of its own, which nobody else sees, and leaves nothing.
-        opened.execute("create temporary table probe on commit drop as select repeat('x', 1000000)::text")
+        opened.execute(
+            "create temporary table probe on commit drop as"
+            " select repeat('x', 1900) from generate_series(1, 500)"
+        )
         return ledger(opened)
     except psycopg.Error as error:
         return False, f"NOT HEALTHY: {error.diag.message_primary or error}"

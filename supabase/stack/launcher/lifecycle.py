@@ -45,12 +45,14 @@ def start_services(settings: Settings, keys: Keys, postgres: Path) -> None:
         health.wait(settings, keys)
 
 
-def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored: bool = False) -> Database:
-    """Start PostgreSQL alone, with the product's migrations or schema files; no service runs yet."""
+def bring_up_database(
+    settings: Settings, postgres: Path, log: Path, kind: type[Database] = Database
+) -> Database:
+    """Start PostgreSQL alone, with the product's database; no service runs yet."""
     keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
         require_ports(settings)
-    database = Database(settings, keys, postgres, log)
+    database = kind(settings, keys, postgres, log)
     cluster.require_own(settings, keys.secrets)
     if supervisor.is_running():
         # Before anything of what runs is touched; the database may have been left stopped.
@@ -67,7 +69,7 @@ def bring_up_database(settings: Settings, postgres: Path, log: Path, *, authored
             supervisor.restart_postgres()
         cluster.wait(settings, postgres)
     try:
-        database.prepare(authored=authored)
+        database.prepare()
     except Stop:
         if started:
             supervisor.stop()

@@ -32,11 +32,8 @@ PROFILES = ("product", "reference", "benchmark")
 MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
 # Who reads and writes an s3:// address of STORAGE_URL.
 STORAGE_ACCESS = (
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_REGION",
-    "AWS_ENDPOINT",
-    "AWS_ALLOW_HTTP",
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"),
+    *("AWS_ENDPOINT", "AWS_ALLOW_HTTP"),
 )
 WAY_BACK = (
     "Go on with that version, or go back with a backup that was made\n"

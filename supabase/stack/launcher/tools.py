@@ -22,7 +22,7 @@ PYTHON = VENV / "bin" / "python"
 UV = ROOT / ".stack-tools" / "bin" / "uv"
 NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
 SUPABASE = NODE_TOOLS / ".bin" / "supabase"
-WEB, JS_TESTS, BROWSER_TESTS = ROOT / "web", ROOT / "tests" / "api" / "js", ROOT / "tests" / "e2e"
+WEB = ROOT / "web"
 NOT_BUILT_FROM = {"node_modules", "dist", ".vite", "coverage"}
 MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
@@ -56,14 +56,6 @@ def install(log: Path, *, for_tests: bool) -> Path:
             raise Stop(f"PostgreSQL with {', '.join(extensions)} was not found after installing it.")
         node_packages(NODE_TOOLS.parent, "Node tools", log)
     return postgres
-
-
-def install_for_tests(log: Path) -> None:
-    """Install what checks and tests need in addition to the stack's own packages."""
-    install(log, for_tests=True)
-    with one_at_a_time():
-        for folder in (WEB, JS_TESTS, BROWSER_TESTS):
-            node_packages(folder, f"Packages of {folder.relative_to(ROOT)}", log)
 
 
 def _require_node() -> None:

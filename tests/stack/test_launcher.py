@@ -222,6 +222,22 @@ def test_a_moved_stack_starts_its_own_cluster_and_no_other(fresh: Path) -> None:
         shutil.rmtree(moved)
 
 
+@pytest.mark.long
+def test_a_moved_checkout_makes_its_python_environment_anew(tmp_path: Path) -> None:
+    leave = shutil.ignore_patterns("node_modules", "__pycache__")
+    for name in (".venv", ".stack-tools/bin", "supabase/stack", "tests/support"):
+        shutil.copytree(configuration.ROOT / name, tmp_path / name, symlinks=True, ignore=leave)
+    for name in ("requirements.lock", "tests/development.py"):
+        shutil.copy(configuration.ROOT / name, tmp_path / name)
+    launcher = [sys.executable, tmp_path / "supabase" / "stack", "--help"]
+    subprocess.run(launcher, capture_output=True, check=True)
+    script = (tmp_path / ".venv" / "bin" / "supervisord").read_text()
+    assert str(tmp_path) in script
+    assert (
+        subprocess.run([tmp_path / ".venv" / "bin" / "supervisord", "--version"], check=False).returncode == 0
+    )
+
+
 @pytest.mark.alone
 def test_an_older_version_touches_nothing_of_a_later_ones_stack(state: Path, stack: Stack) -> None:
     before = process_ids(state)

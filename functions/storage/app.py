@@ -20,6 +20,7 @@ from functions.storage.service import Service
 from functions.storage.settings import Settings
 from functions.storage.signing import Signer
 from functions.storage.store import ByteStore
+from functions.storage.validation import PathCheck
 
 # A browser must neither guess what an uploaded file is nor run it.
 SAFETY_HEADERS = {
@@ -71,6 +72,7 @@ def make_app(settings: Settings) -> FastAPI:
         lifespan,
         ERRORS,
         middleware=[Middleware(SafetyHeaders)],
+        inner_middleware=[Middleware(PathCheck)],
         version="1",
         redirect_slashes=False,
         responses=ERROR_RESPONSES,

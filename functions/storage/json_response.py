@@ -8,7 +8,10 @@ from starlette.responses import JSONResponse
 
 
 class JsonResponse(JSONResponse):
-    """A JSON response whose values may be uuids too."""
+    """A JSON response whose values may be uuids too; it is for who asked, so nothing in between stores it."""
+
+    def __init__(self, content: Any, status_code: int = 200) -> None:
+        super().__init__(content, status_code, {"cache-control": "no-store"})
 
     def render(self, content: Any) -> bytes:
         """Return the body."""

@@ -30,18 +30,29 @@ class MultipartForm:
         self._other_bytes = 0
         self._file: list[bytes] = []
         self._in_file = self._opened = self._closed = False
-        self._parser = MultipartParser(
-            boundary,
-            {
-                "on_part_begin": self._part_begin,
-                "on_header_field": self._header_field,
-                "on_header_value": self._header_value,
-                "on_header_end": self._header_end,
-                "on_headers_finished": self._headers_finished,
-                "on_part_data": self._part_data,
-                "on_part_end": self._part_end,
-            },
-        )
+        self._parser = self._parser_of(boundary)
+
+    def _parser_of(self, boundary: bytes) -> MultipartParser:
+        """Return the parser.
+
+        Raises:
+            ApiError: when the boundary is longer than the parser accepts.
+        """
+        try:
+            return MultipartParser(
+                boundary,
+                {
+                    "on_part_begin": self._part_begin,
+                    "on_header_field": self._header_field,
+                    "on_header_value": self._header_value,
+                    "on_header_end": self._header_end,
+                    "on_headers_finished": self._headers_finished,
+                    "on_part_data": self._part_data,
+                    "on_part_end": self._part_end,
+                },
+            )
+        except FormParserError as error:
+            raise broken_form() from error
 
     async def find_file(self) -> bool:
         """Read up to the file's first byte; return False when there is no file.

@@ -9,10 +9,13 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Body
-from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from functions.storage.validation import check_path, check_prefix
+
+NO_TRANSFORM = "must be left out: images are served as they were uploaded"
 # The largest limit or offset that the SQL functions take: as good as none.
 FARTHEST = 2**31 - 1
 MOST_ROWS_V2 = 1000
@@ -81,6 +84,37 @@ def _to_bytes(value: Any) -> int | None:
 
 Text = Annotated[str, BeforeValidator(_to_text)]
 Name = Annotated[str, Field(min_length=1), BeforeValidator(_to_text)]
+
+
+def _no_transform(value: Any) -> None:
+    if value is not None:
+        raise PydanticCustomError("transform", NO_TRANSFORM)
+
+
+def _path(value: str) -> str:
+    check_path(value)
+    return value
+
+
+def _path_or_folder(value: str) -> str:
+    check_path(value.removesuffix("/"))
+    return value
+
+
+def _path_or_empty(value: str) -> str:
+    return value and _path(value)
+
+
+def _prefix(value: str) -> str:
+    check_prefix(value)
+    return value
+
+
+# Names in bodies: an unsafe one is rejected in every place, before anything else looks at it.
+Path = Annotated[Name, AfterValidator(_path)]
+PathOrFolder = Annotated[Text, AfterValidator(_path_or_folder)]
+PathOrEmpty = Annotated[Text, AfterValidator(_path_or_empty)]
+Prefix = Annotated[Text, AfterValidator(_prefix)]
 Flag = Annotated[bool, BeforeValidator(_to_flag)]
 Natural = Annotated[int, Field(ge=0), BeforeValidator(_to_integer)]
 Positive = Annotated[int, Field(ge=1), BeforeValidator(_to_integer)]
@@ -153,12 +187,13 @@ class SignedUrl(_CamelCase):
     """A signed URL to be made; `expiresIn` counts seconds."""
 
     expires_in: Positive
+    transform: Annotated[None, BeforeValidator(_no_transform)] = None
 
 
 class SignedUrls(SignedUrl):
     """Signed URLs to be made, one for each path."""
 
-    paths: Annotated[list[Text], Field(min_length=1, max_length=1000), BeforeValidator(_to_list)]
+    paths: Annotated[list[Path], Field(min_length=1, max_length=1000), BeforeValidator(_to_list)]
 
 
 class ListOrder(BaseModel):
@@ -173,7 +208,7 @@ class ListOrder(BaseModel):
 class ListQuery(_CamelCase):
     """A page of one folder, by offset."""
 
-    prefix: Text
+    prefix: Prefix
     limit: Positive = 100
     offset: Natural = 0
     sort_by: ListOrder = ListOrder(column="name")
@@ -190,7 +225,7 @@ class ListOrderV2(BaseModel):
 class ListQueryV2(_CamelCase):
     """A page of everything below a prefix, by cursor."""
 
-    prefix: Text = ""
+    prefix: Prefix = ""
     limit: Positive = MOST_ROWS_V2
     cursor: Text = ""
     with_delimiter: Flag = Field(alias="with_delimiter", default=False)
@@ -198,18 +233,18 @@ class ListQueryV2(_CamelCase):
 
 
 class Removal(BaseModel):
-    """The exact names of objects to be removed."""
+    """The exact names of objects to be removed; a folder's name, with its slash, names none."""
 
-    prefixes: Annotated[list[Text], Field(min_length=1), FailFast(), BeforeValidator(_to_list)]
+    prefixes: Annotated[list[PathOrFolder], Field(min_length=1), FailFast(), BeforeValidator(_to_list)]
 
 
 class Move(_CamelCase):
     """An object, and where it goes."""
 
-    bucket_id: Name
-    source_key: Name
-    destination_key: Name
-    destination_bucket: Text = ""
+    bucket_id: Path
+    source_key: Path
+    destination_key: Path
+    destination_bucket: PathOrEmpty = ""
 
     @property
     def target_bucket(self) -> str:

@@ -15,7 +15,7 @@ from functions.core.request import bearer_token
 from functions.core.tokens import PERSONAL_ROLES, KeySet, TokenError
 from functions.storage.errors import access_denied
 from functions.storage.settings import Settings
-from functions.storage.signing import Signer
+from functions.storage.signing import Scope, Signer
 from functions.storage.store import ByteStore
 
 SERVICE_ROLE = "service_role"
@@ -61,18 +61,27 @@ class Service:
     keys: KeySet
     signer: Signer
     store: ByteStore
-    _pre_request_seen: bool = field(default=False)
+    _seen: set[str] = field(default_factory=set)
 
-    async def has_pre_request(self, db: Connection) -> bool:
-        """Return whether the database has the pre-request function yet; once seen it is always called."""
-        if self.settings.pre_request_function and not self._pre_request_seen:
+    async def check(self, db: Connection, function: str, *arguments: str) -> None:
+        """Call a function of the product that raises for who has no access.
+
+        It is skipped while the database does not have it; once seen it is always called.
+        """
+        if not function:
+            return
+        if function not in self._seen:
             found = await db.execute(
                 "select from pg_proc p join pg_namespace n on n.oid = p.pronamespace"
-                " where n.nspname || '.' || p.proname = %s and p.pronargs = 0",
-                [self.settings.pre_request_function],
+                " where n.nspname || '.' || p.proname = %s and p.pronargs = %s",
+                [function, len(arguments)],
             )
-            self._pre_request_seen = await found.fetchone() is not None
-        return self._pre_request_seen
+            if await found.fetchone() is None:
+                return
+            self._seen.add(function)
+        places = sql.SQL(", ").join([sql.Placeholder()] * len(arguments))
+        call = sql.SQL("select {}({})").format(sql.Identifier(*function.split(".")), places)
+        await db.execute(call, arguments)
 
 
 class RequestContext:
@@ -124,14 +133,27 @@ class RequestContext:
         }
         async with transaction_as(service.pool, principal.role, principal.claims, values) as db:
             await db.execute("select set_config('storage.operation', %s, true)", [operation])
-            if principal.role in PERSONAL_ROLES and await service.has_pre_request(db):
-                names = service.settings.pre_request_function.split(".")
-                await db.execute(sql.SQL("select {}()").format(sql.Identifier(*names)))
+            if principal.role in PERSONAL_ROLES:
+                await service.check(db, service.settings.pre_request_function)
             yield db
 
     def transaction_as_service(self, operation: str) -> AbstractAsyncContextManager[Connection]:
         """Open a transaction that sees every row, for look-ups and for writes already permitted."""
         return self.transaction_as(SERVICE, operation)
+
+    async def verify_signed(self, token: str, scope: Scope, path: str) -> dict[str, Any]:
+        """Return the claims of a signed URL's token; a person's is good only while the account may be used.
+
+        Raises:
+            ApiError: InvalidJWT or InvalidSignature.
+            psycopg.Error: as the account check raises it.
+        """
+        claims = self.service.signer.verify(token, scope, path)
+        if claims.get("owner"):
+            async with self.transaction_as_service("storage.object.sign") as db:
+                function = self.service.settings.account_check_function
+                await self.service.check(db, function, str(claims["owner"]))
+        return claims
 
 
 async def _context(request: Request) -> RequestContext:

@@ -19,6 +19,8 @@ class Settings(TokenSettings):
         upload_signed_url_expiration_time: seconds that a signed upload URL is valid.
         pre_request_function: `schema.function` called in each transaction of a person's token; it raises
             for who has no access. Skipped while the database does not have it.
+        account_check_function: `schema.function(user id)` called when a person's signed URL is used; it
+            raises for an account that may not be used any more. Skipped likewise.
         disk_limit_percent: uploads are rejected when the disk is fuller than this.
         orphan_age_seconds: bytes without a row are removed when older than this.
         sweep_interval_seconds: how often the garbage collector looks for them.
@@ -30,11 +32,12 @@ class Settings(TokenSettings):
     file_size_limit: int = 52_428_800
     upload_signed_url_expiration_time: int = 7200
     pre_request_function: str = ""
+    account_check_function: str = ""
     disk_limit_percent: int = 90
     orphan_age_seconds: int = 86_400
     sweep_interval_seconds: int = 3600
 
-    @field_validator("pre_request_function")
+    @field_validator("pre_request_function", "account_check_function")
     @classmethod
     def _two_names(cls, value: str) -> str:
         if value and value.count(".") != 1:

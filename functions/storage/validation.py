@@ -1,6 +1,9 @@
 """Validation of names, content types and headers."""
 
 import re
+from urllib.parse import unquote
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from functions.storage.errors import (
     invalid_bucket_name,
@@ -12,6 +15,11 @@ from functions.storage.errors import (
 
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
+# What no path holds: control characters, and an escape that is left when the path has been decoded once,
+# because another layer would decode it again.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f%]")
+_SEPARATOR = re.compile(r"[/\\]")
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+")
 _ROBOTS = frozenset(
     [
@@ -33,24 +41,73 @@ PLACEHOLDER = ".emptyFolderPlaceholder"
 LONGEST_KEY = 1024
 
 
-def check_key(name: str) -> None:
-    """Reject a name with other letters than the allowed ones, or with `.` or `..` as a part.
+def check_path(path: str) -> None:
+    """Reject a name that another layer could read as another one: nothing normalises names here.
+
+    No dot segment, no empty segment, no control character and no escape. A backslash separates too, for some.
 
     Raises:
         ApiError: InvalidKey.
     """
-    well_formed = len(name) <= LONGEST_KEY and _KEY.fullmatch(name)
-    if not well_formed or any(part in (".", "..") for part in name.split("/")):
+    if _UNSAFE.search(path) or any(part in ("", ".", "..") for part in _SEPARATOR.split(path)):
+        raise invalid_key(path)
+
+
+def check_prefix(prefix: str) -> None:
+    """Reject a list's prefix that is neither empty nor a path, which may end in one slash.
+
+    Raises:
+        ApiError: InvalidKey.
+    """
+    if prefix:
+        check_path(prefix.removesuffix("/"))
+
+
+def check_key(name: str) -> None:
+    """Reject a name to be stored with other letters than the allowed ones, besides what no path holds.
+
+    Raises:
+        ApiError: InvalidKey.
+    """
+    check_path(name)
+    if len(name) > LONGEST_KEY or not _KEY.fullmatch(name):
         raise invalid_key(name)
 
 
+class PathCheck:
+    """ASGI middleware: rejects unsafe paths as they were sent, before anything matches or decodes them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request.
+
+        Raises:
+            ApiError: InvalidKey.
+        """
+        if scope["type"] == "http":
+            _check_sent_path(scope["raw_path"].decode("ascii", "replace"))
+        await self.app(scope, receive, send)
+
+
+def _check_sent_path(sent: str) -> None:
+    try:
+        path = unquote(sent, errors="strict").removeprefix("/")
+    except UnicodeDecodeError as error:
+        raise invalid_key(sent) from error
+    if _BROKEN_ESCAPE.search(sent):
+        raise invalid_key(sent)
+    check_path(path)
+
+
 def check_bucket_name(name: str) -> None:
-    """Reject a bucket name with other letters, with spaces round it, or over 100 characters.
+    """Reject a bucket name with other letters, with spaces round it, over 100 characters, or only of dots.
 
     Raises:
         ApiError: InvalidBucketName.
     """
-    if not _BUCKET.fullmatch(name) or name != name.strip():
+    if not _BUCKET.fullmatch(name) or name != name.strip() or name in (".", ".."):
         raise invalid_bucket_name()
 
 

@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -28,7 +29,7 @@ def path(own_bucket: BucketFixture, referrer: Member) -> str:
     return path
 
 
-def signed(own_bucket: BucketFixture, member: Member, path: str, seconds: int = 60) -> str:
+def signed(own_bucket: BucketFixture, member: ApiClient, path: str, seconds: int = 60) -> str:
     """Return a fresh signed URL, relative to the storage API."""
     response = own_bucket.call(
         member, "POST", f"/object/sign/{own_bucket.bucket}/{path}", {"expiresIn": seconds}
@@ -126,3 +127,96 @@ def test_a_signed_token_is_no_access_token(
         ).status_code
         == 401
     )
+
+
+def _claims(token: str) -> dict[str, Any]:
+    payload = token.split(".")[1]
+    claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return claims
+
+
+@pytest.mark.threat("T98")
+def test_a_persons_url_lives_a_day_at_most(own_bucket: BucketFixture, referrer: Member, path: str) -> None:
+    day, years = 24 * 3600, 10 * 365 * 24 * 3600
+    for seconds, lifetime in ((60, 60), (day, day), (day + 1, day), (years, day), (2**53, day)):
+        one = signed(own_bucket, referrer, path, seconds)
+        many = own_bucket.call(
+            referrer,
+            "POST",
+            f"/object/sign/{own_bucket.bucket}",
+            {"expiresIn": seconds, "paths": [path]},
+        ).json()[0]["signedURL"]
+        for url in (one, many):
+            claims = _claims(url.split("?token=")[1])
+            assert claims["exp"] - claims["iat"] == lifetime, seconds
+    for_years = _claims(signed(own_bucket, own_bucket.service, path, years).split("?token=")[1])
+    assert for_years["exp"] - for_years["iat"] == years
+
+
+@pytest.mark.threat("T35", "T98")
+@pytest.mark.parametrize("status", ["suspended", "disabled"])
+def test_a_persons_urls_stop_with_the_account(
+    stack: Stack, owner: Owner, own_bucket: BucketFixture, member: Member, status: str
+) -> None:
+    path, new = f"{member.user_id}/a.png", f"{member.user_id}/new.png"
+    own_bucket.put(member, path, png()).raise_for_status()
+    url = signed(own_bucket, member, path)
+    upload = own_bucket.call(member, "POST", f"/object/upload/sign/{own_bucket.bucket}/{new}", {}).json()[
+        "url"
+    ]
+    by_service = signed(own_bucket, own_bucket.service, path)
+    assert open_url(stack, url).status_code == 200
+    change = "update private.profiles set account_status = %s where user_id = %s"
+    owner.execute(change, [status, member.user_id])
+    response = open_url(stack, url)
+    assert (response.status_code, response.json()["code"]) == (403, f"account_{status}")
+    assert httpx.head(f"{stack.url}/storage/v1{url}", timeout=20).status_code == 403
+    stored = httpx.put(
+        f"{stack.url}/storage/v1{upload}", content=png(), headers={"content-type": "image/png"}, timeout=20
+    )
+    assert (stored.status_code, stored.json()["code"]) == (403, f"account_{status}")
+    assert new not in own_bucket.names()
+    assert open_url(stack, by_service).status_code == 200
+    owner.execute(change, ["active", member.user_id])
+    assert open_url(stack, url).status_code == 200
+    own_bucket.call(own_bucket.service, "DELETE", f"/object/{own_bucket.bucket}/{path}").raise_for_status()
+
+
+def test_images_are_not_transformed(
+    stack: Stack, own_bucket: BucketFixture, referrer: Member, path: str
+) -> None:
+    key, transform = f"{own_bucket.bucket}/{path}", {"width": 10}
+    url = signed(own_bucket, referrer, path)
+    responses = [
+        own_bucket.call(referrer, "POST", f"/object/sign/{key}", {"expiresIn": 60, "transform": transform}),
+        own_bucket.call(
+            referrer,
+            "POST",
+            f"/object/sign/{own_bucket.bucket}",
+            {"expiresIn": 60, "paths": [path], "transform": transform},
+        ),
+        own_bucket.call(referrer, "GET", f"/object/{key}?transform=width:10"),
+        own_bucket.call(referrer, "GET", f"/object/authenticated/{key}?transform=width:10"),
+        own_bucket.call(referrer, "GET", f"/render/image/authenticated/{key}?width=10"),
+        open_url(stack, f"{url}&transform=width:10"),
+        open_url(stack, url.replace("/object/sign/", "/render/image/sign/")),
+    ]
+    for response in responses:
+        assert (response.status_code, response.json()["code"]) == (400, "InvalidRequest")
+        assert "images are served as they were uploaded" in response.json()["message"]
+
+
+def test_personal_responses_are_stored_nowhere(
+    own_bucket: BucketFixture, referrer: Member, path: str
+) -> None:
+    key = f"{own_bucket.bucket}/{path}"
+    for verb, route, body in (
+        ("POST", f"/object/sign/{key}", {"expiresIn": 60}),
+        ("POST", f"/object/sign/{own_bucket.bucket}", {"expiresIn": 60, "paths": [path]}),
+        ("POST", f"/object/upload/sign/{own_bucket.bucket}/{referrer.user_id}/b.png", {}),
+        ("POST", f"/object/list/{own_bucket.bucket}", {"prefix": ""}),
+        ("GET", f"/object/info/{key}", None),
+        ("GET", f"/object/{own_bucket.bucket}/{referrer.user_id}/missing.png", None),
+    ):
+        response = own_bucket.call(referrer, verb, route, body)
+        assert response.headers["cache-control"] == "no-store", route

@@ -41,6 +41,12 @@ def _env() -> Path:
     return Path(os.environ.get("STACK_ENV", DEFAULT_ENV))
 
 
+def service_env(name: str) -> dict[str, str]:
+    """Return the environment of one of the stack's services."""
+    exported = env_of(stack_state() / "services" / f"{name}.sh").items()
+    return {key.removeprefix("export "): value for key, value in exported}
+
+
 def env_of(path: Path) -> dict[str, str]:
     """KEY=value lines; empty lines and comments are skipped, quotes taken off."""
     pairs = (

@@ -3,20 +3,28 @@
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from functions.core.errors import ApiError
 from functions.storage import openapi
-from functions.storage.errors import no_such_bucket, no_such_key
+from functions.storage.errors import invalid_schema, no_such_bucket, no_such_key
 from functions.storage.file_response import file_response, headers_of
 from functions.storage.json_response import JsonResponse, timestamp
 from functions.storage.queries import Row, find_bucket, select_object
 from functions.storage.request_parsing import StorageRoute
+from functions.storage.schemas import NO_TRANSFORM
 from functions.storage.service import SERVICE, Context, Principal, RequestContext, SignedIn
 from functions.storage.validation import check_key
 
-router = APIRouter(tags=["download"], route_class=StorageRoute, responses=openapi.BYTES)
-info_router = APIRouter(tags=["info"])
+
+async def _reject_transform(request: Request) -> None:
+    if "transform" in request.query_params:
+        raise invalid_schema(f"querystring/transform {NO_TRANSFORM}")
+
+
+_PLAIN = [Depends(_reject_transform)]
+router = APIRouter(tags=["download"], route_class=StorageRoute, responses=openapi.BYTES, dependencies=_PLAIN)
+info_router = APIRouter(tags=["info"], dependencies=_PLAIN)
 
 Token = Annotated[str, Query()]
 
@@ -60,14 +68,14 @@ async def exists_authenticated(context: Context, principal: SignedIn, bucket: st
 @router.get("/object/sign/{bucket}/{path:path}")
 async def download_signed(context: Context, bucket: str, path: str, token: Token) -> Response:
     """Return an object by a signed URL; the token alone decides."""
-    expires = _expiry(context, token, bucket, path)
+    expires = await _expiry(context, token, bucket, path)
     return await file_response(context, partial(_signed, context, bucket, path), expires)
 
 
 @router.head("/object/sign/{bucket}/{path:path}")
 async def exists_signed(context: Context, bucket: str, path: str, token: Token) -> Response:
     """Return the headers of an object by a signed URL."""
-    expires = _expiry(context, token, bucket, path)
+    expires = await _expiry(context, token, bucket, path)
     return _head(await _signed(context, bucket, path), expires)
 
 
@@ -87,6 +95,12 @@ async def info_authenticated(context: Context, principal: SignedIn, bucket: str,
 async def info(context: Context, principal: AnyClient, bucket: str, path: str) -> JsonResponse:
     """Return what is known of an object; without a token, of public buckets only."""
     return _info(await _readable(context, principal, bucket, path, "object.get_authenticated_info"))
+
+
+@router.get("/render/image/{_path:path}", include_in_schema=False)
+async def transformed(_path: str) -> Response:
+    """Reject what the clients ask for with the option `transform`."""
+    raise invalid_schema(f"transform {NO_TRANSFORM}")
 
 
 @router.get("/object/{bucket}/{path:path}")
@@ -121,9 +135,9 @@ async def _readable(
     return await _object(context, principal, bucket_id, name, operation)
 
 
-def _expiry(context: RequestContext, token: str, bucket_id: str, name: str) -> int:
+async def _expiry(context: RequestContext, token: str, bucket_id: str, name: str) -> int:
     """Return when a signed URL's token expires, if it was made for this object."""
-    return int(context.service.signer.verify(token, "download", f"{bucket_id}/{name}")["exp"])
+    return int((await context.verify_signed(token, "download", f"{bucket_id}/{name}"))["exp"])
 
 
 async def _signed(context: RequestContext, bucket_id: str, name: str) -> Row:

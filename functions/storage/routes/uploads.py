@@ -22,7 +22,7 @@ async def upload_signed(
     context: Context, bucket: str, path: str, token: Annotated[str, Query()]
 ) -> JsonResponse:
     """Store an object with a signed URL's token, which says whether an existing one is replaced."""
-    claims = context.service.signer.verify(token, "upload", f"{bucket}/{path}")
+    claims = await context.verify_signed(token, "upload", f"{bucket}/{path}")
     owner = str(claims["owner"]) if claims.get("owner") else None
     upsert = claims.get("upsert") is True
     await store_upload(context, Target(bucket, path, upsert, "storage.object.upload_signed", None, owner))

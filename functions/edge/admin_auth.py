@@ -1,8 +1,10 @@
 """admin-auth: how administrators sign in and out, change their password and set up two-step sign-in."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -123,18 +125,20 @@ async def _login(login: Login, context: RequestContext, services: Services) -> R
         signed_in = await _admin(connection, login.email)
         if signed_in is None or signed_in["password_hash"] != stored:
             raise INVALID_CREDENTIALS
+        secret = secrets.token_urlsafe(32)
         session = await _one(
             connection,
-            "select * from edge.start_admin_session(%s, %s, %s)",
+            "select * from edge.start_admin_session(%s, %s, %s, %s)",
             admin["id"],
             context.address,
             context.user_agent,
+            sha256(secret.encode()).digest(),
         )
     crash_here("admin.after_session_row")
     token = str(session["session_token"])
     return {
         "session_token": token,
-        "access_token": services.admin_key.sign(str(admin["id"]), token, session["expires_at"]),
+        "access_token": services.admin_key.sign(str(admin["id"]), token, secret, session["expires_at"]),
         "expires_at": session["expires_at"].isoformat(),
         "admin": _public(signed_in),
     }

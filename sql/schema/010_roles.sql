@@ -25,15 +25,15 @@ end
 $$;
 
 comment on role platform_admin is
-'Role of a signed-in administrator, through PostgREST, functions or storage. pre_request.check_request() checks that the session is still valid.';
+'Role of a signed-in administrator, through PostgREST or functions. pre_request.check_request() checks that the session is still valid, and so does every function of administrators.';
 comment on role edge_functions is 'Login role of functions/edge. May switch to the caller''s role and call schema edge; owns nothing.';
 comment on role worker is 'Login role of functions/worker. May call schema jobs; owns nothing.';
 
+-- Nobody else may become an administrator: storage serves receipts to them by signed URLs, which functions/edge asks for.
 grant platform_admin to authenticator;
 grant anon to edge_functions;
 grant authenticated to edge_functions;
 grant platform_admin to edge_functions;
-grant platform_admin to supabase_storage_admin;
 
 -- Schemas. private: tables and rules; no API role has USAGE, so nothing in it can be called from outside.
 -- pre_request: the check before each request. hooks: called by the auth service. edge, jobs: the functions of the two

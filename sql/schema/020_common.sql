@@ -99,6 +99,22 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.client_address() is 'Client address, from the header that the gateway overwrites.';
 
+create function private.wants_one_object() returns boolean
+language sql stable set search_path = '' as $$
+    select coalesce(
+        nullif(pg_catalog.current_setting('request.headers', true), '')::pg_catalog.jsonb ->> 'accept' like 'application/vnd.pgrst.object%', false
+    )
+$$;
+comment on function private.wants_one_object() is 'Whether the request asks PostgREST for one object instead of an array.';
+
+create function private.uuid_claim(p_claims jsonb, p_name text) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+    return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
+end
+$$;
+comment on function private.uuid_claim(jsonb, text) is 'A claim as a uuid; null when it is not one.';
+
 -- Time.
 
 create function private.clock() returns timestamptz

@@ -1,6 +1,11 @@
 -- Administrators have accounts separate from members. A session token names a row and is no credential: the signed
 -- access token is valid only while the row exists. public.admin_sessions has exactly the three columns that the panel
 -- reads; everything else about a session is private.
+--
+-- PostgREST verifies members' and administrators' tokens with one set of keys and does not say which key signed. So an
+-- administrator's token also holds a secret of its own (`jti`), which functions/edge draws at the sign-in and sends here
+-- as a hash. Who has the members' key, the rows of this database, or a login that may become platform_admin still lacks
+-- the secret, and neither a token nor claims made without it are a session.
 
 create table private.admin_users (
     id uuid primary key default gen_random_uuid(),
@@ -44,7 +49,8 @@ create table private.admin_session_activity (
     started_at timestamptz not null default now(),
     last_seen_at timestamptz not null default now(),
     address text,
-    user_agent text
+    user_agent text,
+    jti_hash bytea not null constraint jti_hash_is_sha256 check (length(jti_hash) = 32)
 );
 comment on table private.admin_session_activity is 'Start and last use of an administrator session; it ends after 30 idle minutes.';
 alter table private.admin_session_activity enable row level security;
@@ -64,6 +70,25 @@ $$;
 comment on function private.require_totp(private.admin_users) is
 'With real money, raises unless a finance or super administrator has TOTP. Errors: two_step_required.';
 
+create function private.is_live_admin_session(p_claims jsonb) returns boolean
+language plpgsql stable set search_path = '' as $$
+declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
+begin
+    return exists (
+        select 1
+        from public.admin_sessions as s
+        inner join private.admin_users as u on u.id = s.admin_id and u.is_active
+        inner join private.admin_session_activity as a on a.session_token = s.session_token
+        where s.session_token = private.uuid_claim(p_claims, 'sid') and s.admin_id = private.uuid_claim(p_claims, 'sub')
+            and a.jti_hash = pg_catalog.sha256(pg_catalog.convert_to(p_claims ->> 'jti', 'UTF8'))
+            and s.expires_at > v_now and a.started_at > v_now - interval '8 hours' and a.last_seen_at > v_now - interval '30 minutes'
+    );
+end
+$$;
+comment on function private.is_live_admin_session(jsonb) is
+'Whether these claims are of an active administrator''s live session: its secret, at most 30 idle minutes and 8 hours.';
+
 create function private.require_admin(p_roles public.admin_role[] default null) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
 declare
@@ -72,7 +97,8 @@ begin
     if private.my_role() is distinct from 'platform_admin' then
         perform private.raise_error(403, 'forbidden', 'Only administrators can do this.');
     end if;
-    select * into v_admin from private.admin_users as a where a.id = auth.uid() and a.is_active;
+    -- The session itself, not only the role: whoever may take the role could write any claims.
+    select * into v_admin from private.admin_users as a where a.id = auth.uid() and private.is_live_admin_session(auth.jwt());
     if not found then
         perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
@@ -86,7 +112,7 @@ begin
 end
 $$;
 comment on function private.require_admin(public.admin_role[]) is
-'The calling administrator, read from the table and never from the token; with p_roles, only those roles. Errors: forbidden, session_ended, two_step_required.';
+'The calling administrator in a live session, read from the tables; with p_roles, only those roles. Errors: forbidden, session_ended, two_step_required.';
 
 create function private.require_super_admin(p_admin_id uuid) returns private.admin_users
 language plpgsql stable set search_path = '' as $$
@@ -207,7 +233,7 @@ comment on function edge.record_admin_sign_in(text, text, boolean) is
 'Records a login attempt: a failure counts against account and address; a success deletes the account''s failures and writes an audit row.';
 grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
 
-create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text)
+create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text, p_jti_hash bytea)
 returns table (session_token uuid, expires_at timestamptz)
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -219,14 +245,17 @@ begin
     insert into public.admin_sessions (admin_id, expires_at)
     values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
     returning * into v_session;
-    insert into private.admin_session_activity (session_token, started_at, last_seen_at, address, user_agent)
-    values (v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address, pg_catalog.left(p_user_agent, 400));
+    insert into private.admin_session_activity (session_token, started_at, last_seen_at, address, user_agent, jti_hash)
+    values (
+        v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address,
+        pg_catalog.left(p_user_agent, 400), p_jti_hash
+    );
     return query select v_session.session_token, v_session.expires_at;
 end
 $$;
-comment on function edge.start_admin_session(uuid, text, text) is
-'Starts an 8-hour session for an active administrator. Errors: invalid_credentials.';
-grant execute on function edge.start_admin_session(uuid, text, text) to edge_functions;
+comment on function edge.start_admin_session(uuid, text, text, bytea) is
+'Starts an 8-hour session for an active administrator; p_jti_hash is the SHA-256 of the secret in its token. Errors: invalid_credentials.';
+grant execute on function edge.start_admin_session(uuid, text, text, bytea) to edge_functions;
 
 create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void
 language plpgsql volatile security definer set search_path = '' as $$

@@ -162,23 +162,37 @@ $$;
 comment on function private.create_root_member(uuid, text, text) is
 'Bootstrap only: creates a member without a referrer for an existing account.';
 
-create function public.get_sponsor(p_referral_code text) returns table (id uuid, username text, display_name text)
+-- A response that fails is rolled back, and its hit with it: without a row PostgREST fails when one object is asked
+-- for. So this returns one JSON value, which cannot fail: the array of rows, or what PostgREST itself would respond to
+-- who asks for one object (`single()` and `maybeSingle()` of the stock clients). The gateway passes it no query string,
+-- because a filter with a cast would fail for some values and not for others.
+create function public.get_sponsor(p_referral_code text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_member jsonb;
 begin
     if not private.consume_rate_limit('sponsor', private.client_address(), 60, interval '5 minutes') then
         perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
-    return query
-    select p.id, p.username, p.display_name from private.profiles as p
+    select pg_catalog.jsonb_build_object('id', p.id, 'username', p.username, 'display_name', p.display_name) into v_member
+    from private.profiles as p
     where p.account_status <> 'disabled'
         and p.id = coalesce(
             (private.referrer_by_code(pg_catalog.btrim(p_referral_code))).id,
             (select q.id from private.profiles as q where pg_catalog.lower(q.username) = pg_catalog.lower(pg_catalog.btrim(p_referral_code)))
         );
+    if not private.wants_one_object() then
+        return case when v_member is null then '[]' else pg_catalog.jsonb_build_array(v_member) end;
+    end if;
+    if v_member is null then
+        perform pg_catalog.set_config('response.status', '406', true);
+        return '{"code": "PGRST116", "details": "The result contains 0 rows", "hint": null, "message": "JSON object requested, multiple (or no) rows returned"}';
+    end if;
+    return v_member;
 end
 $$;
 comment on function public.get_sponsor(text) is
-'The member with a referral code (profile id or exact username): one row or none. Errors: too_many_requests.';
+'The member with a referral code (profile id or exact username): an array of one row or none. Errors: too_many_requests.';
 grant execute on function public.get_sponsor(text) to anon, authenticated, platform_admin;
 
 create function public.is_username_available(p_username text) returns boolean

@@ -8,7 +8,11 @@ declare
     v_role text := pg_catalog.current_setting('role', true);
     v_claims jsonb;
 begin
-    if v_role in ('anon', 'service_role') then
+    if v_role = 'service_role' then
+        return;
+    end if;
+    perform private.require_exact_count();
+    if v_role = 'anon' then
         return;
     end if;
     v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
@@ -26,16 +30,19 @@ begin
 end
 $$;
 comment on function pre_request.check_request() is
-'Raises for ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required) and tokens without audience (401 invalid_token). A blocked member may still call rpc/get_my_account_status.';
+'Raises for ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token) and the planner''s counts (400 invalid_input). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
-create function private.uuid_claim(p_claims jsonb, p_name text) returns uuid
-language plpgsql immutable set search_path = '' as $$
+-- The planner counts the rows of everybody: its estimate with a filter on somebody else is what row-level security hides.
+create function private.require_exact_count() returns void
+language plpgsql stable set search_path = '' as $$
 begin
-    return (select case when p_claims ->> p_name ~* '\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z' then (p_claims ->> p_name)::uuid end);
+    if nullif(pg_catalog.current_setting('request.headers', true), '')::jsonb ->> 'prefer' ~* 'count\s*=\s*"?(planned|estimated)' then
+        perform private.raise_error(400, 'invalid_input', 'Rows are counted exactly here: ask for count=exact.');
+    end if;
 end
 $$;
-comment on function private.uuid_claim(jsonb, text) is 'A claim as a uuid; null when it is not one.';
+comment on function private.require_exact_count() is 'Raises when a person asks for the planner''s count. Errors: invalid_input.';
 
 create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -71,31 +78,39 @@ comment on function private.check_member_session(jsonb) is
 create function private.check_administrator_session(p_claims jsonb) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_session uuid := private.uuid_claim(p_claims, 'sid');
-    v_last_seen timestamptz;
     v_now timestamptz := pg_catalog.clock_timestamp();
 begin
-    select a.last_seen_at into v_last_seen
-    from public.admin_sessions as s
-    inner join private.admin_users as u on u.id = s.admin_id and u.is_active
-    inner join private.admin_session_activity as a on a.session_token = s.session_token
-    where s.session_token = v_session and s.admin_id = private.uuid_claim(p_claims, 'sub') and s.expires_at > v_now
-        and a.started_at > v_now - interval '8 hours' and a.last_seen_at > v_now - interval '30 minutes';
-    if not found then
+    if not private.is_live_admin_session(p_claims) then
         perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
     -- A read-only transaction cannot update it, and of two concurrent requests one is enough.
-    if v_last_seen < v_now - interval '1 minute' and pg_catalog.current_setting('transaction_read_only') = 'off' then
+    if pg_catalog.current_setting('transaction_read_only') = 'off' then
         update private.admin_session_activity as a set last_seen_at = v_now
         where a.session_token = (
             select b.session_token from private.admin_session_activity as b
-            where b.session_token = v_session for update skip locked
+            where b.session_token = private.uuid_claim(p_claims, 'sid') and b.last_seen_at < v_now - interval '1 minute'
+            for update skip locked
         );
     end if;
 end
 $$;
 comment on function private.check_administrator_session(jsonb) is
 'The pre-request check of administrators: active account, live session, at most 30 idle minutes and 8 hours. Errors: session_ended.';
+
+create function pre_request.check_account(p_user_id uuid) returns void
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_status public.account_status;
+begin
+    select p.account_status into v_status from private.profiles as p where p.user_id = p_user_id;
+    if v_status is null or v_status in ('suspended', 'disabled') then
+        perform private.require_active_status(coalesce(v_status, 'disabled'));
+    end if;
+end
+$$;
+comment on function pre_request.check_account(uuid) is
+'Asked by storage when a member''s signed URL is used: raises when the account is suspended, closed or deleted. Errors: account_suspended, account_disabled.';
+grant execute on function pre_request.check_account(uuid) to service_role;
 
 do $$ begin execute $set$alter role authenticator set pgrst.db_pre_request = 'pre_request.check_request'$set$; end $$;
 notify pgrst, 'reload config';

@@ -41,9 +41,18 @@ $$;
 create or replace function pg_temp.story_act_as(p_admin uuid) returns void
 language plpgsql as $$
 begin
-    perform set_config('request.jwt.claims', json_build_object('sub', p_admin, 'role', 'platform_admin', 'aud', 'authenticated')::text, true);
+    perform set_config('request.jwt.claims', json_build_object(
+        'sub', p_admin, 'sid', p_admin, 'jti', 'story', 'role', 'platform_admin', 'aud', 'authenticated'
+    )::text, true);
     perform set_config('role', 'platform_admin', true);
 end
+$$;
+
+-- The session in which the story's administrator decides; its id is the administrator's.
+create or replace function pg_temp.story_sign_in(p_admin uuid) returns void
+language sql as $$
+    insert into public.admin_sessions (session_token, admin_id, expires_at) values (p_admin, p_admin, now() + interval '8 hours');
+    insert into private.admin_session_activity (session_token, jti_hash) values (p_admin, sha256('story'));
 $$;
 
 create or replace function pg_temp.story_decide(p_admin uuid, p_deposit story_deposits) returns void
@@ -105,6 +114,7 @@ begin
     values (c_finance, 'Elin Dahl', 'finance_admin', '$argon2id$v=19$m=65536,t=3,p=4$unset$unset', v_now - interval '102 days')
     on conflict (email) do nothing;
     select a.id into v_finance from private.admin_users as a where a.email = c_finance;
+    perform pg_temp.story_sign_in(v_finance);
 
     for v_step in
         select s.* from (
@@ -147,6 +157,7 @@ begin
     end loop;
     perform set_config('app.demo_clock', '', true);
     perform set_config('request.jwt.claims', '', true);
+    delete from public.admin_sessions where session_token = v_finance;
 
     -- What is older than five days was read; nobody waits for the mails of the past.
     update public.notifications set read_at = created_at + interval '3 hours' where created_at < v_now - interval '5 days';

@@ -1,5 +1,6 @@
 """What the web app does with the stock client, from sign-up to the second factor."""
 
+import secrets
 import uuid
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -10,6 +11,7 @@ import pyotp
 import pytest
 from supabase import AuthApiError, Client, ClientOptions, create_client
 
+from tests.api.conftest import Owner
 from tests.support.mail import Mailbox
 from tests.support.people import PASSWORD, Member
 from tests.support.stack import Stack
@@ -317,3 +319,50 @@ def test_metadata_gives_no_rights(client: Client, member: Member) -> None:
     assert user
     assert (user.user.role, user.user.user_metadata["colour"]) == ("authenticated", "blue")
     assert "username" not in user.user.user_metadata
+
+
+# Wishes of a sign-up that only others may grant.
+WISHES: dict[str, Any] = {
+    "id": "00000000-0000-4000-8000-000000000001",
+    "user_id": "00000000-0000-4000-8000-000000000001",
+    "role": "platform_admin",
+    "account_status": "disabled",
+    "package_value": 1000,
+    "cash_in_amount": 1000,
+    "available_balance": 1000,
+    "admin_notes": "trusted",
+    "trc20_wallet_address": "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8",
+    "email": "else@example.com",
+    "created_at": "2001-01-01T00:00:00Z",
+    "app_metadata": {"role": "service_role"},
+}
+
+
+@pytest.mark.threat("T07")
+def test_a_sign_up_takes_three_fields_and_no_more(stack: Stack, owner: Owner, referrer: Member) -> None:
+    name = f"t_{secrets.token_hex(5)}"
+    email = f"{name}@example.com"
+    data = {"username": name, "display_name": "Twelve", "referrer_id": referrer.profile_id, **WISHES}
+    response = httpx.post(
+        f"{stack.url}/auth/v1/signup",
+        headers={"apikey": stack.anon_key},
+        json={"email": email, "password": PASSWORD, "data": data, "role": "service_role", "aud": "x"},
+        timeout=20,
+    )
+    assert response.status_code == 200, response.text
+    owner.execute("update auth.users set email_confirmed_at = now() where email = %s", [email])
+    user = owner.execute(
+        "select id, role, aud, raw_app_meta_data ->> 'role' as app_role from auth.users where email = %s",
+        [email],
+    ).fetchone()
+    assert user
+    assert (user["role"], user["aud"], user["app_role"]) == ("authenticated", "authenticated", None)
+    profile = owner.execute("select * from private.profiles where user_id = %s", [user["id"]]).fetchone()
+    assert profile
+    assert str(user["id"]) != WISHES["user_id"]
+    assert str(profile["id"]) != WISHES["id"]
+    assert (profile["username"], profile["email"], profile["account_status"]) == (name, email, "active")
+    assert (profile["package_value"], profile["cash_in_amount"]) == (0, 0)
+    assert profile["admin_notes"] is None
+    assert not profile["trc20_wallet_address"]
+    assert profile["created_at"].year > 2001

@@ -133,6 +133,30 @@ def test_first_deposit_that_is_no_package(member: Member) -> None:
     assert response.status_code == 400, response.text
 
 
+SIZES = (50, 100, 250, 500, 1000)
+
+
+@pytest.mark.threat("T27")
+@pytest.mark.parametrize("size", SIZES)
+def test_a_second_deposit_is_an_upgrade_or_cash_in(
+    people: People, referrer: Member, finance: Administrator, count_rows: Count, size: int
+) -> None:
+    member = people.member(referrer.profile_id)
+    people.fund(member, size, finance)
+    for other in SIZES:
+        before = count_rows(f"public.deposits where user_id = '{member.user_id}'")
+        row = member.deposit_row(other)
+        response = member.insert("deposits", row)
+        allowed = other > size
+        assert response.is_success == allowed, (size, other, response.text)
+        if not allowed:
+            assert (response.status_code, response.json()["code"]) == (400, "downgrade")
+        after = count_rows(f"public.deposits where user_id = '{member.user_id}'")
+        assert after - before == (1 if allowed else 0)
+        if allowed:
+            member.http.patch(f"/rest/v1/deposits?id=eq.{row['id']}", json={"status": "cancelled"})
+
+
 @pytest.mark.threat("T20")
 @pytest.mark.usefixtures("untouched")
 def test_deposit_already_approved(member: Member) -> None:

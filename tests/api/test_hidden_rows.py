@@ -66,3 +66,41 @@ def test_who_never_confirms_takes_no_place(
         assert count_rows(f"private.profiles where username = '{name}'") == 0
     people.member(referrer.profile_id)
     assert count_rows(f"private.positions where profile_id = '{referrer.profile_id}' and children = 1") == 1
+
+
+# What a member's own profile hides, and what is only an administrator's.
+HIDDEN = ("admin_notes", "payout_hold_until", "id_hash", "raw_user_meta_data", "encrypted_password")
+VALUES = ("eq.x", "neq.x", "like.a*", "ilike.*a*", "is.null", "not.is.null", "gt.a", "in.(a,b)", "fts.a")
+
+
+@pytest.mark.threat("T14")
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", HIDDEN)
+def test_hidden_columns_give_nothing_away(
+    referrer: Member, count_rows: Callable[[str], int], table: str, name: str
+) -> None:
+    """By filter, order, selection or embedding: an error, or the same whatever the value."""
+    queries = [f"select=user_id&{name}={value}" for value in VALUES]
+    queries += [f"select=user_id&not.and=({name}.eq.x)", f"select=user_id&or=({name}.eq.x,{name}.neq.x)"]
+    queries += [f"select=user_id&order={name}.{way}" for way in ("asc", "desc", "asc.nullsfirst")]
+    queries += [f"select={name}", f"select=x:{name}", f"select={name}::text", f"select={name}->>a"]
+    queries += [f"select=count({name})", f"select={name}.count()", f"select={name}.max()"]
+    queries += [
+        f"select=user_id,profiles({name})",
+        f"select=user_id,profiles!inner(user_id)&profiles.{name}=eq.x",
+    ]
+    queries += [f"select=user_id&profiles.order={name}", f"columns={name}&select=user_id"]
+    responses = {query: referrer.rows(table, query) for query in queries}
+    for query, response in responses.items():
+        assert response.status_code < 500, query
+        for row in response.json() if response.is_success else []:
+            assert row == {"user_id": referrer.user_id} or row in ({name: None}, {"x": None}, {"a": None}), (
+                query
+            )
+    filtered = {
+        (response.status_code, response.text)
+        for query, response in responses.items()
+        if "=eq." in query or "=neq." in query
+        if response.is_success and name == "admin_notes"
+    }
+    assert len(filtered) <= 1, filtered

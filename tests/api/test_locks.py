@@ -154,7 +154,7 @@ def scene(
     }
     claims: dict[str, tuple[str, dict[str, Any]]] = {"owner": ("none", {})}
     for name, administrator in (("finance", finance), ("super_admin", super_admin)):
-        claims[name] = ("platform_admin", {"sub": administrator.admin_id, "sid": administrator.session_token})
+        claims[name] = ("platform_admin", administrator.claims)
     for name, person in (("member", member), ("earner", earner)):
         claims[name] = ("authenticated", {"sub": person.user_id})
     return Scene(stack.values["DATABASE_ADMIN_URL"], values, claims)
@@ -276,8 +276,8 @@ def test_two_super_admins_who_switch_each_other_off_leave_one(
     url = stack.values["DATABASE_ADMIN_URL"]
     switch_off = "select public.update_administrator(%(whom)s, null, null, false)"
     with (
-        acting(url, "platform_admin", {"sub": one.admin_id, "sid": one.session_token}) as first,
-        acting(url, "platform_admin", {"sub": other.admin_id, "sid": other.session_token}) as second,
+        acting(url, "platform_admin", one.claims) as first,
+        acting(url, "platform_admin", other.claims) as second,
     ):
         first.execute(switch_off, {"whom": other.admin_id})
         with pytest.raises(psycopg.Error) as rejected:

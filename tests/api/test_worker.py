@@ -144,7 +144,6 @@ def test_new_mail_and_a_retry_notify_the_listeners(
     def is_notified_by(connection: psycopg.Connection[Any]) -> bool:
         return any(note.pid == connection.info.backend_pid for note in listener.notifies(timeout=5))
 
-    claims = {"sub": super_admin.admin_id, "sid": super_admin.session_token, "role": "platform_admin"}
     with (
         psycopg.connect(stack.database_url, autocommit=True) as listener,
         psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as administrator,
@@ -159,7 +158,7 @@ def test_new_mail_and_a_retry_notify_the_listeners(
         assert is_notified_by(owner)
         administrator.execute(
             "select set_config('request.jwt.claims', %s, true), set_config('role', 'platform_admin', true)",
-            [json.dumps({**claims, "aud": "authenticated"})],
+            [json.dumps(super_admin.claims)],
         )
         administrator.execute("select public.retry_mail(%s)", [row["id"]])
         administrator.commit()

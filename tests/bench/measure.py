@@ -59,7 +59,19 @@ def as_administrator(connection: psycopg.Connection) -> None:
     """From here on the session is the network's administrator, as PostgREST would set it."""
     found = connection.execute("select a.id from private.admin_users as a").fetchone()
     assert found
-    claims = json.dumps({"sub": str(found[0]), "role": "platform_admin", "aud": "authenticated"})
+    session = connection.execute(
+        "select session_token from edge.start_admin_session(%s, null, null, sha256('bench'))", [found[0]]
+    ).fetchone()
+    assert session
+    claims = json.dumps(
+        {
+            "sub": str(found[0]),
+            "sid": str(session[0]),
+            "jti": "bench",
+            "role": "platform_admin",
+            "aud": "authenticated",
+        }
+    )
     connection.execute("select set_config('request.jwt.claims', %s, false)", [claims])
     connection.execute("set role platform_admin")
 

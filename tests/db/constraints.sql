@@ -38,6 +38,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.admin_notices', 'admin_notices_title_check', 'title = '''''),
 ('private.admin_notices', 'admin_notices_title_check', 'title = repeat(''x'', 201)'),
 ('private.admin_session_activity', 'admin_session_activity_session_token_fkey', 'session_token = gen_random_uuid()'),
+('private.admin_session_activity', 'jti_hash_is_sha256', 'jti_hash = ''short'''),
 ('private.admin_users', 'admin_users_email_check', 'email = ''Upper@x.test'''),
 ('private.admin_users', 'admin_users_email_check', 'email = ''no address'''),
 ('private.admin_users', 'admin_users_full_name_check', 'full_name = '''''),

@@ -59,6 +59,9 @@ select act_as('elin');
 select lives_ok('select pre_request.check_request()', 'a live administrator passes');
 select with_claims('elin', jsonb_build_object('sid', (select p.session_id from people as p where p.name = 'sam')));
 select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'another administrator''s session');
+select with_claims('elin', '{"jti": "sam"}');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'without the secret of the session''s token');
+select raises('select public.list_administrators()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'and the functions themselves ask for it too');
 select act_as_owner();
 update private.admin_session_activity set last_seen_at = now() - interval '29 minutes' where session_token = (select p.session_id from people as p where p.name = 'elin');
 select act_as('elin');
@@ -97,5 +100,23 @@ select act_as_owner();
 update private.admin_session_activity set started_at = now() - interval '8 hours 1 second', last_seen_at = now() where session_token = (select p.session_id from people as p where p.name = 'elin');
 select act_as('elin');
 select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'eight hours after the sign-in');
+-- The planner's counts, which include the rows of others
+select act_as_owner();
+select act_as('anonymous');
+select set_config('request.headers', '{"prefer": "return=minimal, count=planned"}', true);
+select raises('select pre_request.check_request()', 400, 'invalid_input', 'Rows are counted exactly here: ask for count=exact.', 'an estimate for an anonymous client');
+select act_as('freya');
+select set_config('request.headers', '{"prefer": "count = \"Estimated\""}', true);
+select raises('select pre_request.check_request()', 400, 'invalid_input', 'Rows are counted exactly here: ask for count=exact.', 'an estimate for a member, however spelt');
+select act_as_owner();
+set local role service_role;
+select lives_ok('select pre_request.check_request()', 'the service key may estimate');
+
+-- Whose signed URL is used
+select lives_ok(format('select pre_request.check_account(%L)', actors.user_id('ymir')), 'an active member''s signed URL works');
+reset role;
+update private.profiles set account_status = 'suspended' where user_id = user_id('ymir');
+select raises(format('select pre_request.check_account(%L)', user_id('ymir')), 403, 'account_suspended', 'Your account has been suspended. Please contact support for assistance.', 'a suspended one''s does not');
+select raises('select pre_request.check_account(gen_random_uuid())', 403, 'account_disabled', 'Your account has been disabled. Please contact support for assistance.', 'nor that of an account that is deleted');
 select * from finish();
 rollback;

@@ -9,6 +9,11 @@ select bag_eq(
     $$ select r.rolname::text from pg_auth_members as m inner join pg_roles as r on r.oid = m.roleid inner join pg_roles as a on a.oid = m.member where a.rolname = 'authenticator' $$,
     $$ values ('anon'), ('authenticated'), ('platform_admin'), ('service_role') $$, 'a token can become these four and no other'
 );
+select bag_eq(
+    $$ select r.rolname::text from pg_roles as r
+    where r.rolcanlogin and not r.rolsuper and pg_has_role(r.rolname, 'platform_admin', 'member') $$,
+    $$ values ('authenticator'), ('edge_functions'), ('postgres') $$, 'and no other login can become an administrator'
+);
 select is((select rolbypassrls or rolsuper or rolcanlogin from pg_roles where rolname = 'platform_admin'), false, 'platform_admin has no special right');
 select is((select rolbypassrls or rolsuper or rolcreaterole from pg_roles where rolname = 'edge_functions'), false, 'edge_functions has no special right');
 select is((select rolbypassrls or rolsuper or rolcreaterole from pg_roles where rolname = 'worker'), false, 'worker has no special right');

@@ -86,14 +86,25 @@ select is((select child_no from private.positions where user_id = (select first 
 
 -- Looking up a member
 select act_as('anonymous');
-select is((select username from get_sponsor(' Freya ')), 'freya', 'a referrer is found by exact name');
-select is((select count(*) from get_sponsor('frey')), 0::bigint, 'not by a part of it');
-select is((select count(*) from get_sponsor('%')), 0::bigint, 'nor by a pattern');
+select is(get_sponsor(' Freya ') #>> '{0,username}', 'freya', 'a referrer is found by exact name');
+select is(get_sponsor('frey'), '[]', 'not by a part of it');
+select is(get_sponsor('%'), '[]', 'nor by a pattern');
 select is((select is_username_available('freya')), false, 'a taken name');
 select is((select is_username_available('fresh_name')), true, 'a free name');
 select throws_ok($$ select private.referrer_by_code('x') $$, '42501', null, 'helpers are closed');
 select act_as_owner();
-select is((select id from get_sponsor(profile_id('ask')::text)), profile_id('ask'), 'a referrer is found by the code');
+select is(
+    get_sponsor(profile_id('ask')::text), jsonb_build_array(jsonb_build_object('id', profile_id('ask'), 'username', 'ask', 'display_name', 'Ask')),
+    'a referrer is found by the code'
+);
+select set_config('request.headers', '{"x-real-ip": "203.0.113.7", "accept": "application/vnd.pgrst.object+json;nulls=stripped"}', true);
+select is(get_sponsor('ask') ->> 'username', 'ask', 'who asks for one object gets it');
+select is(
+    get_sponsor('nobody'), '{"code": "PGRST116", "details": "The result contains 0 rows", "hint": null, "message": "JSON object requested, multiple (or no) rows returned"}',
+    'or PostgREST''s error'
+);
+select is(current_setting('response.status'), '406', 'with its status, and nothing is rolled back');
+select set_config('request.headers', '{"x-real-ip": "203.0.113.7"}', true);
 
 -- Unconfirmed accounts
 update auth.users set created_at = now() - interval '8 days', email_confirmed_at = null where email = 'plain@people.test';

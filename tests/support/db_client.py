@@ -26,9 +26,18 @@ class DbClient:
 
     def _administrator(self, role: str) -> str:
         email = f"{secrets.token_hex(6)}@oracle.test"
-        return str(
+        admin = str(
             self.value("select private.create_administrator(%s, 'Oracle', %s, '$argon2id$x')", email, role)
         )
+        # Signed in for as long as a history lasts: the session's id is the administrator's.
+        self.db.execute(
+            "with s as (insert into public.admin_sessions (session_token, admin_id, expires_at)"
+            " values (%(admin)s, %(admin)s, now() + interval '8 hours') returning session_token)"
+            " insert into private.admin_session_activity (session_token, last_seen_at, jti_hash)"
+            " select session_token, now() + interval '8 hours', sha256('oracle') from s",
+            {"admin": admin},
+        )
+        return admin
 
     def value(self, query: str, *arguments: object) -> Any:
         """Return the single value of a query."""
@@ -69,7 +78,8 @@ class DbClient:
 
     def admin(self, number: int) -> dict[str, str]:
         """Return the claims of an administrator."""
-        return {"sub": self.admins[number], "role": "platform_admin"}
+        admin = self.admins[number]
+        return {"sub": admin, "sid": admin, "jti": "oracle", "role": "platform_admin"}
 
     def as_member(self, person: Person, query: str, *arguments: object) -> str | None:
         """Run a statement as a member."""

@@ -35,9 +35,18 @@ create table race.administrators as
 select n as name, private.create_administrator(n || '@race.example', initcap(n), 'super_admin', '$argon2id$x') as id
 from unnest(array['ada', 'bea']) as n;
 
+-- Each is signed in for as long as the races last: the session's id is the administrator's, its secret the name.
+insert into public.admin_sessions (session_token, admin_id, expires_at)
+select a.id, a.id, now() + interval '8 hours' from race.administrators as a;
+insert into private.admin_session_activity (session_token, last_seen_at, jti_hash)
+select a.id, now() + interval '8 hours', sha256(convert_to(a.name, 'UTF8')) from race.administrators as a;
+
 create function race.act_as(p_sub uuid, p_role text) returns void
 language sql as $$
-    select set_config('request.jwt.claims', json_build_object('sub', p_sub, 'role', p_role, 'aal', 'aal2', 'aud', 'authenticated')::text, true),
+    select set_config('request.jwt.claims', json_build_object(
+        'sub', p_sub, 'role', p_role, 'aal', 'aal2', 'aud', 'authenticated',
+        'sid', p_sub, 'jti', (select a.name from race.administrators as a where a.id = p_sub)
+    )::text, true),
         set_config('role', p_role, true)
 $$;
 

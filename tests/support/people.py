@@ -1,5 +1,7 @@
 """Members and administrators for tests: real accounts, real tokens, through the gateway."""
 
+import base64
+import json
 import secrets
 import time
 import uuid
@@ -153,6 +155,13 @@ class Administrator(ApiClient):
     email: str = ""
     admin_id: str = ""
     session_token: str = ""
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """Return what the token says, as PostgREST hands it to the database."""
+        payload = self.token.split(".")[1]
+        claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return claims
 
     def export(self, body: Any) -> httpx.Response:
         """Ask for a file."""

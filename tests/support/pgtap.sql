@@ -49,7 +49,7 @@ declare
     v_session uuid;
 begin
     v_admin := private.create_administrator(p_name || '@admins.test', initcap(p_name), p_role, '$argon2id$test');
-    select s.session_token into v_session from edge.start_admin_session(v_admin, '127.0.0.1', 'test') as s;
+    select s.session_token into v_session from edge.start_admin_session(v_admin, '127.0.0.1', 'test', sha256(convert_to(p_name, 'UTF8'))) as s;
     insert into actors.people (name, user_id, session_id, role) values (p_name, v_admin, v_session, 'platform_admin');
     return v_admin;
 end
@@ -59,7 +59,7 @@ create function actors.claims(p_name text) returns jsonb language sql stable as 
     select jsonb_build_object(
         'sub', p.user_id, 'aud', 'authenticated', 'role', p.role, 'exp', extract(epoch from now() + interval '1 hour')::bigint
     ) || case when p.role = 'platform_admin'
-        then jsonb_build_object('sid', p.session_id)
+        then jsonb_build_object('sid', p.session_id, 'jti', p.name)
         else jsonb_build_object(
             'session_id', p.session_id, 'aal', p.aal,
             'amr', jsonb_build_array(jsonb_build_object('method', 'password', 'timestamp', extract(epoch from now())::bigint))

@@ -158,6 +158,8 @@ class RaceHarness:
         administrator = self.administrators.get(actor)
         role = "platform_admin" if administrator else "authenticated"
         claims = {"sub": administrator or group[actor], "role": role, "aal": "aal2", "aud": "authenticated"}
+        if administrator:
+            claims |= {"sid": administrator, "jti": actor}
         return orjson.dumps(claims).decode(), role
 
     def one_after_the_other(self, group: MemberGroup, calls: list[Call]) -> "Result":

@@ -347,7 +347,8 @@ class Screens:
         )
         return str(
             self._one(
-                "select session_token from edge.start_admin_session(%s, '127.0.0.1', 'screens')",
+                "select session_token"
+                " from edge.start_admin_session(%s, '127.0.0.1', 'screens', sha256('screens'))",
                 [ADMINISTRATOR],
             )
         )
@@ -397,7 +398,7 @@ class Screens:
         role = {"member": "authenticated", "administrator": "platform_admin", "anonymous": "anon"}[who]
         claims = {"sub": str(user_id), "role": role, "aud": "authenticated"}
         if who == "administrator":
-            claims |= {"sub": ADMINISTRATOR, "sid": self._session}
+            claims |= {"sub": ADMINISTRATOR, "sid": self._session, "jti": "screens"}
         self.connection.execute(
             "select set_config('request.jwt.claims', %s, false), set_config('request.headers', %s, false)",
             [json.dumps(claims), json.dumps({"x-real-ip": "203.0.113.7"})],

@@ -1,5 +1,8 @@
 """Administrators' access tokens: RS256, signed with a key that signs nothing else.
 
+Each also holds a secret of its own, `jti`, of which the database knows the hash: PostgREST does not tell
+which key signed a token, and without the secret one signed with another key is no session.
+
 After a change of the key its file names the former ones that still verify, until they are retired.
 A token counts only while its `sid` row in admin_sessions lives and the administrator is active; the
 database checks that on every request. The token itself is stored nowhere.
@@ -35,13 +38,14 @@ class AdminKey:
         issuer = f"{origin}/functions/v1/admin-auth"
         return cls(RSAKey.import_key(document), key_id, issuer, trusted)
 
-    def sign(self, admin_id: str, session_token: str, expires_at: datetime) -> str:
+    def sign(self, admin_id: str, session_token: str, secret: str, expires_at: datetime) -> str:
         """Return a token for one administrator's session, valid as long as the session at most."""
         claims = {
             "iss": self.issuer,
             "aud": "authenticated",
             "sub": admin_id,
             "sid": session_token,
+            "jti": secret,
             "role": ROLE,
             "iat": int(time.time()),
             "exp": int(expires_at.timestamp()),

@@ -86,7 +86,7 @@ export async function signUp(values: SignUp): Promise<{ alreadyKnown: boolean }>
 /** The sponsor with exactly this id or username, or null. */
 async function fetchSponsor(code: string): Promise<Sponsor | null> {
   const client = await memberClient()
-  const rows = unwrap(await client.rpc('get_sponsor', { p_referral_code: code })) as Sponsor[]
+  const rows = unwrap(await client.rpc('get_sponsor', { p_referral_code: code })) as unknown as Sponsor[]
   return rows[0] ?? null
 }
 

@@ -350,13 +350,14 @@ def test_a_sign_up_takes_three_fields_and_no_more(stack: Stack, owner: Owner, re
         timeout=20,
     )
     assert response.status_code == 200, response.text
-    owner.execute("update auth.users set email_confirmed_at = now() where email = %s", [email])
-    user = owner.execute(
-        "select id, role, aud, raw_app_meta_data ->> 'role' as app_role from auth.users where email = %s",
-        [email],
-    ).fetchone()
-    assert user
-    assert (user["role"], user["aud"], user["app_role"]) == ("authenticated", "authenticated", None)
+    user = httpx.put(
+        f"{stack.url}/auth/v1/admin/users/{response.json()['id']}",
+        headers={"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"},
+        json={"email_confirm": True},
+        timeout=20,
+    ).json()
+    assert (user["role"], user["aud"]) == ("authenticated", "authenticated")
+    assert "role" not in user["app_metadata"]
     profile = owner.execute("select * from private.profiles where user_id = %s", [user["id"]]).fetchone()
     assert profile
     assert str(user["id"]) != WISHES["user_id"]

@@ -15,8 +15,8 @@ DELETE FROM public.admin_sessions;
 DROP FUNCTION "edge"."start_admin_session"(uuid, text, text);
 
 -- The table was emptied above.
--- squawk-ignore adding-required-field
 ALTER TABLE "private"."admin_session_activity"
+  -- squawk-ignore adding-required-field
   ADD COLUMN "jti_hash" bytea NOT NULL;
 
 CREATE OR REPLACE FUNCTION edge.start_admin_session (
@@ -128,8 +128,8 @@ begin
 end
 $function$;
 
--- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "private"."admin_session_activity"
+  -- squawk-ignore constraint-missing-not-valid
   ADD CONSTRAINT "jti_hash_is_sha256" CHECK ((length(jti_hash) = 32));
 
 COMMENT ON FUNCTION "edge"."start_admin_session"(uuid, text, text, bytea) IS 'Starts an 8-hour session for an active administrator; p_jti_hash is the SHA-256 of the secret in its token. Errors: invalid_credentials.';

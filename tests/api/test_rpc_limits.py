@@ -85,7 +85,7 @@ def _reset(owner: Owner, bucket: str) -> None:
 @pytest.mark.threat("T16")
 @pytest.mark.parametrize(("bucket", "function", "argument"), FUNCTIONS)
 @pytest.mark.parametrize("query", ["", *QUERIES])
-def test_every_call_is_counted_or_says_nothing(
+def test_every_call_is_a_hit_or_says_nothing(
     client: ApiClient,
     owner: Owner,
     referrer: Member,
@@ -102,8 +102,8 @@ def test_every_call_is_counted_or_says_nothing(
             _reset(owner, bucket)
             response = client.http.post(path, json={argument: name}, headers={"accept": accept, **asked})
             seen.append((hits(bucket), response.status_code, response.text))
-        counted = [number for number, _, _ in seen] == [1, 1]
-        assert counted or seen[0] == seen[1], (accept, asked, seen)
+        are_hits = [number for number, _, _ in seen] == [1, 1]
+        assert are_hits or seen[0] == seen[1], (accept, asked, seen)
 
 
 @pytest.mark.threat("T16")
@@ -146,7 +146,7 @@ def test_one_call_too_many(
     assert response.json()["code"] == "too_many_requests"
 
 
-def test_test_mails_are_counted_likewise(people: People, owner: Owner, hits: Callable[[str], int]) -> None:
+def test_test_mails_are_limited_likewise(people: People, owner: Owner, hits: Callable[[str], int]) -> None:
     administrator: Administrator = people.administrator("super_admin")
     _reset(owner, "test_mail")
     sent = 0
@@ -205,7 +205,7 @@ PLANNED = [
 
 @pytest.mark.threat("T14")
 @pytest.mark.parametrize("table", ["transactions", "deposits", "withdrawals", "bonuses", "notifications"])
-def test_nobody_counts_the_rows_of_others(stack: Stack, owner: Owner, referrer: Member, table: str) -> None:
+def test_members_count_no_rows_of_others(stack: Stack, owner: Owner, referrer: Member, table: str) -> None:
     row = owner.execute(
         f"select user_id::text as id, count(*) as n from public.{table} where user_id <> %s"
         " group by 1 order by 2 desc limit 1",
@@ -219,8 +219,8 @@ def test_nobody_counts_the_rows_of_others(stack: Stack, owner: Owner, referrer: 
         url = f"{stack.url}/rest/v1/{table}?select=id&user_id=eq.{row['id']}"
         headers = [*client, *(("prefer", value) for value in prefer)]
         response = httpx.request(verb, url, headers=headers, timeout=20)
-        counted = response.headers.get("content-range", "*/*")
-        assert response.status_code == 400 or counted in ("*/*", "*/0"), (verb, prefer, counted)
+        total = response.headers.get("content-range", "*/*")
+        assert response.status_code == 400 or total in ("*/*", "*/0"), (verb, prefer, total)
 
 
 @pytest.mark.threat("T14")

@@ -56,9 +56,10 @@ grant usage on schema jobs to worker;
 grant usage on schema public to anon, authenticated, platform_admin, service_role;
 
 -- Timeouts must nest: lock 3 s < statement 8 s <= every client's timeout. supabase_auth_admin has no lock timeout:
--- confirming an e-mail address waits for the referrer's row instead of losing the profile.
-alter role anon set statement_timeout = '8s';
-alter role anon set lock_timeout = '3s';
+-- confirming an e-mail address waits for the referrer's row instead of losing the profile. What anyone may call takes
+-- milliseconds.
+alter role anon set statement_timeout = '1s';
+alter role anon set lock_timeout = '500ms';
 alter role authenticated set statement_timeout = '8s';
 alter role authenticated set lock_timeout = '3s';
 alter role platform_admin set statement_timeout = '8s';

@@ -13,6 +13,7 @@ begin
     end if;
     perform private.require_exact_count();
     if v_role = 'anon' then
+        perform private.check_anonymous_request(pg_catalog.current_setting('request.path', true));
         return;
     end if;
     v_claims := nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb;
@@ -30,8 +31,27 @@ begin
 end
 $$;
 comment on function pre_request.check_request() is
-'Raises for ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token) and the planner''s counts (400 invalid_input). A blocked member may still call rpc/get_my_account_status.';
+'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token) and the planner''s counts (400 invalid_input). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
+
+-- Grants are checked only after a statement is planned, and that can take seconds. The gateway rejects what has no
+-- token or the public key; this is for any other token of role anon. Storage asks with paths of its own.
+create function private.check_anonymous_request(p_path text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    if session_user = 'authenticator' and not exists (
+        select from pg_catalog.pg_proc as p
+        where p.pronamespace = 'public'::regnamespace and '/rpc/' || p.proname = p_path
+            and pg_catalog.has_function_privilege('anon', p.oid, 'execute')
+    ) then
+        perform private.raise_error(401, '42501', 'permission denied for ' || coalesce(
+            'function ' || pg_catalog.substring(p_path, '\A/rpc/(.*)\Z'), 'table ' || pg_catalog.ltrim(p_path, '/')
+        ));
+    end if;
+end
+$$;
+comment on function private.check_anonymous_request(text) is
+'The pre-request check of anonymous clients: only functions that anon may execute. Errors: 42501.';
 
 -- The planner counts the rows of everybody: its estimate with a filter on somebody else is what row-level security hides.
 create function private.require_exact_count() returns void

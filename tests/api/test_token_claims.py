@@ -4,21 +4,16 @@ What PostgREST rejects by itself is tested on PostgREST alone: the other service
 test_token_verifier.py. Each of the four looks up session, role and key on its own.
 """
 
-import json
-import os
 import time
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from joserfc import jwk, jwt
 
 from tests.support.people import Administrator, ApiClient, Member
-from tests.support.principals import claims_of
-from tests.support.stack import DEFAULT_ENV
+from tests.support.principals import claims_of, signed
 
 NOW = int(time.time())
 REJECTED = (400, 401, 403)
@@ -29,15 +24,6 @@ SERVICES: dict[str, Ask] = {
     "storage": lambda client: client.http.post("/storage/v1/object/list/receipts", json={"prefix": ""}),
     "functions": lambda client: client.function("sync-all-mlm-bonuses"),
 }
-
-
-def signed(name: str, claims: dict[str, Any]) -> str:
-    """Return a token signed with a key of the running stack: `auth` (members') or `admin`."""
-    folder = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "keys"
-    document = json.loads((folder / f"{name}.json").read_text())
-    header = {"alg": document["alg"], "kid": document["kid"]}
-    given = {claim: value for claim, value in claims.items() if value is not None}
-    return jwt.encode(header, given, jwk.import_key(document), algorithms=[document["alg"]])
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,14 @@
 import re
 import time
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from tests.support.people import Administrator, ApiClient, Member, People, until_served
+from tests.support.principals import signed
+from tests.support.stack import Stack
 
 INTERNALS = re.compile(
     r"Failing row|Traceback|\.py\b|psycopg|asyncpg|SELECT |INSERT INTO|UPDATE private|private\.|CONTEXT:|"
@@ -121,9 +124,9 @@ def test_no_aggregates(member: Member, select: str) -> None:
 
 @pytest.mark.threat("T119")
 def test_no_description_of_the_database(anonymous: ApiClient, member: Member) -> None:
-    for client in (anonymous, member):
+    for client, status in ((anonymous, 401), (member, 404)):
         response = client.http.get("/rest/v1/")
-        assert response.status_code == 404
+        assert response.status_code == status
         assert "definitions" not in response.text
 
 
@@ -142,6 +145,58 @@ def test_a_form_of_another_site_changes_nothing(
     response = super_admin.http.post("/functions/v1/admin-auth", content=body, headers={"content-type": kind})
     assert response.status_code == 415, response.text
     assert super_admin.rpc("touch_admin_session").status_code == 200
+
+
+HOSTILE = {
+    "embeds": "select=" + ",".join(f"a{n}:profiles(*)" for n in range(300)),
+    "encoded embeds": "%73elect=" + ",".join(f"a{n}:profiles%28%2A%29" for n in range(300)),
+    "conditions": "or=(" + ",".join(["id.not.is.null"] * 3000) + ")",
+    "encoded conditions": "%6F%72=%28" + "%2C".join(["id.not.is.null"] * 3000) + "%29",
+    "order": "order=" + ",".join(["id", "amount", "status", "created_at"] * 1000),
+}
+
+
+@pytest.mark.threat("T122")
+def test_fifty_expensive_questions_at_once_hold_nobody_up(people: People, member: Member) -> None:
+    """From five addresses, by visitors and by a member: each would take PostgREST or the database seconds."""
+    visitors = [people.stranger() for _ in range(5)]
+    members = [ApiClient(member.stack, member.token, visitor.address) for visitor in visitors]
+    names = {f"k{n}{'x' * 4000}": 1 for n in range(20)}
+    deep = '{"p_referral_code":' + "[" * 400_000 + "]" * 400_000 + "}"
+
+    def ask(number: int) -> tuple[int, int]:
+        client = (members if number % 2 else visitors)[number // 2 % 5]
+        if number % 7 == 5:
+            response = client.rpc("get_sponsor", names)
+        elif number % 7 == 6:
+            response = client.http.post("/rest/v1/rpc/get_sponsor", content=deep)
+        else:
+            response = client.rows("deposits", list(HOSTILE.values())[number % 7])
+        return number % 2, response.status_code
+
+    started = time.monotonic()
+    with ThreadPoolExecutor(50) as crowd:
+        asked = [crowd.submit(ask, number) for number in range(50)]
+        others = [visitors[number % 5].rpc("get_platform") for number in range(10)]
+        found = {request.result() for request in asked}
+    assert {response.status_code for response in others} == {200}
+    assert found <= {(0, 401), (0, 413), (1, 400), (1, 413)}
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.threat("T122")
+def test_another_token_of_a_visitor_is_checked_before_its_question_is_planned(
+    stack: Stack, member: Member
+) -> None:
+    for claims in ({"role": "anon"}, {}, {"role": "anon", "sub": member.user_id}):
+        client = ApiClient(stack, signed("auth", claims))
+        assert client.rpc("get_platform").status_code == 200
+        # Planning would find that there is no such column.
+        table = client.rows("deposits", "no_such_column=eq.1")
+        assert (table.status_code, table.json()["code"]) == (401, "42501"), table.text
+        assert table.json()["message"] == "permission denied for table deposits"
+        function = client.rpc("get_my_account_status?no_such_column=eq.1")
+        assert function.json()["message"] == "permission denied for function get_my_account_status"
 
 
 @pytest.mark.threat("T122")

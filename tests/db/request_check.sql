@@ -11,7 +11,18 @@ grant execute on all functions in schema actors to public;
 
 -- An anonymous client
 select act_as('anonymous');
-select lives_ok('select pre_request.check_request()', 'an anonymous client passes: the tables are closed anyway');
+select set_config('request.path', '/object/list/receipts', true);
+select lives_ok('select pre_request.check_request()', 'an anonymous client of storage passes: policies decide there');
+set local session authorization authenticator;
+set local role anon;
+select set_config('request.path', '/rpc/get_platform', true);
+select lives_ok('select pre_request.check_request()', 'PostgREST lets one call what anyone may');
+select set_config('request.path', '/deposits', true);
+select raises('select pre_request.check_request()', 401, '42501', 'permission denied for table deposits', 'no table');
+select set_config('request.path', '/rpc/get_member_dashboard', true);
+select raises('select pre_request.check_request()', 401, '42501', 'permission denied for function get_member_dashboard', 'no function of members');
+select set_config('request.path', '', true);
+reset session authorization;
 
 -- A member
 select act_as('freya');

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import httpx
 from joserfc import jwk, jwt
 
 from tests.support.people import Administrator, Member, People, new_address
-from tests.support.stack import DEFAULT_ENV
+from tests.support.stack import stack_state
 
 PRINCIPALS = (
     "none",
@@ -49,7 +48,7 @@ class PrincipalClients:
             "service": self.stack.service_key,
             **{role: who.token for role, who in administrators.items()},
         }
-        keys = Path(os.environ.get("STACK_ENV", DEFAULT_ENV)).resolve().parent / "keys"
+        keys = stack_state() / "keys"
         self._false = {
             "members": _false(member.token, keys / "auth.json"),
             "administrators": _false(administrators["super"].token, keys / "admin.json"),
@@ -90,6 +89,15 @@ class PrincipalClients:
 def claims_of(token: str) -> dict[str, Any]:
     """Return the claims of a token, unverified."""
     return _part(token.split(".")[1])
+
+
+def signed(name: str, claims: dict[str, Any]) -> str:
+    """Return a token signed with a key of the running stack: `auth` (members') or `admin`."""
+    folder = stack_state() / "keys"
+    document = json.loads((folder / f"{name}.json").read_text())
+    header = {"alg": document["alg"], "kid": document["kid"]}
+    given = {claim: value for claim, value in claims.items() if value is not None}
+    return jwt.encode(header, given, jwk.import_key(document), algorithms=[document["alg"]])
 
 
 def _false(token: str, key_file: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""B4: an ordinary day's requests through the gateway, then too many of them, large files, and a while of it.
+"""B4, P16: an ordinary day's requests, alone and among hostile ones, then too many, large files, and a while.
 
 The stack's own database is filled with a network of 5,000 members first, so only a throw-away stack will do.
 Requests are sent on a fixed schedule, without waiting for responses, and their time counts from when they
@@ -20,6 +20,7 @@ from pathlib import Path
 import psycopg
 
 from tests.bench.load import watch
+from tests.bench.load.hostile import AT_ONCE, hostile
 from tests.bench.load.http_client import HttpClient
 from tests.bench.load.mix import Mix
 from tests.bench.load.population import Population, found
@@ -29,6 +30,7 @@ from tests.support.files import large_png
 from tests.support.stack import Stack, stack_state
 
 GOAL = "B4"
+BOUNDED = "P16"
 RATE = 30
 SECONDS = float(os.environ.get("SECONDS", "40"))
 OVERLOAD = float(os.environ.get("OVERLOAD", "30"))
@@ -79,6 +81,28 @@ async def ordinary(mix: Mix) -> float:
     busy = (after.ru_utime + after.ru_stime - spent.ru_utime - spent.ru_stime) / SECONDS
     record(GOAL, "  the client's share of a core", busy * 100, "%")
     return percentile(responses, 95)
+
+
+async def beside_hostile(mix: Mix, population: Population, stack: Stack, ordinary_ms: float) -> None:
+    """Send the mix while fifty expensive questions are asked each second, from five addresses."""
+    async with hostile(stack, population.next_actor().token) as statuses:
+        responses = await open_loop(mix.draw(SEED), RATE, SECONDS)
+    errors = _count_errors(responses) + sum(response.shed for response in responses)
+    record(
+        BOUNDED,
+        f"errors of {len(responses):,} beside {len(statuses):,} hostile",
+        errors,
+        "",
+        "none",
+        not errors,
+    )
+    through = sum(not 400 <= status < 500 for status in statuses)
+    record(
+        BOUNDED, "  hostile ones that were not rejected", through, "", "none", not through and bool(statuses)
+    )
+    ratio = percentile(responses, 95) / ordinary_ms
+    what = f"p95 beside {AT_ONCE} hostile requests at once, against the mix alone"
+    record(BOUNDED, what, ratio, "x", "under 2", ratio < 2)
 
 
 async def overload(mix: Mix, capacity: float, ordinary_ms: float) -> None:
@@ -165,6 +189,7 @@ async def run(population: Population, stack: Stack, processes: dict[str, int]) -
         await mix.prepare(20)
         await open_loop(mix.draw(SEED + 5), RATE, 5)
         ordinary_ms = await ordinary(mix)
+        await beside_hostile(mix, population, stack, ordinary_ms)
         done = await closed_loop(mix.draw(SEED + 1), PEOPLE, 10)
         capacity = sum(response.accepted for response in done) / 10
         record(GOAL, f"capacity: {PEOPLE} people who ask again at once", capacity, "requests/s")

@@ -37,8 +37,9 @@ class Reply:
 class HttpClient:
     """A pool of keep-alive connections to one server; it opens a new one when none is free."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, address: str = "") -> None:
         self._host, self._port = urlsplit(url).hostname, urlsplit(url).port
+        self._from = (address, 0) if address else None
         self._free: list[tuple[Connection, float]] = []
 
     async def json(self, method: str, path: str, headers: dict[str, str], body: Any = None) -> Reply:
@@ -90,7 +91,7 @@ class HttpClient:
         return self._free.pop()[0] if self._free else None
 
     async def _open(self) -> Connection:
-        return await asyncio.open_connection(self._host, self._port, limit=2**20)
+        return await asyncio.open_connection(self._host, self._port, limit=2**20, local_addr=self._from)
 
     def close(self) -> None:
         """Hang up."""

@@ -614,6 +614,16 @@ def test_a_question_of_the_largest_size_goes_through_as_it_is(gateway: Gateway, 
     assert not {"x-query", "x-columns", "x-conditions", "x-keys", "x-names"} & set(seen["headers"])
 
 
+def test_the_web_app_asks_for_far_less() -> None:
+    sources = [path.read_text() for path in (ROOT / "web" / "src").rglob("*.ts*")]
+    selects = [found for text in sources for found in re.findall(r"\.select\(\s*['\"`]([^'\"`]*)", text)]
+    assert selects
+    assert max(select.count("(") for select in selects) <= 5
+    assert max(select.count(",") for select in selects) <= 50
+    filters = r"\.(?:eq|neq|gte?|lte?|i?like|is|in|or|not|filter|contains|overlaps)\("
+    assert max(len(re.findall(filters, text)) for text in sources) <= 25
+
+
 @pytest.mark.threat("T122")
 @pytest.mark.parametrize(
     "content",

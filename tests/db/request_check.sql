@@ -68,7 +68,7 @@ select raises('select pre_request.check_request()', 401, 'session_ended', 'Your 
 -- An administrator
 select act_as('elin');
 select lives_ok('select pre_request.check_request()', 'a live administrator passes');
-select with_claims('elin', jsonb_build_object('sid', (select p.session_id from people as p where p.name = 'sam')));
+select with_claims('elin', jsonb_build_object('sid', (select p.session_id from people as p where p.name = 'sam'), 'jti', 'sam'));
 select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'another administrator''s session');
 select with_claims('elin', '{"jti": "sam"}');
 select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'without the secret of the session''s token');

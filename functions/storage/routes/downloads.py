@@ -97,8 +97,8 @@ async def info(context: Context, principal: AnyClient, bucket: str, path: str) -
     return _info(await _readable(context, principal, bucket, path, "object.get_authenticated_info"))
 
 
-@router.get("/render/image/{_path:path}", include_in_schema=False)
-async def transformed(_path: str) -> Response:
+@router.get("/render/image/{path:path}", include_in_schema=False)
+async def transformed() -> Response:
     """Reject what the clients ask for with the option `transform`."""
     raise invalid_schema(f"transform {NO_TRANSFORM}")
 

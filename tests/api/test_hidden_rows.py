@@ -81,12 +81,15 @@ def test_hidden_columns_give_nothing_away(owner: Owner, referrer: Member, table:
     """By filter, order, selection or embedding: an error, or the same whatever the value."""
     queries = [f"select=user_id&{name}={value}" for value in VALUES]
     queries += [f"select=user_id&not.and=({name}.eq.x)", f"select=user_id&or=({name}.eq.x,{name}.neq.x)"]
-    queries += [f"select=user_id&order={name}.{way}" for way in ("asc", "desc", "asc.nullsfirst")]
+    queries += [f"select=user_id&order={name}.{way},user_id" for way in ("asc", "desc", "asc.nullsfirst")]
     queries += [f"select={name}", f"select=x:{name}", f"select={name}::text", f"select={name}->>a"]
     queries += [f"select=count({name})", f"select={name}.count()", f"select={name}.max()"]
     queries += [f"select=user_id,profiles({name})"]
     queries += [f"select=user_id,profiles!inner(user_id)&profiles.{name}=eq.x"]
     queries += [f"select=user_id&profiles.order={name}", f"columns={name}&select=user_id"]
+
+    # A change moves the row, so that equal ones need an order of their own.
+    queries = [query if "&order=" in query else f"{query}&order=user_id" for query in queries]
 
     def responses(notes: str | None) -> list[tuple[str, int, str]]:
         change = "update private.profiles set admin_notes = %s where user_id = %s"

@@ -157,15 +157,15 @@ HOSTILE = {
 
 
 @pytest.mark.threat("T122")
-def test_fifty_expensive_questions_at_once_hold_nobody_up(people: People, member: Member) -> None:
-    """From five addresses, by visitors and by a member: each would take PostgREST or the database seconds."""
-    visitors = [people.stranger() for _ in range(5)]
-    members = [ApiClient(member.stack, member.token, visitor.address) for visitor in visitors]
+def test_fifty_expensive_questions_at_once_hold_no_other_client_up(people: People, member: Member) -> None:
+    """From five addresses, by anonymous clients and by a member; each would take seconds of both cores."""
+    strangers = [people.stranger() for _ in range(5)]
+    members = [ApiClient(member.stack, member.token, client.address) for client in strangers]
     names = {f"k{n}{'x' * 4000}": 1 for n in range(20)}
     deep = '{"p_referral_code":' + "[" * 400_000 + "]" * 400_000 + "}"
 
     def ask(number: int) -> tuple[int, int]:
-        client = (members if number % 2 else visitors)[number // 2 % 5]
+        client = (members if number % 2 else strangers)[number // 2 % 5]
         if number % 7 == 5:
             response = client.rpc("get_sponsor", names)
         elif number % 7 == 6:
@@ -177,7 +177,7 @@ def test_fifty_expensive_questions_at_once_hold_nobody_up(people: People, member
     started = time.monotonic()
     with ThreadPoolExecutor(50) as crowd:
         asked = [crowd.submit(ask, number) for number in range(50)]
-        others = [visitors[number % 5].rpc("get_platform") for number in range(10)]
+        others = [strangers[number % 5].rpc("get_platform") for number in range(10)]
         found = {request.result() for request in asked}
     assert {response.status_code for response in others} == {200}
     assert found <= {(0, 401), (0, 413), (1, 400), (1, 413)}
@@ -185,7 +185,7 @@ def test_fifty_expensive_questions_at_once_hold_nobody_up(people: People, member
 
 
 @pytest.mark.threat("T122")
-def test_another_token_of_a_visitor_is_checked_before_its_question_is_planned(
+def test_another_anonymous_token_is_checked_before_its_question_is_planned(
     stack: Stack, member: Member
 ) -> None:
     for claims in ({"role": "anon"}, {}, {"role": "anon", "sub": member.user_id}):

@@ -83,7 +83,7 @@ async def ordinary(mix: Mix) -> float:
     return percentile(responses, 95)
 
 
-async def beside_hostile(mix: Mix, population: Population, stack: Stack, ordinary_ms: float) -> None:
+async def among_hostile(mix: Mix, population: Population, stack: Stack, ordinary_ms: float) -> None:
     """Send the mix while fifty expensive questions are asked each second, from five addresses."""
     async with hostile(stack, population.next_actor().token) as statuses:
         responses = await open_loop(mix.draw(SEED), RATE, SECONDS)
@@ -189,7 +189,7 @@ async def run(population: Population, stack: Stack, processes: dict[str, int]) -
         await mix.prepare(20)
         await open_loop(mix.draw(SEED + 5), RATE, 5)
         ordinary_ms = await ordinary(mix)
-        await beside_hostile(mix, population, stack, ordinary_ms)
+        await among_hostile(mix, population, stack, ordinary_ms)
         done = await closed_loop(mix.draw(SEED + 1), PEOPLE, 10)
         capacity = sum(response.accepted for response in done) / 10
         record(GOAL, f"capacity: {PEOPLE} people who ask again at once", capacity, "requests/s")

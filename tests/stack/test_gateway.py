@@ -438,7 +438,7 @@ def test_a_gateway_that_cannot_have_its_port_does_not_respond_inside_either(gate
     assert b"address already in use" in second.stderr + second.stdout
 
 
-def _visitors_functions() -> set[str]:
+def _public_functions() -> set[str]:
     """Return the functions that the matrix of the database lets role anon execute."""
     with (ROOT / "tests" / "db" / "authz_matrix.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if (row["role"], row["verb"]) == ("anon", "EXECUTE")]
@@ -446,8 +446,10 @@ def _visitors_functions() -> set[str]:
 
 
 @pytest.mark.threat("T122")
-def test_a_visitor_reaches_what_the_database_lets_anyone_call_and_nothing_else(gateway: Gateway) -> None:
-    functions = _visitors_functions()
+def test_an_anonymous_client_reaches_what_the_database_lets_anyone_call_and_nothing_else(
+    gateway: Gateway,
+) -> None:
+    functions = _public_functions()
     assert len(functions) == 4
     listed = re.search(r"`\^/rpc/\(([a-z_|]+)\)\$`", (ROOT / "supabase/gateway/Caddyfile").read_text())
     assert listed
@@ -473,7 +475,7 @@ def test_a_visitor_reaches_what_the_database_lets_anyone_call_and_nothing_else(g
         [("apikey", SERVICE)],
     ],
 )
-def test_a_visitor_in_any_spelling_is_rejected_in_postgrest_words(
+def test_the_public_key_in_any_spelling_is_rejected_in_postgrest_words(
     gateway: Gateway, headers: list[tuple[str, str]]
 ) -> None:
     for method, path, name in (
@@ -493,13 +495,13 @@ def test_a_visitor_in_any_spelling_is_rejected_in_postgrest_words(
         assert (response.status_code, response.json()["code"]) == (401, "42501"), path
 
 
-def test_a_visitor_with_the_key_in_the_query_is_one(gateway: Gateway) -> None:
+def test_the_public_key_in_the_query_is_no_token(gateway: Gateway) -> None:
     for token in ({}, {"authorization": f"Bearer {ANON}"}):
         response = gateway.http.get("/rest/v1/deposits", params={"apikey": ANON}, headers=token)
         assert (response.status_code, response.json()["code"]) == (401, "42501")
 
 
-def test_a_visitors_arguments_are_short(gateway: Gateway) -> None:
+def test_anonymous_arguments_are_short(gateway: Gateway) -> None:
     url = "/rest/v1/rpc/get_sponsor"
     assert gateway.http.post(url, headers=KEY, json={"p_referral_code": "x" * 500}).status_code == 413
     assert gateway.http.post(url, headers=KEY, content=TOO_LARGE).status_code == 413

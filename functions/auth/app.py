@@ -121,10 +121,11 @@ async def _lifespan(service: Service) -> AsyncIterator[None]:
 
 
 async def _purge_hourly(service: Service) -> None:
-    """Purge counted attempts, PKCE flows and mailed links that are too old to matter."""
+    """Purge counted attempts, known addresses, PKCE flows and mailed links that are too old to matter."""
     while True:
         try:
             await service.attempts.purge_old()
+            await service.password_attempts.purge_old()
             async with service.pool.connection() as connection:
                 await connection.execute(
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]

@@ -15,8 +15,16 @@ def subject_of_email(email: str) -> str:
     return hashlib.sha256(email.encode()).hexdigest()
 
 
+def too_many_attempts(window: timedelta) -> ApiError:
+    """Return the error of an attempt that is not verified any more."""
+    minutes = max(1, round(window.total_seconds() / 60))
+    return ApiError(
+        429, "over_request_rate_limit", f"Too many failed attempts. Try again in {minutes} minutes."
+    )
+
+
 class LoginAttempts:
-    """Wrong passwords and codes: counted before each is verified, so that parallel ones are counted too.
+    """Wrong codes: counted before each is verified, so that parallel ones are counted too.
 
     Kept in auth.attempts, in its own committed statement: neither an error nor a restart takes it back.
     """
@@ -61,10 +69,7 @@ class LoginAttempts:
         """
         number = await self.count(kind, subject)
         if number > self._limit:
-            minutes = max(1, round(self._window.total_seconds() / 60))
-            raise ApiError(
-                429, "over_request_rate_limit", f"Too many failed attempts. Try again in {minutes} minutes."
-            )
+            raise too_many_attempts(self._window)
         try:
             yield number
         except BaseException:
@@ -86,7 +91,7 @@ class LoginAttempts:
         return number == self._limit > 0
 
     async def clear(self, kind: str, subject: str) -> None:
-        """Purge an account's attempts: the right one came, or its password was changed."""
+        """Purge an account's attempts: the right one came."""
         async with self._pool.connection() as connection:
             await connection.execute(
                 "delete from auth.attempts where kind = %s and subject = %s", [kind, subject]

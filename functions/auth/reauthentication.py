@@ -6,7 +6,6 @@ from functions.auth import codes
 from functions.auth.authentication import Principal
 from functions.auth.code_attempts import fitting_kind
 from functions.auth.emails import notify_paused
-from functions.auth.login_attempts import subject_of_email
 from functions.auth.service import Service
 from functions.core.errors import ApiError
 
@@ -15,7 +14,9 @@ _LINK_WINDOW = timedelta(hours=1)
 _LINK_METHODS = {"otp", "magiclink", "recovery", "invite", "email/signup"}
 
 
-async def check_proof(service: Service, principal: Principal, current: str | None, nonce: str | None) -> None:
+async def check_proof(
+    service: Service, principal: Principal, current: str | None, nonce: str | None, address: str
+) -> None:
     """Require the current password, a fresh sign-in, or the code from /reauthenticate if settings ask.
 
     Raises:
@@ -24,7 +25,7 @@ async def check_proof(service: Service, principal: Principal, current: str | Non
     settings = service.settings
     wants_password = settings.require_current_password or bool(settings.password_change_window)
     if current and wants_password:
-        await _check_current(service, principal, current)
+        await _check_current(service, principal, current, address)
         return
     if settings.require_reauthentication and (nonce or _is_old(principal)):
         await _check_nonce(service, principal, nonce)
@@ -36,16 +37,17 @@ async def check_proof(service: Service, principal: Principal, current: str | Non
         raise ApiError(400, "current_password_required", message)
 
 
-async def _check_current(service: Service, principal: Principal, current: str) -> None:
+async def _check_current(service: Service, principal: Principal, current: str, address: str) -> None:
     user = principal.user
-    subject = subject_of_email(user["email"])
-    async with service.passwords.slot(), service.attempts.begin("password", subject) as attempt:
+    async with (
+        service.passwords.slot(),
+        service.password_attempts.begin(user["email"], user, address) as attempt,
+    ):
         is_right = await service.passwords.matches(current, user["encrypted_password"])
     if not is_right:
-        notify_paused(service, "sign_in_blocked", attempt, user)
+        notify_paused(service, "sign_in_blocked", attempt.number, user)
         raise ApiError(400, "current_password_invalid", "The current password is not right.")
-    if attempt:
-        await service.attempts.clear("password", subject)
+    await service.password_attempts.forgive(attempt)
 
 
 async def _check_nonce(service: Service, principal: Principal, nonce: str | None) -> None:

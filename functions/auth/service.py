@@ -14,6 +14,7 @@ from functions.auth.constant_time import ConstantTime
 from functions.auth.keys import Keys
 from functions.auth.login_attempts import LoginAttempts
 from functions.auth.mailer import Mailer
+from functions.auth.password_attempts import PasswordAttempts
 from functions.auth.passwords import Passwords
 from functions.auth.principal_reader import PrincipalReader
 from functions.auth.rate_limits import RateLimits
@@ -36,6 +37,7 @@ class Service:
     keys: Keys
     rate_limits: RateLimits
     attempts: LoginAttempts
+    password_attempts: PasswordAttempts
     redirects: Redirects
     mailer: Mailer
     passwords: Passwords
@@ -72,6 +74,9 @@ def make_service(settings: AuthSettings) -> Service:
         keys=Keys(settings.keys, settings.issuer, settings.jwt_exp),
         rate_limits=rate_limits,
         attempts=LoginAttempts(pool, settings.failure_limit, settings.failure_window),
+        password_attempts=PasswordAttempts(
+            pool, settings.failure_limit, settings.address_failure_limit, settings.failure_window
+        ),
         redirects=Redirects(settings),
         mailer=Mailer(settings, rate_limits),
         passwords=Passwords(settings.password_min_length, settings.reject_common_passwords),

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from functions.auth.keys import amr_of
+from functions.auth.password_attempts import known_address
 from functions.auth.service import Service
 from functions.auth.users import NO_INSTANCE, User, user_json
 from functions.core.database import Connection
@@ -27,6 +28,7 @@ async def start(
     """Sign a user in with a session, its method and its first refresh token; return the session object."""
     now = datetime.now(user["created_at"].tzinfo)
     session = {"id": uuid.uuid4(), "aal": "aal1"}
+    address = client_address(request)
     token = new_refresh_token()
     await connection.execute(
         """
@@ -39,7 +41,12 @@ async def start(
         token as (
             insert into auth.refresh_tokens
                 (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
-            values (%(instance)s, %(token)s, %(user)s::text, false, %(now)s, %(now)s, %(session)s))
+            values (%(instance)s, %(token)s, %(user)s::text, false, %(now)s, %(now)s, %(session)s)),
+        known as (
+            insert into auth.known_addresses as k (user_id, address, seen_at)
+            values (%(user)s, %(known)s, %(now)s)
+            on conflict (user_id, address) do update set seen_at = excluded.seen_at
+                where k.seen_at < excluded.seen_at - interval '1 hour')
         update auth.users set last_sign_in_at = %(now)s, updated_at = %(now)s where id = %(user)s
         """,
         {
@@ -47,7 +54,8 @@ async def start(
             "user": user["id"],
             "now": now,
             "agent": request.headers.get("user-agent"),
-            "address": client_address(request),
+            "address": address,
+            "known": known_address(user, address),
             "method": method,
             "instance": NO_INSTANCE,
             "token": token,

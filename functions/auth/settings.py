@@ -126,6 +126,7 @@ class AuthSettings(ServiceSettings):
 
     mail_data_uri: str = _own("MAIL_DATA_URI", "")
     failure_limit: int = _own("FAILURE_LIMIT", 10)
+    address_failure_limit: int = _own("ADDRESS_FAILURE_LIMIT", 50)
     failure_window: Duration = _own("FAILURE_WINDOW", timedelta(minutes=15))
     code_attempts: int = _own("CODE_ATTEMPTS", 10)
     reject_used_totp: bool = _own("REFUSE_USED_TOTP", True)

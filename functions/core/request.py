@@ -27,6 +27,16 @@ def client_address(request: Request) -> str:
         return UNKNOWN_ADDRESS
 
 
+def network_of(address: str) -> str:
+    """Return what one client can hold of addresses: an IPv4 address itself, of an IPv6 address its /64."""
+    parsed = ipaddress.ip_address(address)
+    if parsed.version == 4:
+        return address
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
 async def read_within(pieces: AsyncIterable[bytes], limit: int) -> bytes:
     """Return a body of at most `limit` bytes.
 

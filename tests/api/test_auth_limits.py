@@ -80,6 +80,70 @@ def test_the_eleventh_login_attempt_is_rejected_even_when_right_and_the_owner_is
     auth.delete_user(other["id"])
 
 
+@pytest.mark.threat("T77")
+def test_failures_elsewhere_do_not_keep_the_owner_out(
+    auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+) -> None:
+    """An address that signed in to the account in the last 90 days has attempts of its own."""
+    home = "2001:db8:1:2::7"
+    assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 200
+    assert [auth.sign_in(ada["email"], f"wrong-{n}").status_code for n in range(11)] == [400] * 10 + [429]
+    assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 200
+    assert auth.sign_in(ada["email"], PASSWORD, "2001:db8:1:2::8").status_code == 200, "the same network"
+    admin_db.execute(
+        "update auth.known_addresses set seen_at = now() - interval '91 days' where user_id = %s", [ada["id"]]
+    )
+    assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 429
+
+
+@pytest.mark.threat("T77")
+def test_a_known_address_cannot_guess_for_ever(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    home = "10.1.0.1"
+    assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 200
+    tries = [auth.sign_in(ada["email"], f"wrong-{number}", home) for number in range(10)]
+    assert {response.status_code for response in tries} == {400}
+    assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 429
+    assert auth.sign_in(ada["email"], PASSWORD, "10.1.0.2").status_code == 200, "nor slow others"
+
+
+@pytest.mark.threat("T77", "T80")
+def test_beyond_the_limit_a_right_and_a_wrong_password_are_alike(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    for number in range(10):
+        auth.sign_in(ada["email"], f"wrong-{number}")
+
+    def attempt(password: str) -> tuple[int, bytes, float]:
+        started = time.process_time()
+        response = auth.sign_in(ada["email"], password)
+        return response.status_code, response.content, time.process_time() - started
+
+    tries = {password: [attempt(password) for _ in range(21)] for password in (PASSWORD, "wrong-again")}
+    assert len({(status, text) for given in tries.values() for status, text, _ in given}) == 1
+    right, wrong = (median(seconds for _, _, seconds in given) for given in tries.values())
+    # A password that is compared takes some 50 ms.
+    assert abs(right - wrong) < 0.01, (right, wrong)
+
+
+@pytest.mark.threat("T77", "T78")
+def test_an_address_that_fails_at_many_accounts_is_slowed(stack: Stack) -> None:
+    guesser, home = f"2001:db8:{secrets.token_hex(2)}:1::", f"10.10.{secrets.randbelow(250)}.1"
+    with own_auth(stack, HARBORLINE_AUTH_ADDRESS_FAILURE_LIMIT="12") as auth:
+        ada, ben = auth.new_user(PASSWORD), auth.new_user(PASSWORD)
+        assert auth.sign_in(ada["email"], PASSWORD, f"{guesser}1").status_code == 200
+
+        def guess(number: int) -> int:
+            email = f"nobody-{secrets.token_hex(6)}@example.com"
+            return auth.sign_in(email, PASSWORD, f"{guesser}{number:x}").status_code
+
+        assert [guess(number) for number in range(14)] == [400] * 12 + [429] * 2
+        assert auth.sign_in(ben["email"], PASSWORD, f"{guesser}ff").status_code == 429
+        assert auth.sign_in(ben["email"], PASSWORD, home).status_code == 200, "others are untouched"
+        assert auth.sign_in(ada["email"], PASSWORD, f"{guesser}ff").status_code == 200, "who was here before"
+        for _ in range(14):
+            assert auth.sign_in(ben["email"], PASSWORD, home).status_code == 200, "a right one is no failure"
+        for user in (ada, ben):
+            auth.delete_user(user["id"])
+
+
 def _wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:
     until = time.monotonic() + 10
     while not any(email in message and word in message for message in auth.messages):
@@ -178,19 +242,22 @@ def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg
 
 @pytest.mark.threat("T80")
 def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
-    people = [auth.new_user(PASSWORD) for _ in range(4)]
+    """Of 200 attempts the medians differ by less than a tenth.
+
+    Measured is the time of this process, in which the service runs: a busy machine changes nothing about it.
+    """
+    people = [auth.new_user(PASSWORD) for _ in range(10)]
     times: dict[str, list[float]] = {"known": [], "unknown": []}
-    for turn in range(16):
-        for kind in times:
-            email = (
-                people[turn % 4]["email"] if kind == "known" else f"nobody-{secrets.token_hex(6)}@example.com"
-            )
-            started = time.perf_counter()
-            auth.sign_in(email, "wrong-password")
-            times[kind].append(time.perf_counter() - started)
+    for turn in range(100):
+        for kind, email in (
+            ("known", people[turn % 10]["email"]),
+            ("unknown", f"nobody-{secrets.token_hex(6)}@example.com"),
+        ):
+            started = time.process_time()
+            assert auth.sign_in(email, "wrong-password").status_code == 400
+            times[kind].append(time.process_time() - started)
     known, unknown = median(times["known"]), median(times["unknown"])
-    # Without a dummy hash an unknown address would be rejected in a tenth of the time.
-    assert abs(known - unknown) < 0.5 * max(known, unknown), (known, unknown)
+    assert abs(known - unknown) < 0.1 * min(known, unknown), (known, unknown)
     for person in people:
         auth.delete_user(person["id"])
 
@@ -511,14 +578,19 @@ def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, 
 
 
 @pytest.mark.threat("T78", "T86")
-def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth) -> None:
-    def ask(address: str) -> int:
-        body = {"email": f"nobody-{secrets.token_hex(8)}@example.com"}
-        return auth.http.post("/recover", headers={"x-real-ip": address}, json=body).status_code
+@pytest.mark.parametrize("kind", ["signup", "recover", "resend", "otp", "magiclink"])
+def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth, kind: str) -> None:
+    here, there = (f"10.{number}.{secrets.randbelow(250)}.{secrets.randbelow(250)}" for number in (40, 41))
 
-    codes = [ask("10.4.0.1") for _ in range(31)]
-    assert codes == [200] * 30 + [429]
-    assert ask("10.4.0.2") == 200, "another address has its own"
+    def ask(address: str) -> tuple[int, str]:
+        """Ask for what fails, so that no mail is sent, once the request has been counted."""
+        body = {"email": "no address", "password": PASSWORD, "type": "signup"}
+        response = auth.http.post(f"/{kind}", headers={"x-real-ip": address}, json=body)
+        return response.status_code, response.json()["error_code"]
+
+    assert {ask(here) for _ in range(30)} == {(400, "validation_failed")}
+    assert ask(here) == (429, "over_request_rate_limit")
+    assert ask(there)[0] == 400, "another address has its own"
 
 
 @pytest.mark.threat("T113")

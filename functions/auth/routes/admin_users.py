@@ -15,7 +15,6 @@ from functions.auth.authentication import require_admin
 from functions.auth.confirmations import confirm, update_identity
 from functions.auth.durations import parse_duration
 from functions.auth.errors import invalid
-from functions.auth.login_attempts import subject_of_email
 from functions.auth.pagination import read_page
 from functions.auth.passwords import check_length, random_password, store_hash
 from functions.auth.registration import APP_METADATA, identity_data, new_user, save_user
@@ -197,7 +196,7 @@ async def update(request: Request) -> Response:
         traits = {"user_id": str(user["id"]), "user_email": user["email"], "user_phone": user["phone"] or ""}
         await audit.record(connection, "user_modified", audit.ADMIN, traits)
     if hashed:
-        await service.attempts.clear("password", subject_of_email(user["email"] or ""))
+        await service.password_attempts.clear(user["email"] or "")
     return json_response(user_json(user | before))
 
 

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from functions.auth import audit, pkce, refresh_tokens, sessions
 from functions.auth.emails import notify_paused
 from functions.auth.errors import invalid, version_header
-from functions.auth.login_attempts import subject_of_email
 from functions.auth.request_parsing import Body
 from functions.auth.responses import json_response
 from functions.auth.service import Service, audience_of, service_of
@@ -86,25 +85,25 @@ async def _password(service: Service, request: Request) -> Response:
 
 async def _verified_user(service: Service, request: Request, email: str, password: str) -> User:
     """Return the user whom address and password belong to. Raises ApiError 400, or 429 after too many."""
-    subject = subject_of_email(email)
+    address = client_address(request)
     async with service.pool.connection() as connection:
         user = await find_by_email(connection, email, audience_of(service, request))
     if user is not None and is_banned(user):
         raise ApiError(400, "user_banned", "User is banned")
-    async with service.passwords.slot(), service.attempts.begin("password", subject) as attempt:
+    async with (
+        service.passwords.slot(),
+        service.password_attempts.begin(email, user, address) as attempt,
+    ):
         # An unknown address costs a hash as well.
         is_right = await service.passwords.matches(password, user["encrypted_password"] if user else None)
     if user is None:
         raise _wrong_credentials()
     if not is_right:
         async with service.pool.connection() as connection:
-            await audit.record(
-                connection, "login_failed", user, {"provider": "email"}, client_address(request)
-            )
-        notify_paused(service, "sign_in_blocked", attempt, user)
+            await audit.record(connection, "login_failed", user, {"provider": "email"}, address)
+        notify_paused(service, "sign_in_blocked", attempt.number, user)
         raise _wrong_credentials()
-    if attempt:
-        await service.attempts.clear("password", subject)
+    await service.password_attempts.forgive(attempt)
     return user
 
 

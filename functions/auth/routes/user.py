@@ -9,7 +9,6 @@ from functions.auth import audit, pkce, sessions
 from functions.auth.authentication import Principal, authenticate, authenticate_locked
 from functions.auth.emails import notify, send_email_change, send_reauthentication
 from functions.auth.errors import invalid
-from functions.auth.login_attempts import subject_of_email
 from functions.auth.passwords import store_hash
 from functions.auth.reauthentication import check_proof
 from functions.auth.request_parsing import normalized_email
@@ -18,6 +17,7 @@ from functions.auth.service import Service, service_of
 from functions.auth.users import check_email_is_free, has_verified_factor, merged, update_user, user_json
 from functions.core.database import Connection, transaction
 from functions.core.errors import ApiError
+from functions.core.request import client_address
 
 
 class ChangeBody(pkce.PkceBody):
@@ -72,7 +72,7 @@ async def put_user(request: Request) -> Response:
     service.rate_limits.check("user", request)
     principal = await authenticate(service, request)
     body = await ChangeBody.read(request)
-    new_email, new_password = await _check(service, principal, body)
+    new_email, new_password = await _check(service, principal, body, client_address(request))
     async with transaction(service.pool) as connection:
         principal = await authenticate_locked(service, connection, request)
         user = principal.user
@@ -92,11 +92,13 @@ async def put_user(request: Request) -> Response:
             await send_email_change(service, connection, user, new_email, target, wants_pkce)
         await audit.record(connection, "user_modified", user)
     if new_password:
-        await service.attempts.clear("password", subject_of_email(user["email"]))
+        await service.password_attempts.clear(user["email"])
     return json_response(user_json(user))
 
 
-async def _check(service: Service, principal: Principal, body: ChangeBody) -> tuple[str | None, str | None]:
+async def _check(
+    service: Service, principal: Principal, body: ChangeBody, address: str
+) -> tuple[str | None, str | None]:
     """Return the new address and the hash of the new password, where they change; raise in GoTrue's order."""
     user = principal.user
     email = normalized_email(body.email) if body.email else None
@@ -118,7 +120,7 @@ async def _check(service: Service, principal: Principal, body: ChangeBody) -> tu
     if password is None:
         return new_email, None
     if user["encrypted_password"]:
-        await check_proof(service, principal, body.current_password, body.nonce)
+        await check_proof(service, principal, body.current_password, body.nonce, address)
         async with service.passwords.slot():
             is_same = await service.passwords.matches(password, user["encrypted_password"])
         if is_same:

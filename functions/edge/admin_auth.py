@@ -36,6 +36,8 @@ CURRENT_PASSWORD_WRONG = ApiError(400, "current_password_wrong", "The current pa
 OTHER_EMAIL = ApiError(403, "forbidden", "You can change your own password only.")
 NOT_ENROLLED = ApiError(409, "totp_not_enrolled", "Two-step sign-in is not set up.")
 ALREADY_ENROLLED = ApiError(409, "totp_enrolled", "Two-step sign-in is already set up.")
+# How an address may sign in to an account, see edge.admin_sign_in_way.
+SECOND_FACTOR, CLOSED = "second_factor", "closed"
 # The errors that count as a failed attempt: the response says that a guess was wrong.
 WRONG_CREDENTIALS = (INVALID_CREDENTIALS, CURRENT_PASSWORD_WRONG, totp.CODE_INVALID)
 TOTP_CHANGES = {
@@ -109,15 +111,12 @@ async def admin_auth(action: Action, request: Request, context: Context, service
 
 async def _login(login: Login, context: RequestContext, services: Services) -> Row:
     attempt = transaction(services.pool, context.settings())
-    async with _verification(services, attempt, login.email, context) as connection:
+    async with _verification(services, attempt, login.email, login.totp, context) as (connection, way):
         admin = await _admin(connection, login.email)
         stored = admin["password_hash"] if admin and admin["is_active"] else None
         if not await services.passwords.matches(stored, login.password) or admin is None:
             raise INVALID_CREDENTIALS
-        if admin["totp_confirmed_at"]:
-            if not login.totp:
-                raise totp.CODE_REQUIRED
-            await totp.require_code(connection, services.encryptor, admin, login.totp)
+        await _require_second_factor(connection, services, admin, login.totp, way)
         await connection.execute(
             "select edge.record_admin_sign_in(%s, %s, true)", [login.email, context.address]
         )
@@ -149,43 +148,63 @@ async def _verification(
     services: Services,
     opened: AbstractAsyncContextManager[Connection],
     email: str,
+    code: str | None,
     context: RequestContext,
-) -> AsyncIterator[Connection]:
+) -> AsyncIterator[tuple[Connection, str]]:
     """Open a transaction to verify password and code in; of a wrong one it commits the count and no more.
 
-    From the sixth failure of an e-mail address, known or not, the response takes a second longer.
+    Also says how the address may sign in. From the sixth failure of an e-mail address, known or not, the
+    response takes a second longer.
 
     Raises:
         ApiError: 429 when the account or the address has failed too often; what the block raises.
     """
     wrong, few = None, True
     async with services.passwords.limiter, opened as connection:
-        await _require_attempt_left(connection, email, context)
+        way = await _way(connection, email, context)
+        if way == CLOSED or (way == SECOND_FACTOR and not code):
+            raise TOO_MANY_ATTEMPTS
         try:
             async with connection.transaction():
-                yield connection
+                yield connection, way
         except ApiError as error:
             if error not in WRONG_CREDENTIALS:
                 raise
-            wrong, few = error, await _count_failure(connection, email, context)
+            few = await _count_failure(connection, email, context, error, way)
+            # Nothing tells that the password was right when the code with it was wrong.
+            wrong = TOO_MANY_ATTEMPTS if way == SECOND_FACTOR else error
     if not few:
         await asyncio.sleep(SLOW_SECONDS)
     if wrong:
         raise wrong
 
 
-async def _require_attempt_left(connection: Connection, email: str, context: RequestContext) -> None:
+async def _way(connection: Connection, email: str, context: RequestContext) -> str:
     await connection.execute("select edge.lock_login_attempt(%s, %s)", [email, context.address])
-    allowed = await _one(
-        connection, "select edge.admin_sign_in_allowed(%s, %s) as allowed", email, context.address
-    )
-    if not allowed["allowed"]:
-        raise TOO_MANY_ATTEMPTS
+    row = await _one(connection, "select edge.admin_sign_in_way(%s, %s) as way", email, context.address)
+    return str(row["way"])
 
 
-async def _count_failure(connection: Connection, email: str, context: RequestContext) -> bool:
+async def _require_second_factor(
+    connection: Connection, services: Services, admin: Row, code: str | None, way: str
+) -> None:
+    """Require the code of an account that has two-step sign-in, and of no other where both are needed."""
+    if admin["totp_confirmed_at"]:
+        if not code:
+            raise totp.CODE_REQUIRED
+        await totp.require_code(connection, services.encryptor, admin, code)
+    elif way == SECOND_FACTOR:
+        raise INVALID_CREDENTIALS
+
+
+async def _count_failure(
+    connection: Connection, email: str, context: RequestContext, error: ApiError, way: str
+) -> bool:
     """Count a failure; return false from the sixth on."""
-    await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, context.address])
+    if way == SECOND_FACTOR and error is totp.CODE_INVALID:
+        await connection.execute("select edge.record_wrong_admin_code(%s, %s)", [email, context.address])
+    else:
+        await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, context.address])
     row = await _one(
         connection,
         "select edge.consume_rate_limit('admin_failures', %s, 5, interval '15 minutes') as few",
@@ -204,14 +223,14 @@ async def _change_password(change: ChangePassword, principal: Principal, service
         raise OTHER_EMAIL
     new_hash = await services.passwords.hash(change.new_password)
     attempt = principal.service_transaction()
-    async with _verification(services, attempt, change.email, principal.context) as connection:
+    async with _verification(services, attempt, change.email, change.totp, principal.context) as (
+        connection,
+        way,
+    ):
         admin = await _one(connection, "select * from edge.admin_by_id(%s)", principal.id)
         if not await services.passwords.matches(admin["password_hash"], change.current_password):
             raise CURRENT_PASSWORD_WRONG
-        if admin["totp_confirmed_at"]:
-            if not change.totp:
-                raise totp.CODE_REQUIRED
-            await totp.require_code(connection, services.encryptor, admin, change.totp)
+        await _require_second_factor(connection, services, admin, change.totp, way)
         await connection.execute(
             "select edge.set_admin_password(%s, %s, %s)",
             [principal.id, new_hash, principal.claims.values["sid"]],

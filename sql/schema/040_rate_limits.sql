@@ -14,11 +14,12 @@ create index rate_limits_window_idx on private.rate_limits (window_start);
 
 create table private.sign_in_failures (
     id bigint generated always as identity primary key,
-    kind text not null check (kind in ('admin_account', 'admin_address', 'member_account')),
+    kind text not null check (kind in ('admin_account', 'admin_address', 'admin_code', 'admin_known', 'member_account')),
     key text not null check (length(key) <= 255),
     at timestamptz not null default now()
 );
-comment on table private.sign_in_failures is 'Failed sign-ins per account and per address. A success deletes those of the account.';
+comment on table private.sign_in_failures is
+'Failed sign-ins per account and per address; those from an address that is known for the account, and wrong codes after a full count, apart. A success deletes those that it was counted with.';
 alter table private.sign_in_failures enable row level security;
 create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
 

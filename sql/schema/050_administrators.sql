@@ -55,6 +55,17 @@ create table private.admin_session_activity (
 comment on table private.admin_session_activity is 'Start and last use of an administrator session; it ends after 30 idle minutes.';
 alter table private.admin_session_activity enable row level security;
 
+create table private.known_admin_addresses (
+    admin_id uuid not null references private.admin_users (id) on delete cascade,
+    address_hash text not null,
+    seen_at timestamptz not null,
+    primary key (admin_id, address_hash)
+);
+comment on table private.known_admin_addresses is 'From where an administrator signed in, as hashes; for 90 days.';
+alter table private.known_admin_addresses enable row level security;
+-- The purge.
+create index known_admin_addresses_seen_at_idx on private.known_admin_addresses (seen_at);
+
 -- With real money, require TOTP of finance and super administrators. require_admin() checks it together with the
 -- role; where functions/edge passes the caller's id, or every role may act, check it separately. An attacker with
 -- only the password then cannot reveal an MT5 password, create an account or disable a member. Signing in, reading
@@ -193,21 +204,64 @@ comment on function edge.lock_login_attempt(text, text) is
 'One attempt on an account, and from an address, at a time: a hundred at once would all see few failures.';
 grant execute on function edge.lock_login_attempt(text, text) to edge_functions;
 
-create function edge.admin_sign_in_allowed(p_email text, p_address text) returns boolean
-language sql volatile security definer set search_path = '' as $$
-    select (
-        select count(*) < 10 from private.sign_in_failures as f
-        where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255)
-            and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
-    ) and (
-        select count(*) < 20 from private.sign_in_failures as f
-        where f.kind = 'admin_address' and f.key = pg_catalog.left(p_address, 255)
-            and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
-    )
+-- One client holds a whole /64 of IPv6.
+create function private.network_of(p_address text) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when p_address not like '%:%' or p_address::inet operator(pg_catalog.<<=) inet '::ffff:0:0/96' then pg_catalog.left(p_address, 255)
+        else pg_catalog.network(pg_catalog.set_masklen(p_address::inet, 64))::text
+    end
 $$;
-comment on function edge.admin_sign_in_allowed(text, text) is
-'Whether the account has fewer than 10 and the address fewer than 20 failures in the last 15 minutes.';
-grant execute on function edge.admin_sign_in_allowed(text, text) to edge_functions;
+comment on function private.network_of(text) is 'What failures of a client address are counted by.';
+
+create function private.admin_address_hash(p_admin_id uuid, p_address text) returns text
+language sql immutable set search_path = '' as $$
+    select pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(p_admin_id || ' ' || private.network_of(p_address), 'utf8')), 'hex')
+$$;
+comment on function private.admin_address_hash(uuid, text) is 'What stands for an administrator''s sign-ins from a network.';
+
+create function private.known_admin_address(p_email text, p_address text) returns text
+language sql stable set search_path = '' as $$
+    select k.address_hash
+    from private.admin_users as a
+    inner join private.known_admin_addresses as k on k.admin_id = a.id
+    where a.email = pg_catalog.lower(p_email) and k.address_hash = private.admin_address_hash(a.id, p_address)
+        and k.seen_at > pg_catalog.clock_timestamp() - interval '90 days'
+$$;
+comment on function private.known_admin_address(text, text) is
+'The hash of an address that signed in to this account in the last 90 days; null for any other.';
+
+create function private.count_sign_in_failures(p_kind text, p_key text) returns bigint
+language sql stable set search_path = '' as $$
+    select count(*) from private.sign_in_failures as f
+    where f.kind = p_kind and f.key = p_key and f.at > pg_catalog.clock_timestamp() - interval '15 minutes'
+$$;
+comment on function private.count_sign_in_failures(text, text) is 'Failures of an account, or of an address, in the last 15 minutes.';
+
+-- Guessing slows the client that guesses, not the owner: an address that signed in to the account before has a count
+-- of its own, and beyond the count that all others share the password passes together with a code. Wrong codes with
+-- the right password have a count too, which nobody fills who has not the password.
+create function edge.admin_sign_in_way(p_email text, p_address text) returns text
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_account text := pg_catalog.left(pg_catalog.lower(p_email), 255);
+    v_known text := private.known_admin_address(p_email, p_address);
+begin
+    if v_known is not null then
+        return case when private.count_sign_in_failures('admin_known', v_known) < 10 then 'password' else 'closed' end;
+    elsif private.count_sign_in_failures('admin_address', private.network_of(p_address)) >= 20 then
+        return 'closed';
+    elsif private.count_sign_in_failures('admin_account', v_account) < 10 then
+        return 'password';
+    elsif private.count_sign_in_failures('admin_code', v_account) < 10 then
+        return 'second_factor';
+    end if;
+    return 'closed';
+end
+$$;
+comment on function edge.admin_sign_in_way(text, text) is
+'How this address may sign in to this account now: by password, only by password and second_factor at once, or not at all (closed).';
+grant execute on function edge.admin_sign_in_way(text, text) to edge_functions;
 
 -- Record a failure in the transaction that verifies the password, never before: if the database fails in between, no
 -- unverified failure remains, and a success need not delete a failure of its own, which could delete another
@@ -215,22 +269,31 @@ grant execute on function edge.admin_sign_in_allowed(text, text) to edge_functio
 create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 declare
+    v_account text := pg_catalog.left(pg_catalog.lower(p_email), 255);
+    v_known text := private.known_admin_address(p_email, p_address);
     v_admin_id uuid;
 begin
     if not p_ok then
-        insert into private.sign_in_failures (kind, key, at) values
-        ('admin_account', pg_catalog.left(pg_catalog.lower(p_email), 255), pg_catalog.clock_timestamp()),
-        ('admin_address', pg_catalog.left(p_address, 255), pg_catalog.clock_timestamp());
+        insert into private.sign_in_failures (kind, key, at)
+        select f.kind, f.key, pg_catalog.clock_timestamp()
+        from (
+            values
+            ('admin_address', private.network_of(p_address)),
+            (case when v_known is null then 'admin_account' else 'admin_known' end, coalesce(v_known, v_account))
+        ) as f (kind, key)
+        -- A full count ends 15 minutes after what filled it, whatever else is tried.
+        where f.kind = 'admin_address' or private.count_sign_in_failures(f.kind, f.key) < 10;
         return;
     end if;
-    delete from private.sign_in_failures as f where f.kind = 'admin_account' and f.key = pg_catalog.left(pg_catalog.lower(p_email), 255);
+    delete from private.sign_in_failures as f
+    where (v_known is null and f.kind in ('admin_account', 'admin_code') and f.key = v_account) or (f.kind = 'admin_known' and f.key = v_known);
     update private.admin_users as a set last_login = pg_catalog.clock_timestamp()
     where a.email = pg_catalog.lower(p_email) returning a.id into v_admin_id;
     perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));
 end
 $$;
 comment on function edge.record_admin_sign_in(text, text, boolean) is
-'Records a login attempt: a failure counts against account and address; a success deletes the account''s failures and writes an audit row.';
+'Records a login attempt: a failure counts against address and account; a success deletes the account''s failures, of a known address those that it made, and writes an audit row.';
 grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
 
 create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text, p_jti_hash bytea)

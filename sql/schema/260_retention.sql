@@ -1,4 +1,4 @@
--- Purge old rows: expired rate limits, old failures, and e-mail sent long ago (it holds names and addresses). Rows of
+-- Purge old rows: expired rate limits, old failures, administrators' former addresses, and e-mail sent long ago (it holds names and addresses). Rows of
 -- money, the journal and the audit log are never purged.
 
 create function jobs.purge() returns integer
@@ -13,11 +13,14 @@ begin
     delete from private.sign_in_failures as f where f.at < v_now - interval '1 day';
     get diagnostics v_rows = row_count;
     v_all := v_all + v_rows;
+    delete from private.known_admin_addresses as k where k.seen_at < v_now - interval '90 days';
+    get diagnostics v_rows = row_count;
+    v_all := v_all + v_rows;
     delete from private.outbox as o where o.sent_at < v_now - interval '30 days';
     get diagnostics v_rows = row_count;
     return v_all + v_rows;
 end
 $$;
 comment on function jobs.purge() is
-'Deletes expired rate limits, failures older than a day and e-mail sent more than 30 days ago; returns how many rows.';
+'Deletes expired rate limits, failures older than a day, addresses that no administrator used for 90 days and e-mail sent more than 30 days ago; returns how many rows.';
 grant execute on function jobs.purge() to worker;

@@ -107,6 +107,70 @@ def test_the_eleventh_login_attempt_is_rejected_even_when_right(people: People, 
     assert last.json()["code"] == "too_many_attempts"
 
 
+@pytest.mark.threat("T64")
+def test_failures_elsewhere_do_not_keep_an_administrator_out(people: People, anonymous: ApiClient) -> None:
+    """Nor two of them, so that no super admin is left to help the other."""
+    administrators = [people.administrator("super_admin") for _ in range(2)]
+    for administrator in administrators:
+        failed(people, administrator.email, "192.0.2.1", 20)
+        assert login(anonymous, administrator.email, "wrong").status_code == 401, "has its own attempts"
+        assert login(anonymous, administrator.email).status_code == 200, "from where they signed in before"
+
+
+def move_away(people: People, administrator: Administrator) -> None:
+    """Make the address of this test one that never signed in to the account, whose count is full."""
+    people.owner.execute(
+        "delete from private.known_admin_addresses where admin_id = %s", [administrator.admin_id]
+    )
+    failed(people, administrator.email, "192.0.2.1", 10)
+
+
+@pytest.mark.threat("T64")
+def test_elsewhere_the_second_factor_passes_beyond_the_limit(people: People, anonymous: ApiClient) -> None:
+    administrator, totp = with_two_steps(people)
+    move_away(people, administrator)
+    later = totp.at(time.time() + 30)
+    assert login(anonymous, administrator.email).status_code == 429, "not the password alone"
+    assert login(anonymous, administrator.email, "wrong", totp=later).status_code == 429, "nor the code alone"
+    assert login(anonymous, administrator.email, totp=later).status_code == 200
+    assert login(anonymous, administrator.email, "wrong").status_code == 401, "and is known from now on"
+
+
+@pytest.mark.threat("T64")
+def test_beyond_the_limit_a_right_password_and_a_wrong_one_are_alike(
+    people: People, anonymous: ApiClient
+) -> None:
+    with_factor, totp = with_two_steps(people)
+    without = people.administrator("super_admin")
+    for administrator in (with_factor, without):
+        move_away(people, administrator)
+        wrong_code = f"{(int(totp.now()) + 1) % 1_000_000:06d}"
+        for more in ({}, {"totp": wrong_code}):
+            right, wrong = (
+                login(anonymous, administrator.email, each, **more) for each in (PASSWORD, "wrong")
+            )
+            assert (right.status_code, right.content) == (wrong.status_code, wrong.content)
+            assert (right.status_code, right.json()["code"]) == (429, "too_many_attempts")
+
+
+@pytest.mark.threat("T64")
+def test_who_has_the_password_alone_cannot_guess_codes_elsewhere(
+    people: People, anonymous: ApiClient
+) -> None:
+    administrator, totp = with_two_steps(people)
+    move_away(people, administrator)
+    people.owner.execute(
+        "select edge.record_wrong_admin_code(%s, '192.0.2.1') from generate_series(1, 9)",
+        [administrator.email],
+    )
+    assert login(anonymous, administrator.email, "wrong", totp="000000").status_code == 429, (
+        "counts for nothing"
+    )
+    assert login(anonymous, administrator.email, totp="000000").status_code == 429
+    later = totp.at(time.time() + 30)
+    assert login(anonymous, administrator.email, totp=later).status_code == 429
+
+
 @pytest.mark.threat("T64", "T78")
 def test_an_address_that_tries_many_accounts_is_rejected(people: People) -> None:
     stranger, name = people.stranger(), secrets.token_hex(6)

@@ -41,12 +41,12 @@ select is(
 select throws_ok($$ select private.lock_key('mony') $$, '20000', null, 'a lock without a name is an error');
 set local role edge_functions;
 select is((select count(*) from generate_series(1, 10), lateral (select edge.record_admin_sign_in('sam@admins.test', '198.51.100.' || generate_series, false)) as r), 10::bigint, 'ten failures');
-select is(edge.admin_sign_in_allowed('sam@admins.test', '198.51.100.200'), false, 'lock the account for a while, from any address');
-select is(edge.admin_sign_in_allowed('olga@admins.test', '198.51.100.200'), true, 'and no other account');
+select is(edge.admin_sign_in_way('sam@admins.test', '198.51.100.200'), 'second_factor', 'leave the account to who shows the second factor too, from any address');
+select is(edge.admin_sign_in_way('olga@admins.test', '198.51.100.200'), 'password', 'and no other account');
 select is((select count(*) from generate_series(1, 20), lateral (select edge.record_admin_sign_in('nobody' || generate_series || '@x.test', '192.0.2.1', false)) as r), 20::bigint, 'twenty failures from one address');
-select is(edge.admin_sign_in_allowed('olga@admins.test', '192.0.2.1'), false, 'lock the address');
+select is(edge.admin_sign_in_way('olga@admins.test', '192.0.2.1'), 'closed', 'lock the address');
 select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '198.51.100.10', true) $$, 'a success');
-select is(edge.admin_sign_in_allowed('sam@admins.test', '198.51.100.200'), true, 'clears the account');
+select is(edge.admin_sign_in_way('sam@admins.test', '198.51.100.200'), 'password', 'clears the account');
 select is(edge.use_totp_step(actors.user_id('olga'), 100), true, 'a code counts');
 select is(edge.use_totp_step(actors.user_id('olga'), 100), false, 'once');
 select is(edge.use_totp_step(actors.user_id('olga'), 99), false, 'and never an earlier one');
@@ -58,6 +58,32 @@ select throws_ok($$ update private.admin_users set password_hash = 'plain' $$, '
 update private.admin_users set is_active = false where id = user_id('sam');
 select raises(format('select * from edge.start_admin_session(%L, null, null, sha256(''''))', user_id('sam')), 401, 'invalid_credentials', 'Authentication failed', 'a deactivated account starts no session');
 select is((jobs.expire_admin_sessions() >= 0), true, 'the sweep runs');
+
+-- An address that signed in to the account has a count of its own
+select is((select count(*) from edge.start_admin_session(user_id('olga'), '2001:db8:1:2::7', 'test')), 1::bigint, 'Olga signs in at home');
+set local role edge_functions;
+select is((select count(*) from generate_series(1, 30), lateral (select edge.record_admin_sign_in('olga@admins.test', '203.0.113.' || generate_series, false)) as r), 30::bigint, 'thirty failures from elsewhere');
+select is(edge.admin_sign_in_way('olga@admins.test', '203.0.113.200'), 'second_factor', 'fill the count of all others');
+select is(edge.admin_sign_in_way('OLGA@admins.test', '2001:db8:1:2::7'), 'password', 'and not that of her address');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:2:ffff::1'), 'password', 'which is her whole network');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:3::7'), 'second_factor', 'and not the one beside it');
+select is((select count(*) from generate_series(1, 20), lateral (select edge.record_admin_sign_in('nobody' || generate_series || '@x.test', '2001:db8:1:2::' || generate_series, false)) as r), 20::bigint, 'twenty failures of her neighbours');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:2::7'), 'password', 'do not slow her');
+select is(edge.admin_sign_in_way('elin@admins.test', '2001:db8:1:2::7'), 'closed', 'but whoever was never there');
+select is((select count(*) from generate_series(1, 10), lateral (select edge.record_admin_sign_in('olga@admins.test', '2001:db8:1:2::' || generate_series, false)) as r), 10::bigint, 'ten failures of her own');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:2::7'), 'closed', 'are the end of it');
+select lives_ok($$ select edge.record_admin_sign_in('olga@admins.test', '2001:db8:1:2::7', true) $$, 'a success from there');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:2::7'), 'password', 'clears her count');
+select is(edge.admin_sign_in_way('olga@admins.test', '203.0.113.200'), 'second_factor', 'and not that of the others');
+select is((select count(*) from generate_series(1, 10), lateral (select edge.record_wrong_admin_code('olga@admins.test', '203.0.113.' || generate_series)) as r), 10::bigint, 'ten wrong codes with her password');
+select is(edge.admin_sign_in_way('olga@admins.test', '203.0.113.200'), 'closed', 'end that way too');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:2::7'), 'password', 'and not hers');
+reset role;
+select is_empty($$ select 1 from private.known_admin_addresses where address_hash like '%2001%' $$, 'addresses are kept as hashes');
+update private.known_admin_addresses set seen_at = now() - interval '91 days';
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:1:2::7'), 'closed', 'and known for 90 days');
+update private.sign_in_failures set at = now() - interval '16 minutes';
+select is(edge.admin_sign_in_way('olga@admins.test', '203.0.113.200'), 'password', 'a quarter of an hour later all begin anew');
 
 -- The second step
 select edge.set_totp_secret(user_id('elin'), 'k', 'encrypted');
@@ -229,7 +255,7 @@ rollback to savepoint fixture_members;
 set local role edge_functions;
 select is((select count(*) from generate_series(1, 20), lateral (select edge.record_admin_sign_in('nobody' || generate_series || '@x.test', '192.0.2.1', false)) as r), 20::bigint, 'twenty failures from one address');
 select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '192.0.2.1', true) $$, 'a success from there');
-select is(edge.admin_sign_in_allowed('olga@admins.test', '192.0.2.1'), false, 'forgives none of them');
+select is(edge.admin_sign_in_way('olga@admins.test', '192.0.2.1'), 'closed', 'forgives none of them');
 reset role;
 select is((select a.payload ->> 'address' from private.audit_log as a where a.action = 'admin.signed_in' order by a.seq desc limit 1), '192.0.2.1', 'and is on record');
 select * from finish();

@@ -19,6 +19,7 @@ select propose_correction('set_package', profile_id('ask'), 1000, 'Promised.');
 select mark_admin_notices_read();
 select act_as_owner();
 select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), b, 'server', 'login', 8, 'key', 'secret') from unnest(array['Scout', 'Ranger']) as b;
+insert into private.known_admin_addresses (admin_id, address_hash, seen_at) values (user_id('olga'), 'x', now());
 select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
 select private.consume_rate_limit('bucket', 'key', 1, '1 hour');
 insert into private.mail_opt_outs (user_id, topic) values (user_id('freya'), 'bots');
@@ -37,6 +38,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.admin_notices', 'admin_notices_kind_check', 'kind = ''No kind'''),
 ('private.admin_notices', 'admin_notices_title_check', 'title = '''''),
 ('private.admin_notices', 'admin_notices_title_check', 'title = repeat(''x'', 201)'),
+('private.known_admin_addresses', 'known_admin_addresses_admin_id_fkey', 'admin_id = gen_random_uuid()'),
 ('private.admin_session_activity', 'admin_session_activity_session_token_fkey', 'session_token = gen_random_uuid()'),
 ('private.admin_session_activity', 'jti_hash_is_sha256', 'jti_hash = ''short'''),
 ('private.admin_users', 'admin_users_email_check', 'email = ''Upper@x.test'''),

@@ -13,9 +13,11 @@ update private.outbox set sent_at = now() - interval '31 days' where data ->> 't
 select private.consume_rate_limit('t', 'old', 3, '1 minute'), private.consume_rate_limit('t', 'new', 3, '1 minute');
 update private.rate_limits set window_start = now() - interval '2 days' where key = 'old';
 insert into private.sign_in_failures (kind, key, at) values ('admin_account', 'old', now() - interval '2 days'), ('admin_account', 'new', now());
+insert into private.known_admin_addresses (admin_id, address_hash, seen_at) values (user_id('olga'), 'old', now() - interval '91 days'), (user_id('olga'), 'new', now() - interval '89 days');
 set local role worker;
-select ok(jobs.purge() >= 3, 'the worker forgets what has served its time');
+select ok(jobs.purge() >= 4, 'the worker forgets what has served its time');
 reset role;
+select is((select array_agg(address_hash) from private.known_admin_addresses where admin_id = user_id('olga') and address_hash in ('old', 'new')), array['new'], 'an administrator''s former address too');
 select is_empty($$ select 1 from private.outbox where data ->> 'title' = 'Old' union all select 1 from private.rate_limits where key = 'old' union all select 1 from private.sign_in_failures where key = 'old' $$, 'it is deleted');
 select is((select (select count(*) from private.outbox where data ->> 'title' = 'New') + (select count(*) from private.rate_limits where key = 'new') + (select count(*) from private.sign_in_failures where key = 'new')), 3::bigint, 'the rest stays');
 select is_empty($$ select * from private.check_ledger() $$, 'the ledger checks pass');

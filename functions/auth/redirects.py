@@ -1,4 +1,4 @@
-"""Where a person may be sent after a link: the site, loopback, or what the allow-list names."""
+"""Where a person may be sent after a link: the site, what the allow-list names, or loopback beside it."""
 
 import ipaddress
 import re
@@ -16,7 +16,6 @@ _ERRORS = {
     500: "server_error",
     503: "temporarily_unavailable",
 }
-_LOOPBACK_NAMES = {"localhost", "127.0.0.1", "::1"}
 _UNSAFE = re.compile(r"[\x00-\x20\\\x7f]")
 
 
@@ -27,6 +26,7 @@ class Redirects:
         """Read the site and the allow-list."""
         self._site = settings.site_url
         self._base = urlsplit(settings.site_url)
+        self._is_local = _is_loopback(self._base.hostname or "")
         self._allowed = [_glob(pattern) for pattern in settings.uri_allow_list]
 
     def target(self, request: Request) -> str:
@@ -46,27 +46,34 @@ class Redirects:
             host, port = parts.hostname or "", parts.port
         except ValueError:
             return False
-        is_site = (
-            host == self._base.hostname and parts.scheme == self._base.scheme and "@" not in parts.netloc
-        )
-        if is_site and (port == self._base.port or host in _LOOPBACK_NAMES):
-            return True
-        return self._host_is_plain(parts.scheme, host) and self._is_listed(url, host)
-
-    def _host_is_plain(self, scheme: str, host: str) -> bool:
-        if re.fullmatch(r"[0-9]+", host):
+        # An app that claims a scheme of its own, or a program of the same machine, would get the tokens.
+        if parts.scheme not in {"http", "https"} or "@" in parts.netloc:
             return False
-        return (
-            scheme not in {"http", "https"}
-            or ":" in host
-            or bool(re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", host))
-        )
+        if host == self._base.hostname and parts.scheme == self._base.scheme and port == self._base.port:
+            return True
+        if _is_loopback(host):
+            return self._is_local
+        return _is_name(host) and any(pattern.fullmatch(url.partition("#")[0]) for pattern in self._allowed)
 
-    def _is_listed(self, url: str, host: str) -> bool:
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return any(pattern.fullmatch(url.partition("#")[0]) for pattern in self._allowed)
+
+def _is_loopback(host: str) -> bool:
+    """Return whether a host is this very machine, by name or number."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback or (mapped or address).is_unspecified
+
+
+def _is_name(host: str) -> bool:
+    """Return whether a host is a plain name: no number in any of the spellings that browsers read."""
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", host):
+        return False
+    last = host.rpartition(".")[2]
+    return not re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last)
 
 
 def _glob(pattern: str) -> re.Pattern[str]:

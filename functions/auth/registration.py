@@ -10,7 +10,7 @@ from starlette.requests import Request
 from functions.auth import audit, codes, pkce, sign_ups
 from functions.auth.emails import send_link
 from functions.auth.hooks import before_user_created
-from functions.auth.service import Service, audience_of
+from functions.auth.service import Service
 from functions.auth.users import User, email_exists, find_by_email, insert_user
 from functions.core.database import Connection, transaction
 from functions.core.errors import ApiError

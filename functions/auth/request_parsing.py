@@ -5,7 +5,7 @@ import uuid
 from typing import Annotated, Any, Self
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 from starlette.requests import Request
 
 from functions.auth.errors import invalid
@@ -13,6 +13,7 @@ from functions.core.errors import ApiError
 from functions.core.request import BodyTooLargeError, read_within
 
 LIMIT = 1 << 20
+METADATA_LIMIT = 8 << 10
 _DEEPEST = 100
 _EMAIL = re.compile(
     r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*",
@@ -27,6 +28,19 @@ def _parse_uuid(value: Any) -> Any:
     return uuid.UUID(value) if value else None
 
 
+def check_metadata(data: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a user's metadata if it is small: each of the user's tokens, thus each request, carries it.
+
+    Raises:
+        ApiError: 422 over 8 kB.
+    """
+    if data and len(orjson.dumps(data)) > METADATA_LIMIT:
+        message = f"User metadata is too large: the limit is {METADATA_LIMIT // 1024} kB"
+        raise ApiError(422, "validation_failed", message)
+    return data
+
+
+Metadata = Annotated[dict[str, Any] | None, AfterValidator(check_metadata)]
 OptionalUuid = Annotated[uuid.UUID | None, BeforeValidator(_parse_uuid)]
 
 

@@ -88,8 +88,3 @@ def service_of(request: Request) -> Service:
     """Return the service that a request is made to."""
     service: Service = request.app.state.service
     return service
-
-
-def audience_of(service: Service, request: Request) -> str:
-    """Return the audience that a request is about: header X-JWT-AUD, else the configured one."""
-    return request.headers.get("x-jwt-aud") or service.settings.jwt_aud

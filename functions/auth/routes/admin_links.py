@@ -14,7 +14,7 @@ from functions.auth.passwords import random_password
 from functions.auth.registration import new_user, save_sign_up
 from functions.auth.request_parsing import Body, normalized_email
 from functions.auth.responses import json_response
-from functions.auth.service import Service, audience_of, service_of
+from functions.auth.service import Service, service_of
 from functions.auth.users import (
     User,
     check_email_is_free,
@@ -34,7 +34,7 @@ class InviteBody(Body):
     """Who is invited."""
 
     email: str | None = None
-    data: dict[str, Any] | None = None
+    data: Metadata = None
 
 
 class LinkBody(Body):
@@ -44,7 +44,7 @@ class LinkBody(Body):
     email: str | None = None
     new_email: str | None = None
     password: str | None = None
-    data: dict[str, Any] | None = None
+    data: Metadata = None
     redirect_to: str | None = None
 
 
@@ -82,7 +82,7 @@ async def generate_link(request: Request) -> Response:
     if not service.redirects.is_valid(target):
         target = service.redirects.target(request)
     async with service.pool.connection() as connection:
-        known = await find_by_email(connection, email, audience_of(service, request))
+        known = await find_by_email(connection, email, service.settings.jwt_aud)
     if known is None and kind not in {"signup", "invite", "magiclink"}:
         raise ApiError(404, "user_not_found", "User with this email not found")
     if known is None and kind == "magiclink":

@@ -18,9 +18,9 @@ from functions.auth.errors import invalid
 from functions.auth.pagination import read_page
 from functions.auth.passwords import check_length, random_password, store_hash
 from functions.auth.registration import APP_METADATA, identity_data, new_user, save_user
-from functions.auth.request_parsing import Body, normalized_email, read_body
+from functions.auth.request_parsing import Body, Metadata, check_metadata, normalized_email, read_body
 from functions.auth.responses import json_response
-from functions.auth.service import Service, audience_of, service_of
+from functions.auth.service import Service, service_of
 from functions.auth.users import (
     NO_INSTANCE,
     SELECT_PLAIN,
@@ -48,7 +48,7 @@ class AccountBody(Body):
     password: str | None = None
     password_hash: str | None = None
     email_confirm: bool | None = None
-    user_metadata: dict[str, Any] | None = None
+    user_metadata: Metadata = None
     app_metadata: dict[str, Any] | None = None
     ban_duration: str | None = None
 
@@ -76,7 +76,7 @@ async def list_users(request: Request) -> Response:
     service = service_of(request)
     await require_admin(service, request)
     direction = _direction(request.query_params.get("sort", ""))
-    aud = audience_of(service, request)
+    aud = service.settings.jwt_aud
     wanted = (
         request.query_params.get("filter", "").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     )
@@ -119,7 +119,7 @@ async def create(request: Request) -> Response:
     if not body.email and not body.phone:
         raise invalid("Cannot create a user without either an email or phone")
     email = normalized_email(body.email)
-    aud = body.aud or audience_of(service, request)
+    aud = body.aud or service.settings.jwt_aud
     async with service.pool.connection() as connection:
         await check_email_is_free(connection, email, aud)
     hashed = await _given_hash(service, body)
@@ -220,7 +220,7 @@ async def _apply(
             await sign_ups.restore_unmailed(connection, user)
         await confirm(connection, user)
     if body.user_metadata is not None:
-        values["raw_user_meta_data"] = merged(user["raw_user_meta_data"], body.user_metadata)
+        values["raw_user_meta_data"] = check_metadata(merged(user["raw_user_meta_data"], body.user_metadata))
     if email:
         values["email"] = email
         # What was mailed to the old address proves nothing about the new one.

@@ -1,7 +1,6 @@
 """POST /recover, /resend, /otp and /magiclink: mails that lead back in."""
 
 import time
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,9 +10,9 @@ from functions.auth.emails import send_email_change, send_link
 from functions.auth.errors import invalid
 from functions.auth.passwords import random_password
 from functions.auth.registration import check_signup_is_open, register
-from functions.auth.request_parsing import normalized_email
+from functions.auth.request_parsing import Metadata, normalized_email
 from functions.auth.responses import json_response
-from functions.auth.service import Service, audience_of, service_of
+from functions.auth.service import Service, service_of
 from functions.auth.users import User, find_by_email
 from functions.core.database import transaction
 from functions.core.errors import ApiError
@@ -40,14 +39,14 @@ class OtpBody(pkce.PkceBody):
     phone: str | None = None
     channel: str | None = None
     create_user: bool | None = None
-    data: dict[str, Any] | None = None
+    data: Metadata = None
 
 
 class MagicLinkBody(pkce.PkceBody):
     """Who signs in by mail, in the older form."""
 
     email: str | None = None
-    data: dict[str, Any] | None = None
+    data: Metadata = None
 
 
 async def recover(request: Request) -> Response:
@@ -66,7 +65,7 @@ async def _mail_known(service: Service, request: Request, email: str, kind: str,
     started = time.perf_counter()
     wants_pkce = pkce.wants_pkce(body)
     async with transaction(service.pool) as connection:
-        user = await find_by_email(connection, email, audience_of(service, request), lock=True)
+        user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
         if user is not None:
             action = "user_confirmation_requested" if kind == "signup" else "user_recovery_requested"
             await audit.record(connection, action, user)
@@ -103,7 +102,7 @@ async def resend(request: Request) -> Response:
     started = time.perf_counter()
     wants_pkce = pkce.wants_pkce(body)
     async with transaction(service.pool) as connection:
-        user = await find_by_email(connection, email, audience_of(service, request), lock=True)
+        user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
         is_pending = user is not None and _is_pending(user, kind)
         if user is not None and is_pending:
             if wants_pkce:
@@ -137,7 +136,7 @@ async def otp(request: Request) -> Response:
         raise ApiError(400, "phone_provider_disabled", "Phone logins are disabled")
     if body.create_user is False and body.email:
         async with service.pool.connection() as connection:
-            known = await find_by_email(connection, body.email.lower(), audience_of(service, request))
+            known = await find_by_email(connection, body.email.lower(), service.settings.jwt_aud)
         if known is None:
             raise ApiError(422, "otp_disabled", "Signups not allowed for otp")
     return await _magic_link(service, request, normalized_email(body.email), body)

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from functions.auth import pkce
 from functions.auth.errors import invalid
 from functions.auth.registration import APP_METADATA, check_signup_is_open, register
-from functions.auth.request_parsing import normalized_email
+from functions.auth.request_parsing import Metadata, normalized_email
 from functions.auth.responses import json_response
-from functions.auth.service import Service, audience_of, service_of
+from functions.auth.service import Service, service_of
 from functions.auth.users import user_json
 from functions.core.errors import ApiError
 
@@ -23,7 +23,7 @@ class SignupBody(pkce.PkceBody):
     email: str | None = None
     phone: str | None = None
     password: str | None = None
-    data: dict[str, Any] | None = None
+    data: Metadata = None
 
 
 async def signup(request: Request) -> Response:
@@ -61,7 +61,7 @@ def _look_alike(service: Service, request: Request, email: str, data: dict[str, 
     now = datetime.now(UTC)
     return {
         "id": uuid.uuid4(),
-        "aud": audience_of(service, request),
+        "aud": service.settings.jwt_aud,
         "role": "",
         "email": email,
         "phone": "",

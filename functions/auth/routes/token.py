@@ -10,7 +10,7 @@ from functions.auth.emails import notify_paused
 from functions.auth.errors import invalid, version_header
 from functions.auth.request_parsing import Body
 from functions.auth.responses import json_response
-from functions.auth.service import Service, audience_of, service_of
+from functions.auth.service import Service, service_of
 from functions.auth.users import User, find_by_email, find_user, is_banned
 from functions.core.database import transaction
 from functions.core.errors import ApiError
@@ -87,7 +87,7 @@ async def _verified_user(service: Service, request: Request, email: str, passwor
     """Return the user whom address and password belong to. Raises ApiError 400, or 429 after too many."""
     address = client_address(request)
     async with service.pool.connection() as connection:
-        user = await find_by_email(connection, email, audience_of(service, request))
+        user = await find_by_email(connection, email, service.settings.jwt_aud)
     if user is not None and is_banned(user):
         raise ApiError(400, "user_banned", "User is banned")
     async with (

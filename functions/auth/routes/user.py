@@ -11,7 +11,7 @@ from functions.auth.emails import notify, send_email_change, send_reauthenticati
 from functions.auth.errors import invalid
 from functions.auth.passwords import store_hash
 from functions.auth.reauthentication import check_proof
-from functions.auth.request_parsing import normalized_email
+from functions.auth.request_parsing import Metadata, check_metadata, normalized_email
 from functions.auth.responses import json_response
 from functions.auth.service import Service, service_of
 from functions.auth.users import check_email_is_free, has_verified_factor, merged, update_user, user_json
@@ -28,7 +28,7 @@ class ChangeBody(pkce.PkceBody):
     password: str | None = None
     current_password: str | None = None
     nonce: str | None = None
-    data: dict[str, Any] | None = None
+    data: Metadata = None
     app_metadata: dict[str, Any] | None = None
 
 
@@ -81,9 +81,8 @@ async def put_user(request: Request) -> Response:
         if new_password:
             await _set_password(service, connection, principal, new_password)
         if body.data is not None:
-            await update_user(
-                connection, user, raw_user_meta_data=merged(user["raw_user_meta_data"], body.data)
-            )
+            data = check_metadata(merged(user["raw_user_meta_data"], body.data))
+            await update_user(connection, user, raw_user_meta_data=data)
         if new_email:
             wants_pkce = pkce.wants_pkce(body)
             if wants_pkce:

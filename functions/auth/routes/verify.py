@@ -12,7 +12,7 @@ from functions.auth.errors import invalid
 from functions.auth.redirects import error_values, with_fragment, with_query
 from functions.auth.request_parsing import Body, normalized_email
 from functions.auth.responses import json_response, see_other
-from functions.auth.service import Service, audience_of, service_of
+from functions.auth.service import Service, service_of
 from functions.auth.users import NO_INSTANCE, SELECT, User, find_by_email, find_user, is_banned
 from functions.core.database import Connection, transaction
 from functions.core.errors import ApiError

@@ -29,6 +29,7 @@ from functions.auth.routing import Resource
 from functions.auth.service import Service, make_service
 from functions.auth.settings import AuthSettings
 from functions.core import application
+from functions.core.caching import NoStore
 from functions.core.cors import Cors, CorsPolicy
 
 log = logging.getLogger("auth")
@@ -48,6 +49,8 @@ _CORS = CorsPolicy(
     ),
     exposed_headers="X-Total-Count, Link, X-Supabase-Api-Version",
 )
+
+_PUBLIC = frozenset({"/health", "/settings", "/.well-known/jwks.json"})
 
 # The first path that fits is taken: the frequent ones come first, fixed ones before patterns.
 ROUTES = [
@@ -103,7 +106,7 @@ def make_app(settings: AuthSettings) -> Starlette:
         lambda app: _lifespan(service),
         ERRORS,
         deadline_seconds=_DEADLINE_SECONDS,
-        middleware=[Middleware(Cors, policy=_CORS)],
+        middleware=[Middleware(Cors, policy=_CORS), Middleware(NoStore, public=_PUBLIC)],
     )
     app.state.service = service
     return app

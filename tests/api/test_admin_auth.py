@@ -38,6 +38,7 @@ def test_login_returns_what_the_panel_needs(people: People, anonymous: ApiClient
     assert set(body) == {"session_token", "access_token", "expires_at", "admin"}
     assert body["admin"]["email"] == email
     assert body["admin"]["role"] == "finance_admin"
+    assert response.headers["cache-control"] == "no-store"
     assert "password_hash" not in response.text
     assert "totp_secret" not in response.text
 

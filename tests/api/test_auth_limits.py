@@ -664,6 +664,28 @@ def test_an_address_has_thirty_requests_of_a_kind_at_once(auth: OwnAuth, kind: s
     assert ask(there)[0] == 400, "another address has its own"
 
 
+def test_no_cache_keeps_what_is_personal(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    signed_in = auth.sign_in(ada["email"], PASSWORD)
+    session, here = bearer(signed_in.json()["access_token"]), {"x-real-ip": "10.13.0.1"}
+    for response in (
+        signed_in,
+        auth.sign_in(ada["email"], "wrong"),
+        auth.http.get("/user", headers=session),
+        auth.http.get("/user"),
+        auth.http.get("/verify?token=x&type=signup", headers=here),
+        auth.http.post("/recover", headers=here, content=b"{"),
+        auth.http.get("/admin/users", headers=bearer(auth.service_key)),
+        auth.http.get("/nowhere"),
+    ):
+        assert response.headers.get("cache-control") == "no-store", response.url
+    for path, rule in (
+        ("/settings", None),
+        ("/health", None),
+        ("/.well-known/jwks.json", "public, max-age=600"),
+    ):
+        assert auth.http.get(path).headers.get("cache-control") == rule
+
+
 @pytest.mark.threat("T113")
 @pytest.mark.parametrize(
     ("target", "is_followed"),

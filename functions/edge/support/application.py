@@ -8,6 +8,7 @@ from starlette.middleware import Middleware
 
 from functions import edge
 from functions.core.application import make_documented_app
+from functions.core.caching import NoStore
 from functions.core.database import require_database
 from functions.edge.support import openapi
 from functions.edge.support.errors import ERRORS
@@ -37,6 +38,7 @@ def make_app(settings: EdgeSettings) -> FastAPI:
         serving(settings),
         ERRORS,
         deadline_seconds=DEADLINE_SECONDS,
+        middleware=[Middleware(NoStore)],
         inner_middleware=[Middleware(JsonBody)],
         openapi_url=None,
         responses=openapi.ERROR_RESPONSES,

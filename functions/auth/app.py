@@ -116,8 +116,11 @@ def make_app(settings: AuthSettings) -> Starlette:
 async def _lifespan(service: Service) -> AsyncIterator[None]:
     async with application.serving_database(service.settings, service.pool):
         purging = asyncio.create_task(_purge_hourly(service))
+        notifying = asyncio.create_task(service.notices.run())
         yield
         purging.cancel()
+        service.notices.stop()
+        await asyncio.wait({notifying}, timeout=_DEADLINE_SECONDS)
         if service.background_tasks:
             await asyncio.wait(service.background_tasks, timeout=_DEADLINE_SECONDS)
         service.passwords.close()
@@ -129,6 +132,8 @@ async def _purge_hourly(service: Service) -> None:
         try:
             await service.attempts.purge_old()
             await service.password_attempts.purge_old()
+            await service.mail_budget.purge_old()
+            await service.notices.purge_old()
             async with service.pool.connection() as connection:
                 await connection.execute(
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]

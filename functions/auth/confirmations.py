@@ -70,7 +70,7 @@ async def confirm_change(service: Service, connection: Connection, user: User, s
     )
     await codes.delete(connection, user["id"])
     if service.settings.notify_email_changed and old:
-        await notify(service, "email_changed", old, user, OldEmail=old)
+        await notify(service, connection, "email_changed", old, user, OldEmail=old)
     return True
 
 

@@ -1,6 +1,5 @@
 """Which e-mail is sent when: a fresh code is stored and sent in the caller's transaction."""
 
-import logging
 from typing import Any
 
 from functions.auth import codes
@@ -8,9 +7,6 @@ from functions.auth.hooks import mail_data
 from functions.auth.service import Service
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
-from functions.core.errors import ApiError
-
-log = logging.getLogger("auth.emails")
 
 # By type of the link: the mail's name, and which secret it carries.
 _EMAILS = {
@@ -70,13 +66,12 @@ async def send_reauthentication(service: Service, connection: Connection, user: 
     await service.mailer.send("reauthentication", user["email"], values)
 
 
-async def notify(service: Service, notice: str, to: str, user: User, **values: Any) -> None:
-    """Notify the owner of a change. A mail that fails undoes nothing: the log has it."""
-    try:
-        given = {"Email": user["email"], "Data": user["raw_user_meta_data"], **values}
-        await service.mailer.send(f"{notice}_notification", to, given)
-    except ApiError:
-        log.warning("a notification was not sent", extra={"fields": {"notice": notice}})
+async def notify(
+    service: Service, connection: Connection, notice: str, to: str, user: User, **values: Any
+) -> None:
+    """Notify the owner of a change, once it is committed."""
+    given = {"Email": user["email"], "Data": user["raw_user_meta_data"], **values}
+    await service.notices.add(connection, f"{notice}_notification", to, given)
 
 
 def notify_paused(service: Service, notice: str, attempt: int, user: User) -> None:
@@ -85,7 +80,12 @@ def notify_paused(service: Service, notice: str, attempt: int, user: User) -> No
     In the background: the time of the response would tell that there is an account.
     """
     if service.attempts.is_last(attempt) and user["email"]:
-        service.run_in_background(notify(service, notice, user["email"], user))
+        service.run_in_background(_notify_paused(service, notice, user))
+
+
+async def _notify_paused(service: Service, notice: str, user: User) -> None:
+    async with service.pool.connection() as connection:
+        await notify(service, connection, notice, user["email"], user)
 
 
 def _values(service: Service, user: User, kind: str, issued: codes.Secret, target: str) -> dict[str, Any]:

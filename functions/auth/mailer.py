@@ -13,7 +13,6 @@ from urllib.parse import quote, urljoin, urlsplit
 import aiosmtplib
 import httpx
 
-from functions.auth.rate_limits import RateLimits
 from functions.auth.settings import AuthSettings
 from functions.core.email import DELIVERY_ERRORS, SmtpServer, compose
 from functions.core.errors import ApiError
@@ -78,10 +77,9 @@ def render(template: str, values: dict[str, Any], escape: bool = True) -> str:
 class Mailer:
     """Sends one mail at a time; without an SMTP host it sends nothing and says so in the log."""
 
-    def __init__(self, settings: AuthSettings, rate_limits: RateLimits) -> None:
+    def __init__(self, settings: AuthSettings) -> None:
         """Read where the mail server, the templates and the paths of links are."""
         self._settings = settings
-        self._rate_limits = rate_limits
         self._server = SmtpServer(
             settings.smtp_host,
             settings.smtp_port,
@@ -109,12 +107,11 @@ class Mailer:
         return f"{base.scheme}://{base.netloc}{base.path}?token={token_hash}&type={kind}&redirect_to={to}"
 
     async def send(self, mail: str, to: str, values: dict[str, Any]) -> None:
-        """Send one mail.
+        """Send one mail, which was counted before (mail_budget.py).
 
         Raises:
-            ApiError: 429 when the server has sent too many, 500 when it cannot be delivered to SMTP.
+            ApiError: 500 when it cannot be delivered to SMTP.
         """
-        self._rate_limits.check_mail()
         settings = self._settings
         values = {"SiteURL": settings.site_url, **values}
         message = compose(

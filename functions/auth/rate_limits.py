@@ -1,10 +1,9 @@
-"""Limits of requests per address and of mails, in memory: GoTrue's token buckets."""
+"""Limits of requests per address, in memory: GoTrue's token buckets."""
 
 import time
 
 from starlette.requests import Request
 
-from functions.auth.durations import parse_duration
 from functions.auth.settings import AuthSettings
 from functions.core.errors import ApiError
 
@@ -33,7 +32,7 @@ class Bucket:
 
 
 class RateLimits:
-    """One bucket per kind of request and address, one for all mail.
+    """One bucket per kind of request and address.
 
     Addresses are limited only when the configured header is there: the gateway sets it.
     """
@@ -50,8 +49,6 @@ class RateLimits:
         self._buckets["token"] = Bucket(settings.rate_limit_token / five_minutes, BURST)
         self._buckets["challenge"] = Bucket(settings.mfa_rate / 60, BURST)
         self._buckets["factor"] = Bucket(settings.mfa_rate / 60, BURST)
-        count, seconds = _mail_rate(settings.rate_limit_email_sent)
-        self._mail = Bucket(count / seconds, count)
 
     def check(self, kind: str, request: Request) -> None:
         """Count one request. Raises ApiError 429 when its address has none left."""
@@ -59,14 +56,3 @@ class RateLimits:
         address = given.split(",")[0].strip()
         if address and not self._buckets[kind].take(address):
             raise ApiError(429, "over_request_rate_limit", "Request rate limit reached")
-
-    def check_mail(self) -> None:
-        """Count one mail. Raises ApiError 429 when the whole server has sent too many."""
-        if not self._mail.take(""):
-            raise ApiError(429, "over_email_send_rate_limit", "email rate limit exceeded")
-
-
-def _mail_rate(text: str) -> tuple[float, float]:
-    """Return count and seconds: `30` is per hour, `30/10m` per ten minutes."""
-    count, _, period = text.partition("/")
-    return float(count), parse_duration(period).total_seconds() if period else 3600.0

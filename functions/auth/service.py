@@ -13,7 +13,9 @@ from functions.auth.codes import Hasher
 from functions.auth.constant_time import ConstantTime
 from functions.auth.keys import Keys
 from functions.auth.login_attempts import LoginAttempts
+from functions.auth.mail_budget import MailBudget
 from functions.auth.mailer import Mailer
+from functions.auth.notices import Notices
 from functions.auth.password_attempts import PasswordAttempts
 from functions.auth.passwords import Passwords
 from functions.auth.principal_reader import PrincipalReader
@@ -40,6 +42,8 @@ class Service:
     password_attempts: PasswordAttempts
     redirects: Redirects
     mailer: Mailer
+    mail_budget: MailBudget
+    notices: Notices
     passwords: Passwords
     hasher: Hasher
     constant_time: ConstantTime = field(default_factory=ConstantTime)
@@ -66,19 +70,21 @@ def make_service(settings: AuthSettings) -> Service:
         autocommit=True,
         options=_SESSION,
     )
-    rate_limits = RateLimits(settings)
+    mailer, mail_budget = Mailer(settings), MailBudget(pool, settings)
     return Service(
         settings=settings,
         pool=pool,
         principals=PrincipalReader(pool),
         keys=Keys(settings.keys, settings.issuer, settings.jwt_exp),
-        rate_limits=rate_limits,
+        rate_limits=RateLimits(settings),
         attempts=LoginAttempts(pool, settings.failure_limit, settings.failure_window),
         password_attempts=PasswordAttempts(
             pool, settings.failure_limit, settings.address_failure_limit, settings.failure_window
         ),
         redirects=Redirects(settings),
-        mailer=Mailer(settings, rate_limits),
+        mailer=mailer,
+        mail_budget=mail_budget,
+        notices=Notices(pool, mail_budget, mailer),
         passwords=Passwords(settings.password_min_length, settings.reject_common_passwords),
         hasher=Hasher(settings.jwt_secret),
     )

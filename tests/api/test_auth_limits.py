@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import bcrypt
 import httpx
@@ -16,6 +17,7 @@ import psycopg
 import pyotp
 import pytest
 
+from functions.auth.migrate import migrate
 from tests.support.own_auth import OwnAuth, bearer, own_auth
 from tests.support.stack import Stack
 
@@ -575,6 +577,119 @@ def test_one_mail_a_minute_for_known_and_unknown_addresses_alike(auth: OwnAuth, 
         first, second = (auth.http.post("/recover", headers=headers, json={"email": email}) for _ in range(2))
         assert (first.status_code, first.json()) == (200, {})
         assert (second.status_code, second.json()["error_code"]) == (429, "over_email_send_rate_limit")
+
+
+class TestMailBudget:
+    """One client cannot use up all mail, and what concerns the safety of accounts is sent in every case."""
+
+    def _ask(self, auth: OwnAuth, kind: str, email: str, address: str = "") -> int:
+        headers = {"x-real-ip": address or _any_address()}
+        body = {"email": email, "password": PASSWORD}
+        response = auth.http.post(f"/{kind}", headers=headers, json=body)
+        if response.status_code == 429:
+            assert response.json()["error_code"] == "over_email_send_rate_limit"
+            assert response.json()["msg"] == "email rate limit exceeded"
+        return response.status_code
+
+    @pytest.fixture
+    def limited(self, stack: Stack, admin_db: psycopg.Connection[Any]) -> Iterator[OwnAuth]:
+        """Yield a service with a budget of its own: 50 mails in an hour and some seconds."""
+        seconds = 3600 + secrets.randbelow(100_000)
+        with own_auth(
+            stack, GOTRUE_RATE_LIMIT_EMAIL_SENT=f"50/{seconds}s", GOTRUE_SMTP_MAX_FREQUENCY="0s"
+        ) as auth:
+            yield auth
+        admin_db.execute("delete from auth.users where email like %s", [f"%{_BUDGET}%"])
+
+    def test_an_address_has_a_tenth(self, limited: OwnAuth) -> None:
+        here = f"2001:db8:{secrets.token_hex(2)}:5::"
+        kinds = ["signup", "otp", "magiclink", "recover", "signup", "recover", "signup"]
+        asked = [self._ask(limited, kind, _new_email(), f"{here}{n}") for n, kind in enumerate(kinds)]
+        assert asked == [200] * 5 + [429] * 2
+        assert len(limited.messages) == 4, "to unknown addresses no recovery is mailed"
+        assert self._ask(limited, "signup", _new_email()) == 200
+
+    def test_a_domain_has_a_tenth(self, limited: OwnAuth) -> None:
+        domain = f"{_BUDGET}{secrets.token_hex(4)}.example"
+        asked = [self._ask(limited, "signup", f"n{n}@{domain}") for n in range(6)]
+        assert asked == [200] * 5 + [429]
+        assert self._ask(limited, "recover", f"other@{domain}") == 429
+
+    def test_at_a_large_provider_a_mailbox_has_a_tenth(self, limited: OwnAuth) -> None:
+        asked = [self._ask(limited, "signup", f"{_BUDGET}{secrets.token_hex(4)}@gmail.com") for _ in range(7)]
+        assert asked == [200] * 7
+        one = f"{_BUDGET}{secrets.token_hex(4)}"
+        assert [self._ask(limited, "signup", f"{one}+{n}@gmail.com") for n in range(6)] == [200] * 5 + [429]
+
+    def test_three_tenths_are_left_to_recovery_and_notifications(self, limited: OwnAuth) -> None:
+        ada, ben = (limited.new_user(PASSWORD, email=_new_email()) for _ in range(2))
+        assert [self._ask(limited, "signup", _new_email()) for _ in range(36)] == [200] * 35 + [429]
+        assert self._ask(limited, "otp", _new_email()) == 429
+        unknown = [self._ask(limited, "recover", _new_email()) for _ in range(20)]
+        assert unknown == [200] * 20, "mail that is not sent uses nothing up"
+        assert self._ask(limited, "recover", ada["email"]) == 200
+        for number in range(10):
+            limited.sign_in(ben["email"], f"wrong-{number}")
+        _wait_for_notice(limited, ben["email"], "paused")
+
+    def test_another_instance_has_no_budget_of_its_own(self, stack: Stack) -> None:
+        budget, here = f"50/{3600 + secrets.randbelow(100_000)}s", _any_address()
+        for expected in (200, 429):
+            with own_auth(stack, GOTRUE_RATE_LIMIT_EMAIL_SENT=budget) as auth:
+                asked = {self._ask(auth, "recover", _new_email(), here) for _ in range(5)}
+            assert asked == {expected}
+
+    def test_a_notification_waits_for_the_budget_and_a_restart(self, empty_database: str) -> None:
+        """In a database of its own, where no other instance sends it."""
+        stack = Stack.read()
+        with (
+            own_auth(stack, DATABASE_URL=empty_database, GOTRUE_RATE_LIMIT_EMAIL_SENT="0") as auth,
+            psycopg.connect(empty_database, autocommit=True) as db,
+        ):
+            ada = auth.new_user(PASSWORD)
+            for number in range(10):
+                auth.sign_in(ada["email"], f"wrong-{number}")
+            until = time.monotonic() + 10
+            while db.execute("select attempts from auth.notices").fetchone() != (1,):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            assert not auth.messages
+            db.execute(
+                "update auth.notices set next_attempt_at = now(), created_at = created_at - interval '1 hour'"
+            )
+        with (
+            own_auth(stack, DATABASE_URL=empty_database) as auth,
+            psycopg.connect(empty_database, autocommit=True) as db,
+        ):
+            _wait_for_notice(auth, ada["email"], "paused")
+            while db.execute("select from auth.notices").rowcount:
+                assert time.monotonic() < until + 20
+                time.sleep(0.05)
+
+
+@pytest.fixture
+def empty_database(stack: Stack) -> Iterator[str]:
+    """Yield the address of a database with schema auth and no more, dropped afterwards."""
+    admin_url, name = stack.values["DATABASE_ADMIN_URL"], f"auth_{secrets.token_hex(5)}"
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        admin.execute(f"create database {name}")
+        try:
+            url = urlunsplit(urlsplit(admin_url)._replace(path=f"/{name}"))
+            migrate(url)
+            yield url
+        finally:
+            admin.execute(f"drop database {name} with (force)")
+
+
+_BUDGET = "budget-"
+
+
+def _new_email() -> str:
+    return f"own@{_BUDGET}{secrets.token_hex(6)}.example"
+
+
+def _any_address() -> str:
+    return f"10.{secrets.randbelow(250)}.{secrets.randbelow(250)}.9"
 
 
 def test_an_audience_of_the_clients_choice_is_ignored(auth: OwnAuth, ada: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ class OwnAuth:
             "GOTRUE_SMTP_PORT": str(self.mail.server_address[1]),
             "GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL": "10",
             "GOTRUE_RATE_LIMIT_HEADER": "X-Real-IP",
-            "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000",
+            "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000000",
             "LOG_LEVEL": "WARNING",
             **settings,
         }

@@ -66,6 +66,6 @@ async def delete(request: Request) -> Response:
         traits = {"user_id": str(user["id"]), "factor_id": str(factor["id"])}
         await audit.record(connection, "factor_deleted", audit.ADMIN, traits)
         await factors.remove(connection, factor["id"])
-    if service.settings.notify_factor_unenrolled and user["email"]:
-        await notify(service, "mfa_factor_unenrolled", user["email"], user, FactorType="totp")
+        if service.settings.notify_factor_unenrolled and user["email"]:
+            await notify(service, connection, "mfa_factor_unenrolled", user["email"], user, FactorType="totp")
     return json_response(_named(user, factor["id"]))

@@ -67,6 +67,7 @@ async def invite(request: Request) -> Response:
         await _mark_invited(connection, user)
         await send_link(service, connection, user, "invite", service.redirects.target(request))
         await update_user(connection, user, invited_at=user["confirmation_sent_at"])
+        mail.is_sent = True
     return json_response(user_json(user))
 
 

@@ -132,7 +132,8 @@ async def verify(request: Request) -> Response:
     if attempt:
         await service.attempts.clear("totp", subject)
     if factor["status"] != "verified" and service.settings.notify_factor_enrolled and user["email"]:
-        await notify(service, "mfa_factor_enrolled", user["email"], user, FactorType="totp")
+        async with service.pool.connection() as connection:
+            await notify(service, connection, "mfa_factor_enrolled", user["email"], user, FactorType="totp")
     return json_response(session)
 
 
@@ -151,7 +152,7 @@ async def unenroll(request: Request) -> Response:
         }
         await audit.record(connection, "factor_unenrolled", principal.user, traits, client_address(request))
         await factors.remove(connection, factor["id"])
-    user = principal.user
-    if service.settings.notify_factor_unenrolled and user["email"]:
-        await notify(service, "mfa_factor_unenrolled", user["email"], user, FactorType="totp")
+        user = principal.user
+        if service.settings.notify_factor_unenrolled and user["email"]:
+            await notify(service, connection, "mfa_factor_unenrolled", user["email"], user, FactorType="totp")
     return json_response({"id": factor["id"]})

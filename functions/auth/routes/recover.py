@@ -64,7 +64,10 @@ async def _mail_known(service: Service, request: Request, email: str, kind: str,
     """Mail a link of this kind to an address, if it has an account."""
     started = time.perf_counter()
     wants_pkce = pkce.wants_pkce(body)
-    async with transaction(service.pool) as connection:
+    async with (
+        service.mail_budget.reserve(request, kind, email) as mail,
+        transaction(service.pool) as connection,
+    ):
         user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
         if user is not None:
             action = "user_confirmation_requested" if kind == "signup" else "user_recovery_requested"
@@ -72,6 +75,7 @@ async def _mail_known(service: Service, request: Request, email: str, kind: str,
             if wants_pkce:
                 await pkce.begin(connection, user["id"], kind, body)
             await send_link(service, connection, user, kind, service.redirects.target(request), wants_pkce)
+            mail.is_sent = True
     await _equalise(service, kind, email, started, is_sent=user is not None)
 
 
@@ -101,7 +105,12 @@ async def resend(request: Request) -> Response:
     email = normalized_email(body.email)
     started = time.perf_counter()
     wants_pkce = pkce.wants_pkce(body)
-    async with transaction(service.pool) as connection:
+    # A change of address is confirmed by two mails.
+    recipients = [email] if kind == "signup" else [email, email]
+    async with (
+        service.mail_budget.reserve(request, kind, *recipients) as mail,
+        transaction(service.pool) as connection,
+    ):
         user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
         is_pending = user is not None and _is_pending(user, kind)
         if user is not None and is_pending:
@@ -113,6 +122,7 @@ async def resend(request: Request) -> Response:
                 await send_link(service, connection, user, kind, target, wants_pkce)
             else:
                 await send_email_change(service, connection, user, user["email_change"], target, wants_pkce)
+            mail.is_sent = True
     await _equalise(service, kind, email, started, is_sent=is_pending)
     return json_response({})
 

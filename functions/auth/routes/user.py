@@ -59,10 +59,15 @@ async def logout(request: Request) -> Response:
 async def reauthenticate(request: Request) -> Response:
     """Mail the principal a code that PUT /user takes as `nonce`."""
     service = service_of(request)
-    async with transaction(service.pool) as connection:
+    email = (await authenticate(service, request)).user["email"]
+    async with (
+        service.mail_budget.reserve(request, "reauthentication", email) as mail,
+        transaction(service.pool) as connection,
+    ):
         principal = await authenticate_locked(service, connection, request)
         await audit.record(connection, "user_reauthenticate_requested", principal.user)
         await send_reauthentication(service, connection, principal.user)
+        mail.is_sent = True
     return json_response({})
 
 
@@ -73,7 +78,11 @@ async def put_user(request: Request) -> Response:
     principal = await authenticate(service, request)
     body = await ChangeBody.read(request)
     new_email, new_password = await _check(service, principal, body, client_address(request))
-    async with transaction(service.pool) as connection:
+    recipients = [new_email, principal.user["email"]] if new_email else []
+    async with (
+        service.mail_budget.reserve(request, "email_change", *recipients) as mail,
+        transaction(service.pool) as connection,
+    ):
         principal = await authenticate_locked(service, connection, request)
         user = principal.user
         if new_email:
@@ -89,6 +98,7 @@ async def put_user(request: Request) -> Response:
                 await pkce.begin(connection, user["id"], "email_change", body)
             target = service.redirects.target(request)
             await send_email_change(service, connection, user, new_email, target, wants_pkce)
+            mail.is_sent = True
         await audit.record(connection, "user_modified", user)
     if new_password:
         await service.password_attempts.clear(user["email"])
@@ -138,4 +148,4 @@ async def _set_password(service: Service, connection: Connection, principal: Pri
         await sessions.end_others(connection, user["id"], principal.session["id"])
     await audit.record(connection, "user_updated_password", user)
     if service.settings.notify_password_changed and user["email"]:
-        await notify(service, "password_changed", user["email"], user)
+        await notify(service, connection, "password_changed", user["email"], user)

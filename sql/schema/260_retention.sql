@@ -1,5 +1,5 @@
--- Purge old rows: expired rate limits, old failures, administrators' former addresses, and e-mail sent long ago (it holds names and addresses). Rows of
--- money, the journal and the audit log are never purged.
+-- Purge old rows: expired rate limits, old failures, administrators' former addresses, and e-mail sent long ago (it holds
+-- names and addresses). Rows of money, the journal and the audit log are never purged.
 
 create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$

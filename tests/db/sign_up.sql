@@ -1,5 +1,6 @@
 -- Becoming a member: what the auth service asks before an account is made, what a confirmation makes, looking up referrers
 -- and names.
+-- threats: T87
 begin;
 \ir ../support/actors.sql
 select * from no_plan();

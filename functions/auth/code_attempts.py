@@ -33,6 +33,5 @@ def _subject(user: User, kind: str) -> str:
 async def _void(service: Service, user: User, kind: str) -> None:
     async with service.pool.connection() as connection:
         await codes.void_code(connection, user, kind)
-    if user["email"]:
-        # In the background: the time of the response would tell that there is an account.
-        service.run_in_background(notify(service, "code_blocked", user["email"], user))
+        if user["email"]:
+            await notify(service, connection, "code_blocked", user["email"], user)

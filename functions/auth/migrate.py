@@ -41,7 +41,7 @@ def migrate(database_url: str) -> None:
             _create(connection)
         else:
             _check(connection)
-        for name in ("0090_attempts", "0091_earlier_sign_ups"):
+        for name in ("0090_attempts", "0091_earlier_sign_ups", "0092_mail"):
             connection.execute((SCHEMA / f"{name}.sql").read_bytes())
 
 

@@ -34,7 +34,7 @@ async def register(
     body: pkce.PkceBody,
 ) -> User | None:
     """Make the user, or the newest sign-up of an unconfirmed one, and mail the link; None when confirmed."""
-    aud = audience_of(service, request)
+    aud = service.settings.jwt_aud
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, aud)
         if known is not None and known["email_confirmed_at"] is not None:

@@ -296,6 +296,16 @@ comment on function edge.record_admin_sign_in(text, text, boolean) is
 'Records a login attempt: a failure counts against address and account; a success deletes the account''s failures, of a known address those that it made, and writes an audit row.';
 grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
 
+create function edge.record_wrong_admin_code(p_email text, p_address text) returns void
+language sql volatile security definer set search_path = '' as $$
+    insert into private.sign_in_failures (kind, key, at) values
+    ('admin_code', pg_catalog.left(pg_catalog.lower(p_email), 255), pg_catalog.clock_timestamp()),
+    ('admin_address', private.network_of(p_address), pg_catalog.clock_timestamp())
+$$;
+comment on function edge.record_wrong_admin_code(text, text) is
+'Records a wrong code that came with the right password when only both at once could pass.';
+grant execute on function edge.record_wrong_admin_code(text, text) to edge_functions;
+
 create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text, p_jti_hash bytea)
 returns table (session_token uuid, expires_at timestamptz)
 language plpgsql volatile security definer set search_path = '' as $$
@@ -313,11 +323,16 @@ begin
         v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address,
         pg_catalog.left(p_user_agent, 400), p_jti_hash
     );
+    if p_address is not null then
+        insert into private.known_admin_addresses (admin_id, address_hash, seen_at)
+        values (p_admin_id, private.admin_address_hash(p_admin_id, p_address), pg_catalog.clock_timestamp())
+        on conflict (admin_id, address_hash) do update set seen_at = excluded.seen_at;
+    end if;
     return query select v_session.session_token, v_session.expires_at;
 end
 $$;
 comment on function edge.start_admin_session(uuid, text, text, bytea) is
-'Starts an 8-hour session for an active administrator; p_jti_hash is the SHA-256 of the secret in its token. Errors: invalid_credentials.';
+'Starts an 8-hour session for an active administrator, whose address is known from then on; p_jti_hash is the SHA-256 of the secret in its token. Errors: invalid_credentials.';
 grant execute on function edge.start_admin_session(uuid, text, text, bytea) to edge_functions;
 
 create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void

@@ -51,10 +51,10 @@ def test_it_is_made_once(elsewhere: str) -> None:
         assert _one(connection, "select count(*) from auth.schema_migrations") == 70
         tables = "select relname, relrowsecurity, oid from pg_class where relkind = 'r'"
         tables = f"{tables} and relnamespace = 'auth'::regnamespace"
-        assert _one(connection, f"select count(*) from ({tables}) as t") == 25
-        names = "('users', 'identities', 'sessions', 'attempts', 'earlier_sign_ups')"
-        closed = f"relrowsecurity and relname in {names}"
-        assert _one(connection, f"select count(*) from ({tables} and {closed}) as t") == 5
+        assert _one(connection, f"select count(*) from ({tables}) as t") == 28
+        ours = "'attempts', 'earlier_sign_ups', 'known_addresses', 'mail_counts', 'notices'"
+        closed = f"relrowsecurity and relname in ('users', 'identities', 'sessions', {ours})"
+        assert _one(connection, f"select count(*) from ({tables} and {closed}) as t") == 8
         for role in ("anon", "authenticated", "service_role"):
             right = f"has_table_privilege('{role}', oid, 'select, insert, update, delete')"
             opened = _one(connection, f"select string_agg(relname, ', ') from ({tables} and {right}) as t")

@@ -60,7 +60,7 @@ select raises(format('select * from edge.start_admin_session(%L, null, null, sha
 select is((jobs.expire_admin_sessions() >= 0), true, 'the sweep runs');
 
 -- An address that signed in to the account has a count of its own
-select is((select count(*) from edge.start_admin_session(user_id('olga'), '2001:db8:1:2::7', 'test')), 1::bigint, 'Olga signs in at home');
+select is((select count(*) from edge.start_admin_session(user_id('olga'), '2001:db8:1:2::7', 'test', sha256('olga'))), 1::bigint, 'Olga signs in at home');
 set local role edge_functions;
 select is((select count(*) from generate_series(1, 30), lateral (select edge.record_admin_sign_in('olga@admins.test', '203.0.113.' || generate_series, false)) as r), 30::bigint, 'thirty failures from elsewhere');
 select is(edge.admin_sign_in_way('olga@admins.test', '203.0.113.200'), 'second_factor', 'fill the count of all others');

@@ -12,7 +12,7 @@ from functions.auth.errors import invalid
 from functions.auth.hooks import before_user_created
 from functions.auth.passwords import random_password
 from functions.auth.registration import new_user, save_sign_up
-from functions.auth.request_parsing import Body, normalized_email
+from functions.auth.request_parsing import Body, Metadata, check_metadata, normalized_email
 from functions.auth.responses import json_response
 from functions.auth.service import Service, service_of
 from functions.auth.users import (
@@ -58,11 +58,14 @@ async def invite(request: Request) -> Response:
     body = await InviteBody.read(request)
     email = normalized_email(body.email)
     async with service.pool.connection() as connection:
-        user = await find_by_email(connection, email, audience_of(service, request))
+        user = await find_by_email(connection, email, service.settings.jwt_aud)
     if _is_sign_up(user, "invite", None):
         user = await _new(service, request, user, email, None, body.data or {})
     assert user is not None
-    async with transaction(service.pool) as connection:
+    async with (
+        service.mail_budget.reserve(request, "invite", email) as mail,
+        transaction(service.pool) as connection,
+    ):
         user = await _saved(connection, user)
         await _mark_invited(connection, user)
         await send_link(service, connection, user, "invite", service.redirects.target(request))
@@ -150,7 +153,7 @@ async def _new(
     data: dict[str, Any],
 ) -> User:
     """Return a sign-up that is not stored yet and that the hook lets pass."""
-    user = new_user(service, audience_of(service, request), email, password_hash, data)
+    user = new_user(service, service.settings.jwt_aud, email, password_hash, data)
     if known is not None:
         user["id"] = known["id"]
     await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
@@ -185,7 +188,8 @@ async def _issue(
         await audit.record(connection, "user_recovery_requested", user)
         return await codes.issue(service.hasher, connection, user, codes.RECOVERY, user["email"])
     if kind == "signup" and body.data:
-        await update_user(connection, user, raw_user_meta_data=merged(user["raw_user_meta_data"], body.data))
+        data = check_metadata(merged(user["raw_user_meta_data"], body.data))
+        await update_user(connection, user, raw_user_meta_data=data)
     issued = await codes.issue(service.hasher, connection, user, codes.CONFIRMATION, user["email"])
     if kind == "invite":
         await _mark_invited(connection, user)

@@ -167,7 +167,7 @@ async def _magic_link(
 ) -> Response:
     pkce.wants_pkce(body)
     async with service.pool.connection() as connection:
-        known = await find_by_email(connection, email, audience_of(service, request))
+        known = await find_by_email(connection, email, service.settings.jwt_aud)
     if known is not None and known["email_confirmed_at"] is not None:
         await _mail_known(service, request, email, "magiclink", body)
         return json_response({})
@@ -176,5 +176,6 @@ async def _magic_link(
         await _mail_known(service, request, email, "signup", body)
     else:
         password = await service.passwords.hash(random_password())
-        await register(service, request, email, password, body.data or {}, body)
+        async with service.mail_budget.reserve(request, "confirmation", email) as mail:
+            mail.is_sent = bool(await register(service, request, email, password, body.data or {}, body))
     return json_response({})

@@ -50,7 +50,9 @@ async def signup(request: Request) -> Response:
     # Hashed in every case: an existing account must not answer faster.
     password = await service.passwords.hash(body.password)
     data = body.data or {}
-    user = await register(service, request, email, password, data, body)
+    async with service.mail_budget.reserve(request, "confirmation", email) as mail:
+        user = await register(service, request, email, password, data, body)
+        mail.is_sent = user is not None
     if user is None:
         return json_response(_look_alike(service, request, email, data))
     # What others asked for, or an administrator decided, before this sign-up is not its business.

@@ -155,7 +155,7 @@ async def _by_code(
     service: Service, request: Request, kind: str, email: str, code: str
 ) -> tuple[User, str, str]:
     """Return user, kind and secret of a code that fits; after too many wrong ones it fits no more."""
-    aud = audience_of(service, request)
+    aud = service.settings.jwt_aud
     async with service.pool.connection() as connection:
         if kind == "email_change":
             user = await _changing(connection, email, aud)

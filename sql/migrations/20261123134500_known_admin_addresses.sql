@@ -96,7 +96,8 @@ $function$;
 CREATE OR REPLACE FUNCTION edge.start_admin_session (
   p_admin_id   uuid,
   p_address    text,
-  p_user_agent text
+  p_user_agent text,
+  p_jti_hash   bytea
 )
   RETURNS TABLE (
     session_token uuid,
@@ -115,8 +116,11 @@ begin
     insert into public.admin_sessions (admin_id, expires_at)
     values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
     returning * into v_session;
-    insert into private.admin_session_activity (session_token, started_at, last_seen_at, address, user_agent)
-    values (v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address, pg_catalog.left(p_user_agent, 400));
+    insert into private.admin_session_activity (session_token, started_at, last_seen_at, address, user_agent, jti_hash)
+    values (
+        v_session.session_token, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp(), p_address,
+        pg_catalog.left(p_user_agent, 400), p_jti_hash
+    );
     if p_address is not null then
         insert into private.known_admin_addresses (admin_id, address_hash, seen_at)
         values (p_admin_id, private.admin_address_hash(p_admin_id, p_address), pg_catalog.clock_timestamp())
@@ -221,7 +225,7 @@ COMMENT ON FUNCTION "edge"."record_admin_sign_in"(text, text, boolean) IS 'Recor
 
 COMMENT ON FUNCTION "edge"."record_wrong_admin_code"(text, text) IS 'Records a wrong code that came with the right password when only both at once could pass.';
 
-COMMENT ON FUNCTION "edge"."start_admin_session"(uuid, text, text) IS 'Starts an 8-hour session for an active administrator, whose address is known from then on. Errors: invalid_credentials.';
+COMMENT ON FUNCTION "edge"."start_admin_session"(uuid, text, text, bytea) IS 'Starts an 8-hour session for an active administrator, whose address is known from then on; p_jti_hash is the SHA-256 of the secret in its token. Errors: invalid_credentials.';
 
 COMMENT ON FUNCTION "jobs"."purge"() IS 'Deletes expired rate limits, failures older than a day, addresses that no administrator used for 90 days and e-mail sent more than 30 days ago; returns how many rows.';
 

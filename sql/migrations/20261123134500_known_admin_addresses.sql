@@ -4,8 +4,10 @@
 SET local check_function_bodies = off;
 
 ALTER TABLE "private"."sign_in_failures"
+  -- squawk-ignore ban-drop-constraint
   DROP CONSTRAINT "sign_in_failures_kind_check";
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "edge"."admin_sign_in_allowed"(text, text);
 
 CREATE TABLE "private"."known_admin_addresses" (
@@ -211,9 +213,11 @@ CREATE OR REPLACE FUNCTION private.network_of (
 $function$;
 
 ALTER TABLE "private"."known_admin_addresses"
+  -- squawk-ignore adding-foreign-key-constraint, constraint-missing-not-valid
   ADD CONSTRAINT "known_admin_addresses_admin_id_fkey" FOREIGN KEY (admin_id) REFERENCES private.admin_users(id) ON DELETE CASCADE;
 
 ALTER TABLE "private"."sign_in_failures"
+  -- squawk-ignore constraint-missing-not-valid
   ADD CONSTRAINT "sign_in_failures_kind_check"
     CHECK ((kind = ANY (ARRAY['admin_account'::text, 'admin_address'::text, 'admin_code'::text, 'admin_known'::text, 'member_account'::text])));
 

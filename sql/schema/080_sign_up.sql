@@ -182,11 +182,11 @@ begin
             (select q.id from private.profiles as q where pg_catalog.lower(q.username) = pg_catalog.lower(pg_catalog.btrim(p_referral_code)))
         );
     if not private.wants_one_object() then
-        return case when v_member is null then '[]' else pg_catalog.jsonb_build_array(v_member) end;
+        return case when v_member is null then '[]'::pg_catalog.jsonb else pg_catalog.jsonb_build_array(v_member) end;
     end if;
     if v_member is null then
         perform pg_catalog.set_config('response.status', '406', true);
-        return '{"code": "PGRST116", "details": "The result contains 0 rows", "hint": null, "message": "JSON object requested, multiple (or no) rows returned"}';
+        return '{"code": "PGRST116", "details": "The result contains 0 rows", "hint": null, "message": "JSON object requested, multiple (or no) rows returned"}'::pg_catalog.jsonb;
     end if;
     return v_member;
 end

@@ -19,12 +19,15 @@ SLOW = (
     "test_screen_plans",
     "test_auth_limits",
     "test_authorisation",
+    "test_storage_paths",
     "test_openapi",
     "test_key_rotation",
     "test_openapi_chains",
     "test_storage_limits",
     "test_admin_auth",
     "test_races",
+    "test_rpc_limits",
+    "test_auth_sign_ups",
 )
 
 

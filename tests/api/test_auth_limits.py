@@ -242,6 +242,7 @@ def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg
     assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
 
 
+@pytest.mark.long
 @pytest.mark.threat("T80")
 def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
     """Of 200 attempts the medians differ by less than a tenth.

@@ -187,9 +187,8 @@ def raw(
 ) -> tuple[int, bytes]:
     """Return a response to a request whose path no client library has normalised."""
     parts = urlsplit(address)
-    context = ssl.create_default_context()
     connection = (
-        http.client.HTTPSConnection(parts.netloc, timeout=20, context=context)
+        http.client.HTTPSConnection(parts.netloc, timeout=20, context=ssl.create_default_context())
         if parts.scheme == "https"
         else http.client.HTTPConnection(parts.netloc, timeout=20)
     )
@@ -229,6 +228,8 @@ def test_unsafe_names_in_urls(
         "Authorization": f"Bearer {referrer.token}",
         "Content-Type": "image/png",
     }
+    # What is no URL at all ends in the gateway, in its own words, and it hangs up on who still sends.
+    is_no_url = stack.url in address and name.endswith(("%", "%2", "%zz.png"))
     for verb, route in BY_URL:
         if name in MISSPELT and (verb, route) not in BY_URL[:2]:
             continue
@@ -241,10 +242,11 @@ def test_unsafe_names_in_urls(
                 target += "?token=x"
             if verb == "POST" and "/sign/" in route:
                 body, sent = b'{"expiresIn": 60}', sent | {"Content-Type": "application/json"}
+            if is_no_url:
+                body = b""
             status, content = raw(address, sent, verb, target, body if verb in ("POST", "PUT") else None)
             assert status == 400, (verb, target)
-            # What is no URL at all ends in the gateway, in its own words.
-            if verb != "HEAD" and (stack.url not in address or not name.endswith(("%", "%2", "%zz.png"))):
+            if verb != "HEAD" and not is_no_url:
                 assert json.loads(content)["code"] == "InvalidKey", (verb, target)
             assert b"root:" not in content
     assert _snapshot(owner, own_bucket.bucket) == before

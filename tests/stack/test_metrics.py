@@ -96,7 +96,8 @@ def test_the_worker_reports_its_queue_depth(ports: dict[str, int]) -> None:
 def test_the_gateway_shows_none(public_client: httpx.Client) -> None:
     for prefix in ("", "/auth/v1", "/storage/v1", "/functions/v1", "/rest/v1"):
         response = public_client.get(f"{prefix}/metrics")
-        assert response.status_code == 404, prefix
+        # PostgREST has no such table, and without a token nobody is told which there are.
+        assert response.status_code == (401 if prefix == "/rest/v1" else 404), prefix
         assert "http_request" not in response.text, prefix
 
 

@@ -53,9 +53,9 @@ export function MaskedPassword({ subscription, open, onOpen }: MaskedPasswordPro
   const name = `the MT5 password of ${subscription.username}`
   return (
     <span className="inline-flex max-w-full items-center gap-1">
-      {/* The asterisks may be cut; the password itself is wanted whole. */}
+      {/* The asterisks may be cut, with what is said after them; the password itself is wanted whole. */}
       <span
-        className={cn('min-w-0 font-mono text-compact', shown === null ? 'truncate' : 'break-all')}
+        className={cn('min-w-0 font-mono text-compact', shown === null ? 'relative truncate' : 'break-all')}
         aria-live="polite"
       >
         {shown ?? (

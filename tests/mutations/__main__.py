@@ -1,19 +1,20 @@
-"""Mutation tests: remove every guard of the database, one at a time, and report which mutants survive.
+"""Mutation tests: remove every guard, one at a time, and report which mutants survive.
 
-`python -m tests.mutations` runs guards.csv, or the rows whose guard contains one of the words given. With
---find it looks among the pgTAP files for a test that kills each guard without one and writes its row; rows of
-guards that no longer exist are deleted. STACK_ENV names the stack.
+`python -m tests.mutations` runs guards.csv, of the database, and sources.csv, of services and gateway,
+or the rows whose guard contains one of the words given. With --find it looks for a test that kills each guard
+without one and writes its row; rows of guards that no longer exist are deleted. STACK_ENV names the stack.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tests.mutations import run
+from tests.mutations import run, services, sources
 from tests.mutations.guards import Guard
 from tests.mutations.run import Row
+from tests.mutations.sources import SourceEdit
 from tests.support import pgtap
 from tests.support.stack import Stack
 
@@ -35,26 +36,37 @@ def main() -> int:
     given = parser.parse_args()
     url = Stack.read().values["DATABASE_ADMIN_URL"]
     guards = {guard.name: guard for guard in run.guards_of(url)}
+    edits = {guard.name: guard for guard in sources.read()}
     if given.find:
-        return find(guards, url, given.words)
-    return report(guards, url, given.words)
+        return max(find(guards, url, given.words), find_in_services(edits, given.words))
+    in_database = report(run.LIST, set(guards), lambda rows: run.run_rows(guards, rows, url), given.words)
+    in_services = report(services.LIST, set(edits), lambda rows: services.run_rows(edits, rows), given.words)
+    return max(in_database, in_services)
 
 
-def report(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
-    """Run the rows and print what survived."""
-    rows = run.listed()
-    wrong = run.difference(list(guards.values()), rows)
+def report(
+    path: Path,
+    guards: set[str],
+    run_rows: Callable[[Sequence[Row]], Iterator[tuple[Row, str]]],
+    words: Sequence[str],
+) -> int:
+    """Run the rows of a list and print what survived."""
+    rows = run.listed(path)
+    wrong = run.difference(guards, rows, path)
     chosen = [row for row in rows if row.guard in guards and wanted(row.guard, words)]
     proven = [row for row in chosen if row.test]
     started, survived = time.monotonic(), 0
-    for row, failure in run.run_rows(guards, proven, url):
+    for row, failure in run_rows(proven):
         if failure:
             survived += 1
             print(f"  SURVIVED {row.guard}\n    {row.test}: {failure}", flush=True)
     print("".join(f"  {line}\n" for line in wrong), end="")
-    second = len(chosen) - len(proven)
+    untested = sum(row.reason == services.UNTESTED for row in chosen)
+    second = len(chosen) - len(proven) - untested
     seconds = time.monotonic() - started
-    print(f"  {len(proven)} guards removed in {seconds:.0f} s; {second} have a reason instead")
+    print(f"  {path.name}: {len(proven)} guards removed in {seconds:.0f} s; {second} have a reason instead")
+    if untested:
+        print(f"  {untested} have no test yet")
     print(f"\n{len(proven) - survived} passed, {survived + len(wrong)} failed", flush=True)
     return 1 if survived or wrong else 0
 
@@ -86,6 +98,24 @@ def find(guards: dict[str, Guard], url: str, words: Sequence[str]) -> int:
                 found += 1
                 known[row.guard] = row
                 run.save(list(known.values()))
+    print(f"\n{found} passed, {len(new) - found} failed")
+    return 0 if found == len(new) else 1
+
+
+def find_in_services(guards: dict[str, SourceEdit], words: Sequence[str]) -> int:
+    """Look for a test for each guard of the services without one among those that reach it."""
+    known = {row.guard: row for row in run.listed(services.LIST) if row.guard in guards}
+    new = [
+        name
+        for name in guards
+        if wanted(name, words) and (name not in known or known[name].reason == services.UNTESTED)
+    ]
+    found = 0
+    for row in services.search([guards[name] for name in new]):
+        print(f"  {row.guard}: {row.test or 'NOT KILLED'}", flush=True)
+        found += bool(row.test)
+        known[row.guard] = row
+        run.save(list(known.values()), services.LIST)
     print(f"\n{found} passed, {len(new) - found} failed")
     return 0 if found == len(new) else 1
 

@@ -45,9 +45,9 @@ class TrialResult:
     output: str
 
 
-def listed() -> list[Row]:
-    """Return the rows of guards.csv."""
-    with LIST.open(newline="") as file:
+def listed(path: Path = LIST) -> list[Row]:
+    """Return the rows of a list."""
+    with path.open(newline="") as file:
         return [Row(**row) for row in csv.DictReader(file)]
 
 
@@ -128,13 +128,13 @@ def run_rows(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterato
             def run_row(row: Row, database: str) -> str:
                 if row.test in red:
                     return "red with the guard in its place"
-                return _failure(lambda: in_database(guards[row.guard], row.test, database))
+                return failure_of(lambda: in_database(guards[row.guard], row.test, database))
 
             yield from zip(inside, spread(inside, databases, run_row), strict=True)
     # The stack has one database, so these go one after the other.
     for row in rows:
         if row not in inside:
-            yield row, _failure(lambda row=row: in_stack(guards[row.guard], row.test, url))
+            yield row, failure_of(lambda row=row: in_stack(guards[row.guard], row.test, url))
 
 
 def red_already(tests: Iterable[str], databases: Sequence[str]) -> set[str]:
@@ -144,7 +144,7 @@ def red_already(tests: Iterable[str], databases: Sequence[str]) -> set[str]:
     return {test for test, result in zip(files, results, strict=True) if result.killed}
 
 
-def _failure(trial: Callable[[], TrialResult]) -> str:
+def failure_of(trial: Callable[[], TrialResult]) -> str:
     """Return why a mutant survived; empty when it was killed."""
     try:
         return "" if trial().killed else "still green"
@@ -169,20 +169,20 @@ def spread(items: Sequence[S], databases: Sequence[str], work: Callable[[S, str]
         yield from pool.map(one, items)
 
 
-def difference(guards: Sequence[Guard], rows: Sequence[Row]) -> list[str]:
-    """Return each difference between the list and the catalogue, a line each."""
-    known, named = {guard.name for guard in guards}, [row.guard for row in rows]
+def difference(names: Iterable[str], rows: Sequence[Row], path: Path = LIST) -> list[str]:
+    """Return each difference between a list and the guards that there are, a line each."""
+    known, named = set(names), [row.guard for row in rows]
     return [
-        *(f"not in {LIST.name}: {name}" for name in sorted(known - set(named))),
-        *(f"no longer in the database: {name}" for name in sorted(set(named) - known)),
-        *(f"twice in {LIST.name}: {name}" for name in sorted({n for n in named if named.count(n) > 1})),
+        *(f"not in {path.name}: {name}" for name in sorted(known - set(named))),
+        *(f"in {path.name} and no longer a guard: {name}" for name in sorted(set(named) - known)),
+        *(f"twice in {path.name}: {name}" for name in sorted({n for n in named if named.count(n) > 1})),
         *(f"neither a test nor a reason: {row.guard}" for row in rows if bool(row.test) == bool(row.reason)),
     ]
 
 
-def save(rows: Sequence[Row]) -> None:
-    """Write guards.csv anew, in the order of the names."""
-    with LIST.open("w", newline="") as file:
+def save(rows: Sequence[Row], path: Path = LIST) -> None:
+    """Write a list anew, in the order of the names."""
+    with path.open("w", newline="") as file:
         writer: Any = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows((row.guard, row.test, row.reason) for row in sorted(rows, key=lambda row: row.guard))

@@ -128,7 +128,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         "SUPABASE_ANON_KEY": ANON,
         "SUPABASE_SERVICE_ROLE_KEY": SERVICE,
     }
-    caddyfile = ROOT / "supabase" / "gateway" / "Caddyfile"
+    # A mutant of the file stands in for it: tests/mutations.
+    caddyfile = os.environ.get("GATEWAY_FILE", str(ROOT / "supabase" / "gateway" / "Caddyfile"))
     command: list[str | Path] = [
         ROOT / ".venv" / "bin" / "caddy",
         "run",

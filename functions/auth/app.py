@@ -130,7 +130,8 @@ async def _purge_hourly(service: Service) -> None:
     """Purge counted attempts, known addresses, PKCE flows and mailed links that are too old to matter."""
     while True:
         try:
-            await service.attempts.purge_old()
+            await service.attempts.purge_old("password", "address", "totp", "mail")
+            await service.code_attempts.purge_old("code")
             await service.password_attempts.purge_old()
             await service.mail_budget.purge_old()
             await service.notices.purge_old()

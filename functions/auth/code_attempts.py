@@ -1,33 +1,46 @@
-"""Codes that a person types: each wrong one counts against account and purpose, wherever it was typed."""
+"""Codes that a person types: wrong ones count against the code that was mailed, wherever they were typed."""
 
 from functions.auth import codes
 from functions.auth.emails import notify
+from functions.auth.login_attempts import subject_of_email
 from functions.auth.service import Service
 from functions.auth.users import User
 
 
-async def fitting_kind(service: Service, user: User, kinds: list[str], address: str, code: str) -> str | None:
+async def fitting_kind(
+    service: Service, user: User | None, kinds: list[str], address: str, code: str
+) -> str | None:
     """Return for which of these purposes the code is right, if any.
 
-    The attempt that reaches the limit makes the code void and notifies the owner.
+    The attempt that reaches the limit makes the code void and notifies the owner. Attempts count until the
+    code ends; the next one begins with none, so that guessing is bounded by the mails: one a minute to an
+    address, and not more in an hour than its shares of the budget. An address that has no code, or no
+    account, is counted as well: the response takes as long.
     """
+    subjects = {kind: _subject(service, user, kind, address) for kind in kinds}
+    numbers = {kind: await service.code_attempts.count("code", subjects[kind]) for kind in kinds}
+    if user is None:
+        return None
     lifetime, limit = service.settings.mailer_otp_exp, service.settings.code_attempts
     pending = [kind for kind in kinds if codes.has_code(user, kind, lifetime)]
-    numbers = {kind: await service.attempts.count("code", _subject(user, kind), limit) for kind in pending}
-    for kind, number in numbers.items():
+    for kind in pending:
         code_hash = service.hasher.of_code(user["id"], kind, address, code)
-        if number <= limit and codes.code_fits(user, kind, code_hash, lifetime):
+        if numbers[kind] <= limit and codes.code_fits(user, kind, code_hash, lifetime):
             for other in pending:
-                await service.attempts.clear("code", _subject(user, other))
+                await service.code_attempts.uncount("code", subjects[other])
             return kind
-    for kind, number in numbers.items():
-        if number == limit > 0:
-            await _void(service, user, kind)
+    for kind in pending:
+        if service.code_attempts.is_last(numbers[kind]):
+            # In the background: the time of the response would tell that there was a code.
+            service.run_in_background(_void(service, user, kind))
     return None
 
 
-def _subject(user: User, kind: str) -> str:
-    return f"{user['id']} {kind}"
+def _subject(service: Service, user: User | None, kind: str, address: str) -> str:
+    """Return what stands for the code, which its hash names; without one, for the address."""
+    if user is not None and codes.has_code(user, kind, service.settings.mailer_otp_exp):
+        return f"{user['id']} {kind} {subject_of_email(user[kind])}"
+    return subject_of_email(f"{kind} {address}")
 
 
 async def _void(service: Service, user: User, kind: str) -> None:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
-from functions.auth import audit, codes
+from functions.auth import audit, codes, sign_ups
 from functions.auth.emails import notify
 from functions.auth.service import Service
 from functions.auth.users import User, check_email_is_free, update_user
@@ -47,7 +47,7 @@ async def confirm_change(service: Service, connection: Connection, user: User, s
     """Accept the consent of one of two addresses to a change; the second one moves it. True when it moved.
 
     Raises:
-        ApiError: 422 when another account took the new address meanwhile.
+        ApiError: 422 when another account confirmed the new address meanwhile.
     """
     is_secure = service.settings.mailer_secure_email_change_enabled and user["email"]
     if is_secure and user["email_change_confirm_status"] == 0:
@@ -55,6 +55,7 @@ async def confirm_change(service: Service, connection: Connection, user: User, s
         await codes.delete(connection, user["id"], secret)
         return False
     old, new = user["email"], user["email_change"]
+    await sign_ups.delete_unconfirmed(connection, new, user["aud"], user["id"])
     await check_email_is_free(connection, new, user["aud"], user["id"])
     await audit.record(connection, "user_modified", user)
     await update_identity(connection, user, {"email": new, "email_verified": True})

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from psycopg import sql
+from psycopg import Rollback, sql
 from psycopg.types.json import Jsonb
 
 from functions.auth.users import User
@@ -15,8 +15,12 @@ from functions.core.errors import ApiError
 _NEVER = "0001-01-01T00:00:00Z"
 
 
-async def before_user_created(pool: Pool, function: tuple[str, str] | None, user: User, address: str) -> None:
-    """Ask the hook, in a transaction of its own (what it reserves stays), for at most 2 seconds.
+async def before_user_created(
+    pool: Pool, function: tuple[str, str] | None, user: User, address: str, *, reserves: bool = True
+) -> None:
+    """Ask the hook, in a transaction of its own, for at most 2 seconds.
+
+    Without `reserves` nothing stays of what it writes.
 
     Raises:
         ApiError: the hook's own status and text; 500 when the function fails.
@@ -28,6 +32,8 @@ async def before_user_created(pool: Pool, function: tuple[str, str] | None, user
             await connection.execute("set local statement_timeout = '2s'")
             query = sql.SQL("select {}.{}(%s) as response").format(*map(sql.Identifier, function))
             row = await (await connection.execute(query, [Jsonb(_event(user, address))])).fetchone()
+            if not reserves:
+                raise Rollback
     except psycopg.Error as error:
         message = f"Error running hook URI: pg-functions://postgres/{function[0]}/{function[1]}"
         raise ApiError(500, "unexpected_failure", message) from error

@@ -26,6 +26,7 @@ def too_many_attempts(window: timedelta) -> ApiError:
 class LoginAttempts:
     """Wrong codes: counted before each is verified, so that parallel ones are counted too.
 
+    Authenticator codes count per account for a window; mailed ones per code, with its life as the window.
     Kept in auth.attempts, in its own committed statement: neither an error nor a restart takes it back.
     """
 
@@ -33,13 +34,12 @@ class LoginAttempts:
         """Allow `limit` failures of an account and kind in each window; 0 for any number."""
         self._pool, self._limit, self._window = pool, limit, window
 
-    async def count(self, kind: str, subject: str, limit: int | None = None) -> int:
+    async def count(self, kind: str, subject: str) -> int:
         """Return how many attempts there were since the window began, with this one; 0 without a limit.
 
         An attempt beyond the limit is rejected without being verified, so it is not counted.
         """
-        limit = self._limit if limit is None else limit
-        if not limit:
+        if not self._limit:
             return 0
         async with self._pool.connection() as connection:
             row = await (
@@ -55,10 +55,10 @@ class LoginAttempts:
                         where a.failures < %(limit)s or a.started_at <= now() - %(window)s
                     returning failures
                     """,
-                    {"kind": kind, "subject": subject, "window": self._window, "limit": limit},
+                    {"kind": kind, "subject": subject, "window": self._window, "limit": self._limit},
                 )
             ).fetchone()
-        return int(row["failures"]) if row else limit + 1
+        return int(row["failures"]) if row else self._limit + 1
 
     @asynccontextmanager
     async def begin(self, kind: str, subject: str) -> AsyncIterator[int]:
@@ -75,10 +75,11 @@ class LoginAttempts:
         except BaseException:
             # Out of time, or without a database: nothing was learnt, so the same attempt may come again.
             if number:
-                await self._uncount(kind, subject)
+                await self.uncount(kind, subject)
             raise
 
-    async def _uncount(self, kind: str, subject: str) -> None:
+    async def uncount(self, kind: str, subject: str) -> None:
+        """Take one attempt back."""
         async with self._pool.connection() as connection:
             await connection.execute(
                 "update auth.attempts set failures = failures - 1 "
@@ -97,28 +98,38 @@ class LoginAttempts:
                 "delete from auth.attempts where kind = %s and subject = %s", [kind, subject]
             )
 
-    async def check_decoy_mail(self, kind: str, email: str, least: timedelta) -> None:
+    async def check_decoy_mail(
+        self, kind: str, email: str, least: timedelta, *, is_sign_up: bool = False
+    ) -> None:
         """Limit requests for mail that is never sent like those that are: no account is told apart.
+
+        The first sign-up waits for nothing, as of an unknown address; `failures` is 1 since then.
 
         Raises:
             ApiError: 429 when the same was asked for less than `least` ago.
         """
+        subject = subject_of_email(f"{kind} {email}")
         async with self._pool.connection() as connection:
             taken = await connection.execute(
                 """
                 insert into auth.attempts as a (kind, subject, failures, started_at)
-                values ('mail', %(subject)s, 0, now())
-                on conflict (kind, subject) do update set started_at = now()
-                    where a.started_at <= now() - %(least)s
+                values ('mail', %(subject)s, %(signed_up)s, now())
+                on conflict (kind, subject) do update set
+                    started_at = now(), failures = greatest(a.failures, excluded.failures)
+                    where a.started_at <= now() - %(least)s or a.failures < excluded.failures
                 """,
-                {"subject": subject_of_email(f"{kind} {email}"), "least": least},
+                {"subject": subject, "signed_up": int(is_sign_up), "least": least},
             )
-        if not taken.rowcount:
-            check_frequency(datetime.now(UTC), least)
+            if taken.rowcount:
+                return
+            query = "select started_at from auth.attempts where kind = 'mail' and subject = %s"
+            last = await (await connection.execute(query, [subject])).fetchone()
+        check_frequency(last["started_at"] if last else datetime.now(UTC), least)
 
-    async def purge_old(self) -> None:
-        """Delete what lies in no window any more."""
+    async def purge_old(self, *kinds: str) -> None:
+        """Delete what of these kinds lies in no window any more."""
         async with self._pool.connection() as connection:
             await connection.execute(
-                "delete from auth.attempts where started_at < now() - %s", [self._window]
+                "delete from auth.attempts where kind = any(%s) and started_at < now() - %s",
+                [list(kinds), self._window],
             )

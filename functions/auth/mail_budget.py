@@ -14,12 +14,14 @@ from functions.core.database import Pool, transaction
 from functions.core.errors import ApiError
 from functions.core.request import network_of
 
-# No address and no recipient's domain takes more than this part of the budget,
+# A client's network and a recipient each have this part of the budget, and again of each essential kind.
 _SHARE = 0.1
-# and no mail but these and notifications the last three tenths.
-_ESSENTIAL = frozenset({"recovery"})
+# Nothing but these and notifications takes the last three tenths.
+_ESSENTIAL = frozenset({"recovery", "reauthentication"})
 _FOR_OTHERS = 0.7
-# Of these, where millions are, each mailbox has the share of a domain.
+# Anybody asks for these, of any address, and there may be nothing to send.
+_OPEN = frozenset({"signup", "resend"})
+# A recipient is a domain; of these, where millions are, a mailbox.
 _LARGEST_PROVIDERS = frozenset(
     """
     gmail.com googlemail.com outlook.com hotmail.com live.com msn.com hotmail.co.uk hotmail.fr hotmail.de
@@ -65,30 +67,52 @@ class MailBudget:
         count, _, period = settings.rate_limit_email_sent.partition("/")
         self._pool, self._header = pool, settings.rate_limit_header
         self._count = float(count)
+        self._part = 1 / max(1, self._count * _SHARE)
         self._period = parse_duration(period).total_seconds() if period else 3600.0
         self._total = self._subject("total")
 
     @asynccontextmanager
-    async def reserve(self, request: Request, mail: str, *recipients: str) -> AsyncIterator[Reservation]:
-        """Count one mail to each recipient while it is decided whether there is any to send.
+    async def reserve(
+        self, request: Request, mail: str, *recipients: str | None
+    ) -> AsyncIterator[Reservation]:
+        """Count one mail to each recipient (None: there is none) while it is decided whether to send it.
 
-        An address without an account is counted like one with: only the budget of all gets back what was not
-        sent, the shares do not.
+        What was not sent goes back into the budget of all. Into a recipient's share it goes back only with an
+        error, which says itself that nothing was sent: else who fills the share of a domain would learn which
+        addresses have an account. So that this costs no member anything, mails to members draw on no share
+        that a request without a mail can use up.
 
         Raises:
             ApiError: 429 when the budget is used up, or the client's or a recipient's share of it.
         """
+        mails, is_essential = len(recipients), mail in _ESSENTIAL
         given = request.headers.get(self._header, "") if self._header else ""
         network = _network(given.split(",")[0].strip())
-        shares = [f"from {network}"] * len(recipients) if network else []
-        shares += [f"to {_mailbox(recipient)}" for recipient in recipients]
+        source = f"{mail} from {network}" if is_essential else f"from {network}"
+        # Both addresses of a change may be of one domain: this counts once, for the client may not know.
+        targets = sorted({_target(mail, recipient) for recipient in recipients if recipient})
         reservation = Reservation()
-        await self._take(len(recipients), shares, 1 if mail in _ESSENTIAL else _FOR_OTHERS)
+        shares = [source] * mails if network else []
+        await self._take(mails, shares + targets, 1 if is_essential else _FOR_OTHERS)
         try:
             yield reservation
-        finally:
-            if recipients and not reservation.is_sent:
-                await self._give_back(len(recipients))
+        except BaseException:
+            if not reservation.is_sent:
+                await self._give_back(mails, targets)
+            raise
+        if not reservation.is_sent:
+            await self._give_back(mails, [])
+
+    async def has_left_for_sign_up(self, recipient: str) -> bool:
+        """Count a mail that confirms a sign-up, whatever else it is; False when the share is used up.
+
+        Else who signs up many addresses of a domain could mail it as many times a share by recoveries.
+        """
+        try:
+            await self._take(0, [_target("signup", recipient)], 1)
+        except ApiError:
+            return False
+        return True
 
     async def take_for_notice(self, recipient: str) -> None:
         """Count a notification. Raises ApiError 429 when it must wait."""
@@ -104,14 +128,14 @@ class MailBudget:
 
     async def _take(self, mails: int, shares: list[str], most: float) -> None:
         """Count all or nothing."""
-        if not mails:
+        if not mails and not shares:
             return
         if not self._count:
             raise _used_up()
         used: dict[str, float] = defaultdict(float)
         used[self._total] = mails / self._count
         for share in shares:
-            used[self._subject(share)] += 1 / max(1, self._count * _SHARE)
+            used[self._subject(share)] += self._part
         values = {
             "subjects": list(used),
             "used": list(used.values()),
@@ -124,12 +148,16 @@ class MailBudget:
             if taken.rowcount < len(used):
                 raise _used_up()
 
-    async def _give_back(self, mails: int) -> None:
+    async def _give_back(self, mails: int, shares: list[str]) -> None:
+        if not mails:
+            return
+        unused = {self._total: mails / self._count} | {self._subject(share): self._part for share in shares}
         async with self._pool.connection() as connection:
-            await connection.execute(
-                "update auth.mail_counts set level = greatest(0, level - %s) where subject = %s",
-                [mails / self._count, self._total],
-            )
+            for subject, level in unused.items():
+                await connection.execute(
+                    "update auth.mail_counts set level = greatest(0, level - %s) where subject = %s",
+                    [level, subject],
+                )
 
     def _subject(self, name: str) -> str:
         # Another budget begins anew.
@@ -145,6 +173,16 @@ def _network(address: str) -> str:
         return network_of(address)
     except ValueError:
         return address
+
+
+def _target(mail: str, recipient: str) -> str:
+    """Return the share of a recipient.
+
+    Of essential mails it is the account's own: whatever is asked for others, the owner gets them.
+    """
+    if mail in _ESSENTIAL:
+        return f"{mail} to {recipient.lower()}"
+    return f"{'open to' if mail in _OPEN else 'to'} {_mailbox(recipient)}"
 
 
 def _mailbox(recipient: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -22,8 +23,12 @@ COST = 10
 _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
 _THREADS = 2
-# A hash takes about 60 ms: the last in the queue is answered within a second or two even on a busy machine.
 _MOST_WAITING = 16
+# How long the last in the queue waits at most, by what hashes took of late: that depends on the load.
+_LONGEST_WAIT_SECONDS = 0.75
+_USUAL_SECONDS = 0.06
+# How much the latest hash counts in what they took of late.
+_WEIGHT = 0.25
 _DUMMY = bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(COST, b"2a"))
 _Result = TypeVar("_Result")
 
@@ -36,6 +41,7 @@ class Passwords:
         self._min_length, self._reject_common = min_length, reject_common
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
         self._waiting = 0
+        self._seconds = _USUAL_SECONDS
 
     def close(self) -> None:
         """End the threads."""
@@ -63,7 +69,8 @@ class Passwords:
         Raises:
             ApiError: 503; known and unknown accounts alike.
         """
-        if self._waiting >= _MOST_WAITING:
+        wait = max(0, self._waiting + 1 - _THREADS) * self._seconds / _THREADS
+        if self._waiting >= _MOST_WAITING or wait > _LONGEST_WAIT_SECONDS:
             raise ApiError(503, "unexpected_failure", "The service is busy. Try again.")
         self._waiting += 1
         try:
@@ -85,7 +92,10 @@ class Passwords:
         return await self._in_thread(_matches, password, hashed)
 
     async def _in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        loop = asyncio.get_running_loop()
+        result, seconds = await loop.run_in_executor(self._threads, _timed, work, *arguments)
+        self._seconds += _WEIGHT * (seconds - self._seconds)
+        return result
 
 
 def check_length(password: str) -> None:
@@ -103,6 +113,11 @@ async def store_hash(connection: Connection, user: User, hashed: str) -> None:
     """Change the user's password; codes and links that were mailed before become void."""
     await update_user(connection, user, encrypted_password=hashed, **codes.NO_SECRETS)
     await codes.delete(connection, user["id"])
+
+
+def _timed(work: Callable[..., _Result], *arguments: Any) -> tuple[_Result, float]:
+    started = time.perf_counter()
+    return work(*arguments), time.perf_counter() - started
 
 
 def _matches(password: str, hashed: str | None) -> bool:

@@ -71,14 +71,11 @@ async def exchange(service: Service, request: Request, token: str) -> dict[str, 
     """
     if not _FORM.fullmatch(token):
         raise invalid("Refresh token is not valid")
-    for is_last_try in (False, True):
-        try:
-            return await _exchange(service, request, token)
-        except DeadlockDetected:
-            # Signing out takes the same locks in the other order; the second try meets its outcome.
-            if is_last_try:
-                raise
-    raise AssertionError("unreachable")
+    try:
+        return await _exchange(service, request, token)
+    except DeadlockDetected:
+        # Signing out takes the same locks in the other order; the second try meets its outcome.
+        return await _exchange(service, request, token)
 
 
 async def _exchange(service: Service, request: Request, token: str) -> dict[str, Any]:

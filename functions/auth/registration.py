@@ -11,7 +11,7 @@ from functions.auth import audit, codes, pkce, sign_ups
 from functions.auth.emails import send_link
 from functions.auth.hooks import before_user_created
 from functions.auth.service import Service
-from functions.auth.users import User, email_exists, find_by_email, insert_user
+from functions.auth.users import EmailExistsError, User, email_exists, find_by_email, insert_user
 from functions.core.database import Connection, transaction
 from functions.core.errors import ApiError
 from functions.core.request import client_address
@@ -34,20 +34,20 @@ async def register(
     body: pkce.PkceBody,
 ) -> User | None:
     """Make the user, or the newest sign-up of an unconfirmed one, and mail the link; None when confirmed."""
-    aud = service.settings.jwt_aud
     async with service.pool.connection() as connection:
-        known = await find_by_email(connection, email, aud)
-        if known is not None and known["email_confirmed_at"] is not None:
-            await audit.record(connection, "user_repeated_signup", known, {"provider": "email"})
-            return None
-    user = new_user(service, aud, email, password_hash, data)
+        known = await find_by_email(connection, email, service.settings.jwt_aud)
+    user = new_user(service, service.settings.jwt_aud, email, password_hash, data)
+    asked = (service.pool, service.settings.hook_function, user, client_address(request))
     if known is not None:
-        # Before the hook reserves anything.
+        # What is wrong with the request is rejected whether or not the address is known.
+        await before_user_created(*asked, reserves=False)
+        if await _is_repeated(service, known):
+            return None
         codes.check_frequency(known["confirmation_sent_at"], service.mailer.frequency)
         user["id"] = known["id"]
-    await before_user_created(service.pool, service.settings.hook_function, user, client_address(request))
+    await before_user_created(*asked)
     async with transaction(service.pool) as connection:
-        saved = await save_sign_up(connection, user)
+        saved = await _save_newest(connection, user)
         if saved is None:
             return None
         wants_pkce = pkce.wants_pkce(body)
@@ -56,6 +56,30 @@ async def register(
         await audit.record(connection, "user_confirmation_requested", saved, {"provider": "email"})
         await send_link(service, connection, saved, "signup", service.redirects.target(request), wants_pkce)
     return saved
+
+
+async def _is_repeated(service: Service, known: User) -> bool:
+    """Return whether the address is confirmed, which the audit log says then.
+
+    Raises:
+        ApiError: 429 when it was signed up less than a minute ago, as of any other address.
+    """
+    if known["email_confirmed_at"] is None:
+        return False
+    least = service.mailer.frequency
+    await service.attempts.check_decoy_mail("signup", known["email"], least, is_sign_up=True)
+    async with service.pool.connection() as connection:
+        await audit.record(connection, "user_repeated_signup", known, {"provider": "email"})
+    return True
+
+
+async def _save_newest(connection: Connection, user: User) -> User | None:
+    """Store a sign-up as `save_sign_up` does, also of an address that is signed up at the same moment."""
+    try:
+        async with connection.transaction():
+            return await save_sign_up(connection, user)
+    except EmailExistsError:
+        return await save_sign_up(connection, user)
 
 
 def new_user(service: Service, aud: str, email: str, password_hash: str | None, data: dict[str, Any]) -> User:

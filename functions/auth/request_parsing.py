@@ -17,7 +17,8 @@ METADATA_LIMIT = 8 << 10
 _DEEPEST = 100
 _EMAIL = re.compile(
     r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*",
-    re.IGNORECASE,
+    # Without ASCII, the sign of Kelvin would be a K: another spelling of somebody's address.
+    re.ASCII | re.IGNORECASE,
 )
 
 

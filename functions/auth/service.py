@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -39,6 +40,7 @@ class Service:
     keys: Keys
     rate_limits: RateLimits
     attempts: LoginAttempts
+    code_attempts: LoginAttempts
     password_attempts: PasswordAttempts
     redirects: Redirects
     mailer: Mailer
@@ -78,6 +80,8 @@ def make_service(settings: AuthSettings) -> Service:
         keys=Keys(settings.keys, settings.issuer, settings.jwt_exp),
         rate_limits=RateLimits(settings),
         attempts=LoginAttempts(pool, settings.failure_limit, settings.failure_window),
+        # The first attempt comes after the mail: what it counts outlives the code.
+        code_attempts=LoginAttempts(pool, settings.code_attempts, timedelta(seconds=settings.mailer_otp_exp)),
         password_attempts=PasswordAttempts(
             pool, settings.failure_limit, settings.address_failure_limit, settings.failure_window
         ),

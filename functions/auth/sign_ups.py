@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from functions.auth.users import User, find_user, update_user
+from functions.auth.users import NO_INSTANCE, User, find_user, update_user
 from functions.core.database import Connection
 
 # With the newest there are three; one more, and the oldest is void.
@@ -74,6 +74,18 @@ async def restore_unmailed(connection: Connection, user: User) -> None:
     query = "select id from auth.earlier_sign_ups where user_id = %s and confirmation_sent_at is null"
     if row := await (await connection.execute(query, [user["id"]])).fetchone():
         await restore(connection, user, row["id"])
+
+
+async def delete_unconfirmed(connection: Connection, email: str, aud: str, user_id: uuid.UUID) -> None:
+    """Delete the sign-ups of an address that this user has proved: nobody opened a link of theirs.
+
+    One that is confirmed at this moment stays.
+    """
+    await connection.execute(
+        "delete from auth.users where instance_id = %s and lower(email) = %s and aud = %s and id <> %s "
+        "and email_confirmed_at is null",
+        [NO_INSTANCE, email, aud, user_id],
+    )
 
 
 async def purge_expired(connection: Connection, lifetime_seconds: int) -> None:

@@ -112,20 +112,29 @@ async def find_by_email(connection: Connection, email: str, aud: str, lock: bool
     return await (await connection.execute(query, [NO_INSTANCE, email, aud])).fetchone()
 
 
-def email_exists() -> ApiError:
+class EmailExistsError(ApiError):
+    """Another account has the address."""
+
+
+def email_exists() -> EmailExistsError:
     """Return the error of an address that another account has."""
-    return ApiError(422, "email_exists", "A user with this email address has already been registered")
+    return EmailExistsError(422, "email_exists", "A user with this email address has already been registered")
 
 
 async def check_email_is_free(
-    connection: Connection, email: str, aud: str, except_user: uuid.UUID | None = None
+    connection: Connection,
+    email: str,
+    aud: str,
+    except_user: uuid.UUID | None = None,
+    *,
+    or_unconfirmed: bool = False,
 ) -> None:
-    """Raise ApiError 422 when another account signs in with this address."""
+    """Raise ApiError 422 when another account has this address, or has confirmed it if that is asked."""
     row = await (
         await connection.execute(
             "select 1 from auth.users where instance_id = %s and lower(email) = %s and aud = %s "
-            "and id is distinct from %s",
-            [NO_INSTANCE, email, aud, except_user],
+            "and id is distinct from %s and (email_confirmed_at is not null or not %s)",
+            [NO_INSTANCE, email, aud, except_user, or_unconfirmed],
         )
     ).fetchone()
     if row is not None:

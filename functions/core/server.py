@@ -20,6 +20,8 @@ def serve(app: ASGIApp, settings: ServiceSettings) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        # A request to upgrade would never be answered.
+        ws="none",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )

@@ -204,7 +204,7 @@ async def _issue_change(
     if is_current and not service.settings.mailer_secure_email_change_enabled:
         raise invalid("Enable secure email change to generate link for current email")
     new_email = normalized_email(body.new_email)
-    await check_email_is_free(connection, new_email, user["aud"], user["id"])
+    await check_email_is_free(connection, new_email, user["aud"], user["id"], or_unconfirmed=True)
     await update_user(connection, user, email_change=new_email, email_change_confirm_status=0)
     secret = codes.CHANGE_CURRENT if is_current else codes.CHANGE_NEW
     address = user["email"] if is_current else new_email

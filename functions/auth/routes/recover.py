@@ -14,7 +14,7 @@ from functions.auth.request_parsing import Metadata, normalized_email
 from functions.auth.responses import json_response
 from functions.auth.service import Service, service_of
 from functions.auth.users import User, find_by_email
-from functions.core.database import transaction
+from functions.core.database import Connection, transaction
 from functions.core.errors import ApiError
 
 
@@ -64,28 +64,42 @@ async def _mail_known(service: Service, request: Request, email: str, kind: str,
     """Mail a link of this kind to an address, if it has an account."""
     started = time.perf_counter()
     wants_pkce = pkce.wants_pkce(body)
-    async with (
-        service.mail_budget.reserve(request, kind, email) as mail,
-        transaction(service.pool) as connection,
-    ):
-        user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
-        if user is not None:
-            action = "user_confirmation_requested" if kind == "signup" else "user_recovery_requested"
-            await audit.record(connection, action, user)
-            if wants_pkce:
-                await pkce.begin(connection, user["id"], kind, body)
-            await send_link(service, connection, user, kind, service.redirects.target(request), wants_pkce)
-            mail.is_sent = True
-    await _equalise(service, kind, email, started, is_sent=user is not None)
+    async with service.mail_budget.reserve(request, kind, email) as mail:
+        may_send = kind != "recovery" or await _may_recover(service, email)
+        async with transaction(service.pool) as connection:
+            user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
+            if user is not None and may_send:
+                action = "user_confirmation_requested" if kind == "signup" else "user_recovery_requested"
+                await audit.record(connection, action, user)
+                if wants_pkce:
+                    await pkce.begin(connection, user["id"], kind, body)
+                target = service.redirects.target(request)
+                await send_link(service, connection, user, kind, target, wants_pkce)
+                mail.is_sent = True
+        if not mail.is_sent:
+            await service.attempts.check_decoy_mail(kind, email, service.mailer.frequency)
+    await _equalise(service, kind, started, is_sent=mail.is_sent)
 
 
-async def _equalise(service: Service, kind: str, email: str, started: float, *, is_sent: bool) -> None:
-    """Hold a request that mails nothing to the limit and the time of those that do."""
+async def _may_recover(service: Service, email: str) -> bool:
+    """Return whether a recovery may be mailed to an address, known or not.
+
+    Of one that is not confirmed it is one more mail that a stranger's sign-up causes. Over the share of those
+    it is not sent, as to an unknown one: an error would tell that the address waits for its confirmation.
+    """
+    async with service.pool.connection() as connection:
+        user = await find_by_email(connection, email, service.settings.jwt_aud)
+    if user is None or user["email_confirmed_at"] is not None:
+        return True
+    return await service.mail_budget.has_left_for_sign_up(email)
+
+
+async def _equalise(service: Service, kind: str, started: float, *, is_sent: bool) -> None:
+    """Hold a request that mails nothing to the time of those that do."""
     if is_sent:
         service.constant_time.record(kind, started)
-        return
-    await service.attempts.check_decoy_mail(kind, email, service.mailer.frequency)
-    await service.constant_time.pad(kind, started)
+    else:
+        await service.constant_time.pad(kind, started)
 
 
 async def resend(request: Request) -> Response:
@@ -93,6 +107,24 @@ async def resend(request: Request) -> Response:
     service = service_of(request)
     service.rate_limits.check("resend", request)
     body = await ResendBody.read(request)
+    kind, email = _what_to_resend(body)
+    started = time.perf_counter()
+    pkce.wants_pkce(body)
+    recipients = [email] if kind == "signup" else [email, await _new_address(service, email)]
+    async with service.mail_budget.reserve(request, "resend", *recipients) as mail:
+        async with transaction(service.pool) as connection:
+            user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
+            if user is not None and _is_pending(user, kind):
+                await _send_again(service, connection, user, kind, service.redirects.target(request), body)
+                mail.is_sent = True
+        if not mail.is_sent:
+            await service.attempts.check_decoy_mail(kind, email, service.mailer.frequency)
+    await _equalise(service, kind, started, is_sent=mail.is_sent)
+    return json_response({})
+
+
+def _what_to_resend(body: ResendBody) -> tuple[str, str]:
+    """Return type and address; raise in GoTrue's order."""
     kind = body.type
     if kind not in {"signup", "email_change", "sms", "phone_change"}:
         raise invalid("Missing one of these types: signup, email_change, sms, phone_change")
@@ -102,33 +134,31 @@ async def resend(request: Request) -> Response:
         raise ApiError(400, "phone_provider_disabled", "Phone logins are disabled")
     if not body.email:
         raise invalid("Missing email address or phone number")
-    email = normalized_email(body.email)
-    started = time.perf_counter()
-    wants_pkce = pkce.wants_pkce(body)
-    # A change of address is confirmed by two mails.
-    recipients = [email] if kind == "signup" else [email, email]
-    async with (
-        service.mail_budget.reserve(request, kind, *recipients) as mail,
-        transaction(service.pool) as connection,
-    ):
-        user = await find_by_email(connection, email, service.settings.jwt_aud, lock=True)
-        is_pending = user is not None and _is_pending(user, kind)
-        if user is not None and is_pending:
-            if wants_pkce:
-                await pkce.begin(connection, user["id"], kind, body)
-            target = service.redirects.target(request)
-            if kind == "signup":
-                await audit.record(connection, "user_confirmation_requested", user)
-                await send_link(service, connection, user, kind, target, wants_pkce)
-            else:
-                await send_email_change(service, connection, user, user["email_change"], target, wants_pkce)
-            mail.is_sent = True
-    await _equalise(service, kind, email, started, is_sent=is_pending)
-    return json_response({})
+    return kind, normalized_email(body.email)
+
+
+async def _new_address(service: Service, email: str) -> str | None:
+    """Return the address that this one is changed to, which gets the second mail, if there is one."""
+    async with service.pool.connection() as connection:
+        user = await find_by_email(connection, email, service.settings.jwt_aud)
+    return (user["email_change"] or None) if user is not None else None
 
 
 def _is_pending(user: User, kind: str) -> bool:
     return user["email_confirmed_at"] is None if kind == "signup" else bool(user["email_change"])
+
+
+async def _send_again(
+    service: Service, connection: Connection, user: User, kind: str, target: str, body: ResendBody
+) -> None:
+    wants_pkce = pkce.wants_pkce(body)
+    if wants_pkce:
+        await pkce.begin(connection, user["id"], kind, body)
+    if kind == "signup":
+        await audit.record(connection, "user_confirmation_requested", user)
+        await send_link(service, connection, user, kind, target, wants_pkce)
+    else:
+        await send_email_change(service, connection, user, user["email_change"], target, wants_pkce)
 
 
 async def otp(request: Request) -> Response:
@@ -176,6 +206,6 @@ async def _magic_link(
         await _mail_known(service, request, email, "signup", body)
     else:
         password = await service.passwords.hash(random_password())
-        async with service.mail_budget.reserve(request, "confirmation", email) as mail:
+        async with service.mail_budget.reserve(request, "signup", email) as mail:
             mail.is_sent = bool(await register(service, request, email, password, body.data or {}, body))
     return json_response({})

@@ -50,7 +50,7 @@ async def signup(request: Request) -> Response:
     # Hashed in every case: an existing account must not answer faster.
     password = await service.passwords.hash(body.password)
     data = body.data or {}
-    async with service.mail_budget.reserve(request, "confirmation", email) as mail:
+    async with service.mail_budget.reserve(request, "signup", email) as mail:
         user = await register(service, request, email, password, data, body)
         mail.is_sent = user is not None
     if user is None:

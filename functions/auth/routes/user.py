@@ -86,7 +86,7 @@ async def put_user(request: Request) -> Response:
         principal = await authenticate_locked(service, connection, request)
         user = principal.user
         if new_email:
-            await check_email_is_free(connection, new_email, user["aud"], user["id"])
+            await check_email_is_free(connection, new_email, user["aud"], user["id"], or_unconfirmed=True)
         if new_password:
             await _set_password(service, connection, principal, new_password)
         if body.data is not None:
@@ -125,7 +125,7 @@ async def _check(
         raise ApiError(401, "insufficient_aal", message)
     if new_email:
         async with service.pool.connection() as connection:
-            await check_email_is_free(connection, new_email, user["aud"], user["id"])
+            await check_email_is_free(connection, new_email, user["aud"], user["id"], or_unconfirmed=True)
     if password is None:
         return new_email, None
     if user["encrypted_password"]:

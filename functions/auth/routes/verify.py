@@ -162,20 +162,19 @@ async def _by_code(
         else:
             user = await find_by_email(connection, email, aud)
     # Counting takes a connection too: ten requests that each held one already would wait for each other.
-    if user is None:
-        raise _wrong_code()
-    if is_banned(user):
+    if user is not None and is_banned(user):
         raise ApiError(403, "user_banned", "User is banned")
     secret = await fitting_kind(service, user, _kinds(kind, user, email), email, code)
-    if secret is None:
+    if user is None or secret is None:
         raise _wrong_code()
     return user, _exact(kind, secret), secret
 
 
-def _kinds(kind: str, user: User, email: str) -> list[str]:
+def _kinds(kind: str, user: User | None, email: str) -> list[str]:
     """Return what a code mailed to this address can be for."""
     if kind == "email_change":
-        return [codes.CHANGE_CURRENT if email == user["email"] else codes.CHANGE_NEW]
+        is_current = user is not None and email == user["email"]
+        return [codes.CHANGE_CURRENT if is_current else codes.CHANGE_NEW]
     return _SECRETS.get(kind, [])
 
 
@@ -212,6 +211,5 @@ async def _confirm(service: Service, connection: Connection, user: User, kind: s
 
 async def _sign_in(service: Service, connection: Connection, request: Request, user: User) -> dict[str, Any]:
     fresh = await find_user(connection, user["id"])
-    if fresh is None:
-        raise _expired_link()
+    assert fresh is not None
     return await sessions.start(service, connection, request, fresh, "otp")

@@ -53,6 +53,14 @@ bucket_not_empty = partial(
     _error, 409, "ResourceNotEmpty", "The bucket you tried to delete is not empty", "ResourceNotEmpty"
 )
 too_slow = partial(_error, 408, "Request Timeout", "The upload took too long", "RequestTimeout", 408)
+too_many_at_once = partial(
+    _error,
+    429,
+    "Too Many Requests",
+    "Too many requests at once. Try again later.",
+    "SlowDown",
+    429,
+)
 # The client left before the body was complete: only the log shows this.
 aborted = partial(_error, 400, "Aborted", "The upload was aborted", "Aborted")
 disk_full = partial(_error, 507, "Insufficient Storage", "There is no room for more files", "DiskFull", 507)

@@ -21,7 +21,11 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
-    """Return the headers of a whole object; by a signed URL it is fresh until the token expires."""
+    """Return the headers of a whole object; by a signed URL it is fresh until the token expires.
+
+    Such a response has no Cache-Control, and a cache that many share may store what is asked for without an
+    Authorization header. Two other headers keep it out: the second is for those that do not heed `Vary`.
+    """
     metadata = row["metadata"] or {}
     content_type = metadata.get("mimetype", "application/octet-stream")
     headers = {
@@ -37,6 +41,8 @@ def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
         headers["Cache-Control"] = metadata.get("cacheControl", "no-cache")
     else:
         headers["Expires"] = _http_date(datetime.fromtimestamp(expires, UTC))
+        headers["Vary"] = "*"
+        headers["CDN-Cache-Control"] = "no-store"
     return headers
 
 
@@ -59,15 +65,8 @@ async def _respond(context: RequestContext, row: Row, expires: int | None) -> Re
     request = context.request
     headers = headers_of(row, expires)
     if _not_modified(request, row, headers):
-        of_304 = (
-            "ETag",
-            "Last-Modified",
-            "Cache-Control",
-            "Expires",
-            "Accept-Ranges",
-            "X-Robots-Tag",
-        )
-        return Response(status_code=304, headers={k: v for k, v in headers.items() if k in of_304})
+        without_content = {name: text for name, text in headers.items() if not name.startswith("Content-")}
+        return Response(status_code=304, headers=without_content)
     size = int(headers["Content-Length"])
     start, end = _range_of(request.headers.get("range"), size)
     if "range" in request.headers:
@@ -100,7 +99,7 @@ def _range_of(header: str | None, size: int) -> tuple[int, int]:
     if header is None:
         return 0, size
     match = _RANGE.fullmatch(header)
-    if not match or not (match[1] or match[2]) or size == 0:
+    if not match or not (match[1] or match[2]):
         raise invalid_range()
     if not match[1]:
         wanted = int(match[2])

@@ -36,7 +36,7 @@ def check_content(path: Path, content_type: str) -> None:
     with path.open("rb") as file:
         try:
             width, height = _READERS[content_type](file)
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise invalid_type(f"the file is not {content_type}") from error
     if width * height > MOST_PIXELS:
         raise body_too_large("The image has more than 25 megapixels")

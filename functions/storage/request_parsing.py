@@ -33,8 +33,9 @@ class StorageRoute(APIRoute):
         async def respond(request: Request) -> Response:
             sent = {"query": dict(request.query_params)}
             if self.body_field:
-                RequestContext.of(request).identify()
-                content = await _read(request)
+                context = RequestContext.of(request)
+                with context.service.receiving(context.identify().owner_id):
+                    content = await _read(request)
                 if content or self.body_field.field_info.is_required():
                     sent["body"] = _parsed(request.headers.get("content-type", ""), content)
                 request = _ReadRequest(request, content, sent.get("body"))

@@ -75,7 +75,7 @@ def _to_bytes(value: Any) -> int | None:
         return None
     if not isinstance(value, str):
         return _to_integer(value)
-    match = re.fullmatch(_SIZE, value)
+    match = re.fullmatch(_SIZE, value, re.ASCII)
     if not match:
         raise PydanticCustomError("pattern", 'must match pattern "{pattern}"', {"pattern": _SIZE})
     unit = match[2] or ""

@@ -1,7 +1,8 @@
 """The running service, and a request to it: who sent it, and transactions with their rights."""
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from uuid import UUID
@@ -13,12 +14,14 @@ from psycopg import sql
 from functions.core.database import Connection, Pool, transaction_as
 from functions.core.request import bearer_token
 from functions.core.tokens import PERSONAL_ROLES, KeySet, TokenError
-from functions.storage.errors import access_denied
+from functions.storage.errors import access_denied, too_many_at_once
 from functions.storage.settings import Settings
 from functions.storage.signing import Scope, Signer
 from functions.storage.store import ByteStore
 
 SERVICE_ROLE = "service_role"
+# As many as a browser sends at once: with slow bodies a person would hold every place that the gateway has.
+MOST_BODIES = 6
 # Policies may read request headers, but never credentials.
 _SECRET_HEADERS = frozenset({"authorization", "apikey", "cookie"})
 _TOKEN_TEXTS = {
@@ -62,6 +65,26 @@ class Service:
     signer: Signer
     store: ByteStore
     _seen: set[str] = field(default_factory=set)
+    _arriving: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def receiving(self, owner_id: str | None) -> Iterator[None]:
+        """Hold one of a person's places while a body arrives; the service key has no person.
+
+        Raises:
+            ApiError: SlowDown, when the person has no place left.
+        """
+        if owner_id is None:
+            yield
+            return
+        if self._arriving[owner_id] >= MOST_BODIES:
+            raise too_many_at_once()
+        self._arriving[owner_id] += 1
+        try:
+            yield
+        finally:
+            self._arriving[owner_id] -= 1
+            self._arriving += Counter()
 
     async def check(self, db: Connection, function: str, *arguments: str) -> None:
         """Call a function of the product that raises for who has no access.

@@ -16,10 +16,9 @@ from functions.storage.errors import (
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
 # What no path holds: control characters, and an escape that is left when the path has been decoded once,
-# because another layer would decode it again.
+# because it is broken or another layer would decode it again.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f%]")
 _SEPARATOR = re.compile(r"[/\\]")
-_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+")
 _ROBOTS = frozenset(
     [
@@ -96,8 +95,6 @@ def _check_sent_path(sent: str) -> None:
         path = unquote(sent, errors="strict").removeprefix("/")
     except UnicodeDecodeError as error:
         raise invalid_key(sent) from error
-    if _BROKEN_ESCAPE.search(sent):
-        raise invalid_key(sent)
     check_path(path)
 
 

@@ -1,5 +1,6 @@
 """Buckets: made, listed, changed, emptied, deleted. Policies on storage.buckets decide who may."""
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -27,6 +28,7 @@ from functions.storage.service import Context, Service, SignedIn, uuid_or_none
 from functions.storage.validation import check_bucket_name, check_type_form
 
 router = APIRouter(prefix="/bucket", tags=["buckets"], route_class=StorageRoute)
+_PYTHON = re.compile(r"supabase-py/([0-9]{1,4})\.([0-9]{1,4})(?:\..*)?")
 COLUMNS = "id, name, owner, public, type, file_size_limit, allowed_mime_types, created_at, updated_at"
 _EMPTIED = "Empty bucket has been queued. Completion may take up to an hour."
 _BATCH = 1000
@@ -95,11 +97,8 @@ async def list_buckets(
 
 def _is_old_python(client: str) -> bool:
     """Return whether this is the Python client before 2.18, which rejects columns that it does not know."""
-    name, _, version = client.partition("/")
-    parts = version.split(".")
-    if name != "supabase-py" or len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-        return False
-    return (int(parts[0]), int(parts[1])) < (2, 18)
+    version = _PYTHON.fullmatch(client)
+    return version is not None and (int(version[1]), int(version[2])) < (2, 18)
 
 
 @router.get("/{bucket}")

@@ -29,8 +29,11 @@ async def move(context: Context, principal: SignedIn, asked: Move) -> JsonRespon
     check_key(asked.destination_key)
     try:
         async with context.transaction_as(principal, "storage.object.move") as db:
+            source = await select_object(db, asked.bucket_id, asked.source_key)
             await _rename(db, asked, principal)
             raise Rollback
+        if source:
+            await _check_promise(context, source, asked.target_bucket, _type_of(source))
         async with context.transaction_as_service("storage.object.move") as db:
             await _rename(db, asked, principal)
     except errors.UniqueViolation as error:
@@ -74,7 +77,7 @@ async def copy(context: Context, principal: SignedIn, asked: Copy) -> JsonRespon
             asked.target_bucket, asked.destination_key, principal.owner_id, metadata, user_metadata
         )
         await check_write(context, principal, "storage.object.copy", new, upsert)
-        await _check_same_type(context, row, new)
+        await _check_promise(context, row, new.bucket_id, new.metadata.get("mimetype"))
         version = str(uuid4())
         await context.service.store.copy(row["version"], version)
         return new, version
@@ -98,15 +101,24 @@ def _metadata(context: RequestContext, asked: Copy, source: Row) -> tuple[dict[s
     return metadata, user_metadata
 
 
-async def _check_same_type(context: RequestContext, source: Row, new: NewObject) -> None:
-    """Reject another type where the bucket promises that bytes match it: they were checked for the first one.
+def _type_of(source: Row) -> str | None:
+    kind: str | None = (source["metadata"] or {}).get("mimetype")
+    return kind
+
+
+async def _check_promise(context: RequestContext, source: Row, bucket_id: str, kind: str | None) -> None:
+    """Reject bytes that were never checked for this type where the bucket promises that they match it.
+
+    They were checked for the type of the source, if its bucket makes the same promise.
 
     Raises:
         ApiError: InvalidMimeType.
     """
-    kind = new.metadata.get("mimetype")
-    if kind == (source["metadata"] or {}).get("mimetype"):
+    if (bucket_id, kind) == (source["bucket_id"], _type_of(source)):
         return
-    bucket = await find_bucket(context, new.bucket_id)
-    if is_checked(bucket["allowed_mime_types"]):
+    allowed = (await find_bucket(context, bucket_id))["allowed_mime_types"]
+    if not is_checked(allowed):
+        return
+    before = (await find_bucket(context, source["bucket_id"]))["allowed_mime_types"]
+    if kind != _type_of(source) or kind not in allowed or not is_checked(before):
         raise invalid_type(f"the file is not {kind}")

@@ -20,6 +20,7 @@ from pydantic import Field
 from functions.core.database import Connection
 from functions.core.errors import ApiError
 from functions.edge.support import openapi
+from functions.edge.support.csv_cells import cell
 from functions.edge.support.dependencies import Administrator, json_result
 from functions.edge.support.schemas import CamelModel
 from functions.edge.support.services import SharedServices
@@ -31,7 +32,6 @@ Row = dict[str, Any]
 PAGE = 500
 BUSY = ApiError(503, "try_again", "Other files are being made. Try again in a minute.")
 TOO_MANY_ROWS = ApiError(400, "too_many", "Narrow the filter: a file has at most 10,000 rows of a search.")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # SQL function, the key of its rows, and the columns of the file.
 LISTS: dict[str, tuple[SqlFunction, str, tuple[str, ...]]] = {
     "deposits": (
@@ -140,18 +140,6 @@ async def _page(connection: Connection, request: ExportRequest, number: int) -> 
     filters = {**request.filters, "page": number, "pageSize": PAGE}
     page: Row = orjson.loads(await json_result(connection, LISTS[request.list][0], Jsonb(filters)))
     return page
-
-
-def cell(value: Any) -> str:
-    """Return a value as a cell: a text that a spreadsheet would run as a formula gets an apostrophe."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").replace(".", "", 1).isdecimal() and text.isascii()
 
 
 def _lines(rows: list[Any]) -> str:

@@ -31,5 +31,5 @@ async def admin_remove_factors(
         text = await json_result(
             connection, "public.start_factor_removal", removal.profile_id, removal.reason
         )
-    await services.factors.remove_all(orjson.loads(text)["user_id"])
+    await services.auth.remove_factors(orjson.loads(text)["user_id"])
     return {"success": True}

@@ -1,5 +1,8 @@
 """The job queue: procrastinate's tables, which lie in a schema of their own, and its worker."""
 
+import asyncio
+import logging
+import time
 from importlib import resources
 
 import psycopg
@@ -24,6 +27,19 @@ begin
 end
 $$
 """
+# procrastinate queues a job once for each time of the schedule: after the clock was set back it would queue
+# none until the last of them comes again. Retries wait for minutes.
+PURGE_LATER_RUNS = """
+with purged as (
+    delete from procrastinate_periodic_defers where defer_timestamp > extract(epoch from clock_timestamp())
+)
+update procrastinate_jobs set scheduled_at = null
+where status = 'todo' and scheduled_at > clock_timestamp() + interval '10 minutes'
+"""
+# A smaller step delays the jobs of a minute at most.
+STEP_SECONDS = 60
+LOOK_AT_CLOCK_SECONDS = 5.0
+log = logging.getLogger("worker")
 # list_jobs shows administrators what failed: it runs as the owner of the schema, who owns no table in it.
 LET_OWNER_READ = """
 do $$
@@ -65,6 +81,45 @@ def make_queue() -> App:
 
 
 async def work(app: App, job_resources: Resources) -> None:
+    """Run jobs until cancelled, or until the database goes away; anew when the clock is set back."""
+    is_set_back = True
+    while is_set_back:
+        await purge_later_runs(job_resources.pool)
+        is_set_back = await run_until_set_back(app, job_resources)
+
+
+async def purge_later_runs(pool: Pool) -> None:
+    """Let jobs run at times at which they ran before the clock was set back."""
+    async with pool.connection() as connection:
+        await connection.execute(PURGE_LATER_RUNS)
+
+
+async def run_until_set_back(app: App, job_resources: Resources) -> bool:
+    """Run jobs; return true when the clock was set back, false when the worker has ended."""
+    jobs = asyncio.create_task(run_jobs(app, job_resources))
+    clock = asyncio.create_task(wait_until_set_back())
+    try:
+        await asyncio.wait((jobs, clock), return_when=asyncio.FIRST_COMPLETED)
+        if jobs.done():
+            jobs.result()
+            return False
+        log.warning("the clock was set back")
+        return True
+    finally:
+        jobs.cancel()
+        clock.cancel()
+        await asyncio.gather(jobs, clock, return_exceptions=True)
+
+
+async def wait_until_set_back() -> None:
+    """Return when the clock has gone back by more than a minute."""
+    latest = time.time()
+    while (now := time.time()) > latest - STEP_SECONDS:
+        latest = max(latest, now)
+        await asyncio.sleep(LOOK_AT_CLOCK_SECONDS)
+
+
+async def run_jobs(app: App, job_resources: Resources) -> None:
     """Run jobs until cancelled, or until the database goes away."""
     await app.run_worker_async(
         concurrency=2,

@@ -101,10 +101,9 @@ async def check_deposit_address(context: JobContext, timestamp: int) -> None:
     log_result("check_deposit_address", await call(resources.pool, "check_deposit_address", expected))
 
 
-@blueprint.periodic(cron="* * * * *")
 @blueprint.task(name="deliver_mail", queueing_lock="deliver_mail", pass_context=True)
-async def deliver_mail(context: JobContext, timestamp: int = 0) -> None:
-    """Send what is due. The database announces new rows; this minute's run finds the retries."""
+async def deliver_mail(context: JobContext) -> None:
+    """Send what is due. It is queued whenever something is (run_loop.py)."""
     await resources_of(context).mailer.deliver()
 
 

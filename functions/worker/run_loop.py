@@ -18,8 +18,8 @@ from functions.worker.health import serve_health
 from functions.worker.jobs import Resources, deliver_mail
 from functions.worker.settings import WorkerSettings
 
-EMAIL_CHANNEL = "outbox"
 RETRY_SECONDS = 0.5
+LOOK_FOR_MAIL_EVERY_SECONDS = 1
 COUNT_EVERY_SECONDS = 15
 STATES_WITH_DEPTH = ("todo", "doing", "failed")
 log = logging.getLogger("worker")
@@ -36,15 +36,15 @@ async def run(settings: WorkerSettings) -> None:
         await job_queue.install(settings.database_url)
         await job_queue.work(app, Resources.of(settings, pool))
 
-    async def receive_announcements() -> None:
+    async def look_for_mail() -> None:
         await job_queue.install(settings.database_url)
-        await listen(settings.database_url)
+        await queue_due_mail(settings.database_url)
 
     # When one of them fails for another reason, the others are cancelled and the process ends.
     async with pool, app.open_async(pool), asyncio.TaskGroup() as task_group:
         tasks = [
             task_group.create_task(outlive_outages("jobs", work, stopped)),
-            task_group.create_task(outlive_outages("announcements", receive_announcements, stopped)),
+            task_group.create_task(outlive_outages("mail", look_for_mail, stopped)),
             task_group.create_task(publish_metrics(settings, pool)),
         ]
         if settings.port:
@@ -72,16 +72,17 @@ async def outlive_outages(name: str, work: Callable[[], Awaitable[None]], stoppe
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def listen(database_url: str) -> None:
-    """Queue a delivery at once, and again whenever a transaction has written to the outbox."""
+async def queue_due_mail(database_url: str) -> None:
+    """Queue a delivery whenever an e-mail is due: a new one, or one to be tried again."""
     connection = await psycopg.AsyncConnection.connect(
         database_url, autocommit=True, application_name="worker-mail"
     )
     async with connection:
-        await connection.execute(f"listen {EMAIL_CHANNEL}")
-        await queue_delivery()
-        async for _ in connection.notifies():
-            await queue_delivery()
+        while True:
+            found = await connection.execute("select jobs.is_mail_due()")
+            if await found.fetchone() == (True,):
+                await queue_delivery()
+            await asyncio.sleep(LOOK_FOR_MAIL_EVERY_SECONDS)
 
 
 async def queue_delivery() -> None:

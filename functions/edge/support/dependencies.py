@@ -23,7 +23,6 @@ from functions.edge.support.services import services_of
 from functions.edge.support.sql_functions import SqlFunction
 
 MEMBER = "authenticated"
-USER_AGENT_LENGTH = 400
 
 NOT_AUTHENTICATED = ApiError(401, "not_authenticated", "Not authenticated")
 TOKEN_EXPIRED = ApiError(401, "token_expired", "Your session has expired. Sign in again.")
@@ -97,8 +96,7 @@ async def json_result(connection: Connection, function: SqlFunction, *arguments:
 
 def request_context(request: Request) -> RequestContext:
     """Return where the request comes from."""
-    user_agent = request.headers.get("user-agent", "")[:USER_AGENT_LENGTH]
-    return RequestContext(client_address(request), user_agent, request.url.path)
+    return RequestContext(client_address(request), request.headers.get("user-agent", ""), request.url.path)
 
 
 def authenticate(request: Request) -> Principal:

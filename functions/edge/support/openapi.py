@@ -16,6 +16,12 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 CSV: dict[int | str, dict[str, Any]] = {
     200: {"description": "The file.", "content": {"text/csv": {"schema": _TEXT}}}
 }
+ZIP: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file.",
+        "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
 def linked(**endpoints: dict[str, str]) -> dict[int | str, dict[str, Any]]:

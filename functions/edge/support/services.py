@@ -13,8 +13,8 @@ from functions.core.application import Lifespan, serving_database
 from functions.core.database import Pool, make_pool
 from functions.core.tokens import KeySet
 from functions.edge.support.admin_tokens import AdminKey
+from functions.edge.support.auth_admin import AuthAdmin
 from functions.edge.support.crypto import Encryptor
-from functions.edge.support.factors import Factors
 from functions.edge.support.passwords import Passwords
 from functions.edge.support.receipts import ReceiptSigner
 from functions.edge.support.settings import EdgeSettings
@@ -22,6 +22,8 @@ from functions.edge.support.settings import EdgeSettings
 STORAGE_TIMEOUT_SECONDS = 5
 # Each holds one of the process's connections until its file has left.
 EXPORTS_AT_ONCE = 2
+# Members' own, apart from these, so that neither keeps the other waiting.
+DOWNLOADS_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Services:
     """Everything that an endpoint may use in addition to its principal's transaction.
 
     Attributes:
-        exports: held by each file that is being made.
+        exports: held by each list that is being made for administrators.
+        downloads: held by each file of a member's own data that is being made.
     """
 
     pool: Pool
@@ -37,9 +40,10 @@ class Services:
     admin_key: AdminKey
     encryptor: Encryptor
     receipts: ReceiptSigner
-    factors: Factors
+    auth: AuthAdmin
     passwords: Passwords
     exports: Semaphore
+    downloads: Semaphore
 
 
 def serving(settings: EdgeSettings) -> Lifespan:
@@ -57,9 +61,10 @@ def serving(settings: EdgeSettings) -> Lifespan:
                 admin_key=AdminKey.read(settings.admin_key_path, settings.supabase_url),
                 encryptor=Encryptor.read(settings.secrets_key_path),
                 receipts=ReceiptSigner(storage, service_key, settings.supabase_url),
-                factors=Factors(settings.auth_internal_url, service_key),
+                auth=AuthAdmin(settings.auth_internal_url, service_key),
                 passwords=Passwords(),
                 exports=Semaphore(EXPORTS_AT_ONCE),
+                downloads=Semaphore(DOWNLOADS_AT_ONCE),
             )
             yield
 

@@ -5,6 +5,8 @@ from typing import Literal
 SqlFunction = Literal[
     "edge.create_administrator",
     "edge.reset_admin_password",
+    "edge.start_closing",
+    "edge.start_data_download",
     "edge.subscribe_bot",
     "edge.unsubscribe_bot",
     "public.change_setting",
@@ -28,6 +30,8 @@ SqlFunction = Literal[
     "public.retry_mail",
     "public.send_test_mail",
     "public.start_factor_removal",
+    "public.start_member_closing",
+    "public.start_member_data_download",
     "public.sync_bonuses",
     "public.update_administrator",
     "public.update_member",

@@ -53,6 +53,8 @@ begin
         when 'money' then return 42;
         -- One reconciliation of all bonuses at a time; whoever waited takes its result.
         when 'reconcile' then return 44;
+        -- With the id of a new request: two members' requests of one id.
+        when 'request' then return 51;
         -- With an owner: how many receipts a member has.
         when 'receipts_of_owner' then return 45;
         -- With a name: using a receipt in a deposit, or deleting it.
@@ -82,6 +84,32 @@ end
 $$;
 comment on function private.lock_money() is
 'Takes the money lock: one decision, correction or reconciliation at a time. Take it before any member row; requests, cancellations and sign-ups never take it. Errors: try_again.';
+
+-- What was decided first: a number taken under the money lock, because a clock can step back. Bonuses, journal rows
+-- and fundings carry the number of the decision that caused them.
+create sequence private.decision_no_seq as bigint;
+comment on sequence private.decision_no_seq is
+'Numbers of decisions by administrators, confirmed corrections and repairs, in the order in which they held the money lock.';
+
+create function private.next_decision_no() returns bigint
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_no bigint := pg_catalog.nextval('private.decision_no_seq');
+begin
+    perform pg_catalog.set_config('app.decision_no', v_no::text, true);
+    return v_no;
+end
+$$;
+comment on function private.next_decision_no() is
+'Begins a decision: takes its number, which current_decision_no() returns until the transaction ends. Call under the money lock.';
+
+create function private.current_decision_no() returns bigint
+language plpgsql stable set search_path = '' as $$
+begin
+    return nullif(pg_catalog.current_setting('app.decision_no', true), '')::bigint;
+end
+$$;
+comment on function private.current_decision_no() is 'Number of the decision that this transaction makes; null when it makes none.';
 
 -- The principal.
 
@@ -130,6 +158,18 @@ end
 $$;
 comment on function private.clock() is
 'The time stored in rows. In demo mode the seed may set app.demo_clock, which no API role can; otherwise clock_timestamp().';
+
+create function private.is_recent(p_at timestamptz, p_interval interval) returns boolean
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
+begin
+    -- A time in the future is from before the clock was set back, however long ago that was.
+    return coalesce(p_at <= v_now and p_at > v_now - p_interval, false);
+end
+$$;
+comment on function private.is_recent(timestamptz, interval) is
+'Whether something happened within the interval before now; false for a time in the future, so that a clock that is set back delays nothing.';
 
 create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
 language sql immutable set search_path = '' as $$

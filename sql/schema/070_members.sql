@@ -171,7 +171,7 @@ create table private.positions (
 comment on table private.positions is
 'The referral tree in integers. child_no has no gaps under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
 comment on column private.positions.paid_order is
-'Order in which members were funded for the first time: of a pair, the later one completed it.';
+'Number of the decision that funded the member, the last one after a correction; null while unfunded. Of a pair, the later one completed it.';
 comment on column private.positions.children is
 'Number of direct referrals; the next child_no is one more, assigned under the referrer''s row lock.';
 alter table private.positions enable row level security;
@@ -183,9 +183,6 @@ create index positions_owner_idx on private.positions (no) include (referrer_no,
 -- One left and one right child per pair: with a unique index the merge join need not materialise rows.
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
 create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
-
-create sequence private.positions_paid_order_seq as bigint;
-comment on sequence private.positions_paid_order_seq is 'Values of positions.paid_order.';
 
 -- Materialised totals of a member's own money, so that a balance is one row. Only triggers on the source tables write
 -- them.
@@ -374,7 +371,7 @@ begin
     update private.positions as p set
         package_cents = v_package,
         paid_cents = v_paid,
-        paid_order = case when v_paid > 0 then coalesce(p.paid_order, pg_catalog.nextval('private.positions_paid_order_seq')) else p.paid_order end
+        paid_order = case when v_paid = 0 then null when p.paid_cents = 0 then private.current_decision_no() else p.paid_order end
     where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
     if new.package_value <> old.package_value then
         insert into private.counter_deltas (name, delta)
@@ -633,8 +630,8 @@ begin
     if private.setting('wallet.strict') = 'true' and not private.is_trc20_address(v_wallet) then
         perform private.raise_error(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
     end if;
-    if (p_member).trc20_wallet_address <> v_wallet and not private.signed_in_recently() then
-        perform private.raise_error(403, 'reauthentication_needed', 'Sign in again to change your wallet address.');
+    if (p_member).trc20_wallet_address <> v_wallet then
+        perform private.require_recent_sign_in('change your wallet address');
     end if;
     return v_wallet;
 end
@@ -740,10 +737,16 @@ language plpgsql volatile set search_path = '' as $$
 declare
     v_member private.profiles := private.lock_member(p_user_id);
     v_now timestamptz := private.clock();
+    v_left jsonb := private.money_left(p_user_id);
 begin
     if v_member.id is null or v_member.closed_at is not null then
         return;
     end if;
+    -- While the address is still known.
+    perform private.notify_member(
+        p_user_id, 'account_closed', 'Your account was closed',
+        'You can no longer sign in. Pending requests were cancelled. If this was not you, contact support.', null, null
+    );
     update public.deposits as d set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
     where d.user_id = p_user_id and d.status = 'pending';
     update public.withdrawals as w set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
@@ -762,11 +765,11 @@ begin
         hold_reason = null,
         closed_at = v_now
     where p.id = v_member.id;
-    perform private.audit('member:' || p_user_id, 'member.closed', 'profile', v_member.id);
+    perform private.audit('member:' || p_user_id, 'member.closed', 'profile', v_member.id, pg_catalog.jsonb_build_object('money_left', v_left));
 end
 $$;
 comment on function private.close_profile(uuid) is
-'Closes a member: clears username, e-mail and wallet, rejects pending requests with ''Account closed'', erases MT5 passwords. Position, money and bonuses stay.';
+'Closes a member: notifies it by e-mail, clears username, e-mail and wallet, rejects pending requests with ''Account closed'', erases MT5 passwords. Position, money and bonuses stay.';
 
 create function private.closed_username(p_id uuid) returns text
 language sql stable set search_path = '' as $$

@@ -28,6 +28,17 @@ $$;
 comment on function private.signed_in_recently() is
 'Whether the caller used a second factor, or signed in with the password less than ten minutes ago.';
 
+create function private.require_recent_sign_in(p_for text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    if not private.signed_in_recently() then
+        perform private.raise_error(403, 'reauthentication_needed', pg_catalog.format('Sign in again to %s.', p_for));
+    end if;
+end
+$$;
+comment on function private.require_recent_sign_in(text) is
+'Raises unless private.signed_in_recently(). Errors: reauthentication_needed.';
+
 create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
@@ -60,6 +71,8 @@ begin
     where p.user_id = new.id and p.closed_at is null
     returning * into v_member;
     if v_member.id is not null then
+        -- Those of the address's sign-ups, which are void now.
+        delete from private.username_reservations as r where r.email = v_member.email;
         perform private.place_withdrawal_hold(new.id, 'email');
         perform private.notify_member(
             new.id, 'email_changed', 'Your e-mail address was changed',
@@ -74,7 +87,7 @@ exception when others then
 end
 $$;
 comment on function private.users_sync_email() is
-'Trigger: copies the confirmed sign-in address to the profile and holds withdrawals for a day.';
+'Trigger: copies the confirmed sign-in address to the profile, frees what its sign-ups reserved and holds withdrawals for a day.';
 
 create function private.users_notify_password_change() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$

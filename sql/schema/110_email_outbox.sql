@@ -24,16 +24,6 @@ create index outbox_due_idx on private.outbox (next_attempt_at) where sent_at is
 create index outbox_failed_idx on private.outbox (failed_at desc) where failed_at is not null;
 create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not null;
 
-create function private.outbox_notify() returns trigger
-language plpgsql volatile set search_path = '' as $$
-begin
-    perform pg_catalog.pg_notify('outbox', '');
-    return null;
-end
-$$;
-comment on function private.outbox_notify() is 'Trigger: notifies the worker at commit.';
-create trigger _900_notify after insert on private.outbox for each statement execute function private.outbox_notify();
-
 create table private.mail_topics (
     topic text primary key check (topic ~ '\A[a-z][a-z_]{1,30}\Z'),
     kind_pattern text not null,
@@ -102,7 +92,19 @@ $$;
 comment on function public.set_mail_choice(text, boolean) is 'Opts into or out of one topic; returns all choices. Errors: invalid_input.';
 grant execute on function public.set_mail_choice(text, boolean) to authenticated;
 
--- Delivery. Each e-mail is sent at least once; duplicates must stay the exception.
+-- Delivery. Each e-mail is sent at least once; duplicates must stay the exception. The worker asks every second what is
+-- due: to notify it, each transaction with an e-mail would take a lock of the whole database at its commit.
+
+create function jobs.is_mail_due() returns boolean
+language sql stable security definer set search_path = '' as $$
+    select exists (
+        select 1 from private.outbox as o
+        where o.sent_at is null and o.failed_at is null and o.next_attempt_at <= pg_catalog.clock_timestamp()
+            and (o.leased_until is null or o.leased_until < pg_catalog.clock_timestamp())
+    )
+$$;
+comment on function jobs.is_mail_due() is 'Whether any e-mail is to be sent now.';
+grant execute on function jobs.is_mail_due() to worker;
 
 create function jobs.lease_mail(p_max integer) returns setof private.outbox
 language sql volatile security definer set search_path = '' as $$
@@ -241,7 +243,6 @@ begin
     if not found then
         perform private.raise_error(404, 'not_found', 'There is no failed mail like this.');
     end if;
-    perform pg_catalog.pg_notify('outbox', '');
     perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));
     return '{"success": true}'::jsonb;
 end

@@ -1,12 +1,21 @@
 -- Receipts are files in a private bucket of the storage service, which limits their size and type. The product's
 -- rules are here: a member's file is in the member's folder, its name is digits, it is never overwritten, renamed or
--- deleted, and their number is limited. The final write of an upload runs as service_role without a user: the trigger
--- identifies the member by owner_id.
+-- deleted, and their number is limited: in an hour, in a day, and of those that no deposit uses. One that was sent with
+-- a deposit belongs to it, whatever became of the deposit. The final write of an upload runs as service_role without a
+-- user: the trigger identifies the member by owner_id.
 
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
 on conflict (id) do update set
     public = excluded.public, file_size_limit = excluded.file_size_limit, allowed_mime_types = excluded.allowed_mime_types;
+
+-- What a member's limits count, so that an upload looks at a few files and not at all that the member ever sent.
+create table private.receipt_uploads (
+    name text primary key
+);
+comment on table private.receipt_uploads is
+'Receipts of the last day, and older ones that no deposit uses. jobs.purge() deletes the others.';
+alter table private.receipt_uploads enable row level security;
 
 create function private.raise_storage_error(p_message text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -19,9 +28,11 @@ comment on function private.raise_storage_error(text) is 'Raises an error that t
 create function private.receipts_validate() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
     v_files integer;
     v_bytes bigint;
     v_hour integer;
+    v_day integer;
 begin
     if tg_op = 'UPDATE' and old.bucket_id = 'receipts' and (new.bucket_id, new.name, new.owner_id) is distinct from (old.bucket_id, old.name, old.owner_id) then
         perform private.raise_storage_error('Receipts are kept as they are.');
@@ -39,17 +50,28 @@ begin
     -- Serialise a member's uploads, so that the limits hold; the lock ends with this short transaction.
     perform pg_catalog.pg_advisory_xact_lock(private.lock_key('receipts_of_owner'), pg_catalog.hashtext(new.owner_id));
     select
-        count(*), coalesce(sum((o.metadata ->> 'size')::bigint), 0),
-        count(*) filter (where o.created_at > pg_catalog.clock_timestamp() - interval '1 hour')
-    into v_files, v_bytes, v_hour
-    from storage.objects as o
-    where o.bucket_id = 'receipts' and o.name >= new.owner_id || '/' and o.name < new.owner_id || '0';
+        count(*) filter (where f.unused), coalesce(sum(f.size) filter (where f.unused), 0),
+        count(*) filter (where f.created_at > v_now - interval '1 hour'),
+        count(*) filter (where f.created_at > v_now - interval '1 day')
+    into v_files, v_bytes, v_hour, v_day
+    from (
+        select
+            o.created_at, (o.metadata ->> 'size')::bigint as size,
+            not exists (select 1 from public.deposits as d where d.receipt_name = o.name) as unused
+        from private.receipt_uploads as u
+        inner join storage.objects as o on o.bucket_id = 'receipts' and u.name = o.name
+        where u.name >= new.owner_id || '/' and u.name < new.owner_id || '0'
+    ) as f;
     if v_files >= 20 or v_bytes >= 52428800 then
-        perform private.raise_storage_error('You have stored 20 receipts or 50 MB. Contact support to add more.');
+        perform private.raise_storage_error('You have 20 receipts or 50 MB that no deposit uses. They are deleted after a day.');
     end if;
     if v_hour >= 10 then
         perform private.raise_storage_error('You have uploaded 10 receipts within an hour. Try again later.');
     end if;
+    if v_day >= 20 then
+        perform private.raise_storage_error('You have uploaded 20 receipts within a day. Try again tomorrow.');
+    end if;
+    insert into private.receipt_uploads (name) values (new.name) on conflict do nothing;
     return new;
 end
 $$;
@@ -75,10 +97,9 @@ $$;
 comment on function private.receipt_name(text) is
 'Object name in a receipt URL; null when the URL is no receipt''s. The URL is never opened.';
 
--- Unused receipts. A receipt is uploaded before its deposit is requested, so some are never used and count among the
--- member's twenty files: the worker deletes them after a day through the storage API. A receipt that a deposit uses
--- is evidence and cannot be deleted by any role: using it and deleting it exclude each other by a lock, and the later
--- one fails.
+-- Unused receipts. A receipt is uploaded before its deposit is requested, so some are never used and count towards the
+-- limits: the worker deletes them after a day through the storage API. A receipt that a deposit uses is evidence and
+-- cannot be deleted by any role: using it and deleting it exclude each other by a lock, and the later one fails.
 create function private.lock_receipt(p_name text) returns void
 language plpgsql volatile set search_path = '' as $$
 begin

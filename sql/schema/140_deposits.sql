@@ -13,11 +13,11 @@
 --   lock_members(upline_ids)            member, referrer and the referrer's referrer, by id
 --                                       then the deposit, for no key update; already decided: the first response,
 --                                       or raise_already_decided
---   clock                               the time of the decision
---   credit_deposit                      cash-in and package; an error where the reference was approved before
+--   next_decision_no, clock             place and time of the decision
+--   credit_deposit                      cash-in and package
 --     profiles _100_immutable           profiles_immutable: identity and place stay, a package never falls
---     profiles _500_sync_position       profiles_sync_position: package and payment go to the member's position, two
---                                       figures to the counters
+--     profiles _500_sync_position       profiles_sync_position: package and payment go to the member's position, a first
+--                                       payment with its current_decision_no; two figures to the counters
 --       positions _500_network_update   positions_record_network_delta: the new package, for the networks above
 --     profiles _500_update_verified_counter
 --                                       profiles_update_verified_counter, increment_counter: if the account is complete
@@ -38,12 +38,12 @@
 --                                       or requested more than they have
 --   update public.deposits              approved, by whom, when
 --     deposits _100_immutable           deposits_immutable: decided once, and a claim never changes
+--     deposits _200_credit_once         deposits_credit_once: an error where the same transfer was approved before
 --     deposits _500_record_decision     deposits_record_decision: finalises the journal row, three figures to the counters
 --       transactions _100_immutable     transactions_immutable: pending to completed, and nothing else
 --       record_deposit_flow             the days of the request and of the decision
 --   notify_decision, dollars            the message for the member
 --     notify_member, clock, money       the notification, and the email unless the member opted out
---       outbox _900_notify              outbox_notify: wakes the worker at commit
 --   audit, clock, money                 who decided what; last, because of its lock
 --     audit_log _100_set_hash           audit_log_set_hash: lock_audit_log, then number and audit_hash over the last row
 --   request_json, money                 the response
@@ -65,10 +65,12 @@ create table public.deposits (
     receipt_name text not null,
     receipt_etag text,
     voided_at timestamptz,
+    decision_no bigint,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
     constraint deposits_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
+    constraint an_administrators_decision_has_a_number check ((decided_by is null) = (decision_no is null)),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
     constraint only_approved_is_voided check (voided_at is null or status = 'approved')
 ) with (
@@ -76,7 +78,10 @@ create table public.deposits (
 );
 comment on table public.deposits is 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
 comment on column public.deposits.reference_key is
-'The normalised reference: its 64 hex digits if there are any, else its lower-case letters and digits.';
+'The first of the reference''s keys, as private.reference_keys returns them; private.deposit_keys has all.';
+comment on column public.deposits.receipt_etag is 'Hash of the receipt file when the deposit was requested.';
+comment on column public.deposits.decision_no is
+'Place of an administrator''s decision in the order of all; null while pending and when taken back.';
 alter table public.deposits enable row level security;
 -- A member's deposits, newest first; also the foreign key.
 create index deposits_user_idx on public.deposits (user_id, created_at desc, id desc);
@@ -84,11 +89,6 @@ create index deposits_user_idx on public.deposits (user_id, created_at desc, id 
 create index deposits_status_idx on public.deposits (status, created_at desc, id desc);
 create index deposits_created_idx on public.deposits (created_at desc, id desc);
 create index deposits_decided_by_idx on public.deposits (decided_by) where decided_by is not null;
--- A transfer is approved once.
-create unique index deposits_reference_approved_key on public.deposits (reference_key)
-where status = 'approved' and voided_at is null;
--- Finds the same reference elsewhere, for the flag.
-create index deposits_reference_idx on public.deposits (reference_key);
 -- A receipt belongs to one deposit.
 create unique index deposits_receipt_key on public.deposits (receipt_name);
 -- A member's pending deposits, for the form and the limit.
@@ -99,8 +99,8 @@ using gin (lower(reference_number) extensions.gin_trgm_ops) with (gin_pending_li
 create index deposits_amount_idx on public.deposits (amount, id);
 -- The partial first day of "approved in the last 30 days" is summed row by row.
 create index deposits_decided_flow_idx on public.deposits (decided_at) include (amount) where status = 'approved' and voided_at is null;
--- Finds another member's receipt file, for the flag.
-create index deposits_receipt_etag_idx on public.deposits (receipt_etag) where status <> 'rejected';
+-- Finds the same receipt file elsewhere, for the flag.
+create index deposits_receipt_etag_idx on public.deposits (receipt_etag);
 
 create policy select_own on public.deposits for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.deposits for select to platform_admin using (true);
@@ -112,19 +112,41 @@ grant select on public.deposits to service_role;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to service_role;
 -- Not granted: update and delete, to any role. Decisions are made by a function.
 
-create function private.reference_key(p_reference text) returns text
-language plpgsql immutable set search_path = '' as $$
+-- What a reference is compared by. Deposits that share a key claim the same transfer, and one of them is approved.
+-- Written once, with the request: an approval only reads.
+create table private.deposit_keys (
+    deposit_id uuid not null references public.deposits (id) on delete restrict,
+    key text not null check (length(key) between 1 and 200),
+    primary key (deposit_id, key)
+);
+comment on table private.deposit_keys is 'The keys of the deposits'' references. Deposits that share one claim the same transfer.';
+alter table private.deposit_keys enable row level security;
+-- Finds the other claims of a transfer.
+create index deposit_keys_key_idx on private.deposit_keys (key);
+
+create function private.reference_keys(p_reference text) returns text[]
+language plpgsql immutable strict set search_path = '' as $$
+declare
+    -- Letters and digits, without the two letters that are blank (those of half and full width become the second).
+    v_text text := pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]|[\u115f\u1160]', '', 'g');
+    v_run text;
+    v_keys text[] := '{}'::text[];
 begin
-    return (
-        -- A transaction hash identifies the transfer, whatever text surrounds it.
-        select coalesce(
-            pg_catalog.lower(substring(p_reference from '[0-9A-Fa-f]{64}')),
-            pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]', '', 'g'), 200)
-        )
-    );
+    -- A transaction hash is 64 hexadecimal digits. In a longer run it may begin anywhere: words before and after it may
+    -- end and begin with such digits too, like TXID.
+    foreach v_run in array pg_catalog.regexp_split_to_array(v_text, '[^0-9a-f]+') loop
+        for i in 1..pg_catalog.length(v_run) - 63 loop
+            v_keys := v_keys || pg_catalog.substr(v_run, i, 64);
+        end loop;
+    end loop;
+    if v_keys = '{}' and v_text <> '' then
+        return array[pg_catalog.left(v_text, 200)];
+    end if;
+    return v_keys;
 end
 $$;
-comment on function private.reference_key(text) is 'Normalises a reference; empty when it has no letter and no digit.';
+comment on function private.reference_keys(text) is
+'Keys of a reference: every 64 consecutive hexadecimal digits among its letters and digits, lower case; where there are none, the letters and digits. Empty when there are neither.';
 
 create function private.deposit_kind(p_amount numeric, p_package numeric) returns text
 language plpgsql stable set search_path = '' as $$
@@ -162,6 +184,7 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
+    perform private.lock_request(new.id);
     -- Copied text brings a line break; a retry brings it again and is compared with the stored value.
     new.reference_number := pg_catalog.btrim(new.reference_number, E' \t\r\n');
     -- Look for a retry first: triggers run before ON CONFLICT.
@@ -181,8 +204,8 @@ begin
         perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
     new.kind := private.deposit_kind(new.amount, v_member.package_value);
-    new.reference_key := private.reference_key(new.reference_number);
-    if coalesce(new.reference_key, '') = '' or pg_catalog.length(new.reference_number) > 200 or not private.is_readable(new.reference_number) then
+    new.reference_key := case when pg_catalog.length(new.reference_number) <= 200 then (private.reference_keys(new.reference_number))[1] end;
+    if new.reference_key is null or not private.is_readable(new.reference_number) then
         perform private.raise_error(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
     end if;
     select count(*) into v_pending from public.deposits as d where d.user_id = new.user_id and d.status = 'pending';
@@ -198,6 +221,7 @@ begin
     new.decided_at := null;
     new.decided_by := null;
     new.voided_at := null;
+    new.decision_no := null;
     return new;
 end
 $$;
@@ -207,10 +231,15 @@ comment on function private.deposits_validate() is
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key, new.receipt_name)
-        is distinct from (old.id, old.user_id, old.amount, old.reference_number, old.receipt_url, old.created_at, old.kind, old.reference_key, old.receipt_name)
-        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by)
-            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
+    if (
+        new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key, new.receipt_name,
+        new.receipt_etag
+    ) is distinct from (
+        old.id, old.user_id, old.amount, old.reference_number, old.receipt_url, old.created_at, old.kind, old.reference_key, old.receipt_name,
+        old.receipt_etag
+    )
+        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no)
+            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by, old.decision_no))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
         or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
         perform private.raise_error(403, 'append_only', 'A deposit is decided once and never changed.');
@@ -221,16 +250,37 @@ $$;
 comment on function private.deposits_immutable() is
 'Trigger: a claim never changes; it is decided once; only a confirmed correction voids it. Errors: append_only.';
 
+-- A transfer is approved once. The money lock makes the other approval visible: decide_deposit took it before.
+create function private.deposits_credit_once() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if exists (
+        select 1
+        from private.deposit_keys as m
+        inner join private.deposit_keys as o on m.key = o.key and m.deposit_id <> o.deposit_id
+        inner join public.deposits as d on o.deposit_id = d.id
+        where m.deposit_id = new.id and d.status = 'approved' and d.voided_at is null
+    ) then
+        perform private.raise_error(409, 'reference_used', 'This reference was already approved with another deposit.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.deposits_credit_once() is
+'Trigger: rejects the approval of a transfer that was approved with another deposit. Errors: reference_used.';
+
 create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    insert into private.deposit_keys (deposit_id, key)
+    select distinct new.id, k.key from pg_catalog.unnest(private.reference_keys(new.reference_number)) as k (key);
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
     perform private.increment_counter('pending_deposits', 1);
     return null;
 end
 $$;
-comment on function private.deposits_record_request() is 'Trigger: journal row and counter of a new deposit.';
+comment on function private.deposits_record_request() is 'Trigger: keys, journal row and counter of a new deposit.';
 
 create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -247,7 +297,9 @@ comment on function private.record_deposit_flow(public.deposits, integer) is
 create function private.deposits_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
+    update public.transactions as t set
+        status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status,
+        decision_no = new.decision_no
     where t.transaction_type = 'deposit' and t.reference_id = new.id;
     if new.status = 'approved' then
         insert into private.counter_deltas (name, delta)
@@ -275,11 +327,38 @@ comment on function private.deposits_record_void() is 'Trigger: subtracts a void
 create trigger _100_validate before insert on public.deposits for each row execute function private.deposits_validate();
 create trigger _100_immutable before update on public.deposits for each row execute function private.deposits_immutable();
 create trigger _100_reject_change before delete or truncate on public.deposits for each statement execute function private.reject_change();
+create trigger _200_credit_once before update of status on public.deposits
+for each row when (old.status <> 'approved' and new.status = 'approved') execute function private.deposits_credit_once();
 create trigger _500_record_request after insert on public.deposits for each row execute function private.deposits_record_request();
 create trigger _500_record_decision after update of status on public.deposits
 for each row when (old.status is distinct from new.status) execute function private.deposits_record_decision();
 create trigger _500_record_void after update of voided_at on public.deposits
 for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposits_record_void();
+create trigger _100_reject_change before update or delete or truncate on private.deposit_keys
+for each statement execute function private.reject_change();
+
+create view private.transfers_credited_twice as
+with credited as materialized (
+    select
+        k.key,
+        k.deposit_id,
+        d.user_id
+    from private.deposit_keys as k
+    inner join public.deposits as d on k.deposit_id = d.id
+    where d.status = 'approved' and d.voided_at is null
+)
+
+select distinct
+    c.deposit_id,
+    c.user_id
+from credited as c
+inner join (
+    select r.key from credited as r
+    group by r.key
+    having count(*) > 1
+) as s on c.key = s.key;
+comment on view private.transfers_credited_twice is
+'Approved deposits that share a key with another one; each of them is a row. None while every transfer is approved once.';
 
 -- The decision.
 
@@ -303,12 +382,6 @@ language plpgsql volatile set search_path = '' as $$
 declare
     v_position private.positions;
 begin
-    if exists (
-        select 1 from public.deposits as d
-        where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status = 'approved' and d.voided_at is null
-    ) then
-        perform private.raise_error(409, 'reference_used', 'This reference was already approved with another deposit.');
-    end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount + (p_deposit).amount,
         -- The larger of the two, in whatever order pending deposits are approved.
@@ -319,7 +392,7 @@ begin
 end
 $$;
 comment on function private.credit_deposit(public.deposits) is
-'Effects of an approval: cash-in, package, bonuses. Call under the locks, before the row is approved. Errors: reference_used.';
+'Effects of an approval: cash-in, package, bonuses. Call under the locks, before the row is approved.';
 
 create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason text default null) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -343,11 +416,13 @@ begin
         end if;
         return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
     end if;
+    v_deposit.decision_no := private.next_decision_no();
     v_deposit.decided_at := private.clock();
     if v_status = 'approved' then
         perform private.credit_deposit(v_deposit);
     end if;
-    update public.deposits as d set status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id
+    update public.deposits as d set
+        status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id, decision_no = v_deposit.decision_no
     where d.id = p_deposit_id and d.status = 'pending'
     returning d.* into v_deposit;
     perform private.notify_decision('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
@@ -410,49 +485,66 @@ comment on function public.get_deposit_options() is
 grant execute on function public.get_deposit_options() to authenticated;
 
 -- The admin list: each request with its member, what the decision would change, and flags. Decided rows have no flags
--- and no before and after values. A receipt file that another member also uploaded is flagged even if its reference
--- differs. The flags are plpgsql: in SQL they would be planned for every row, five thousand times for the full list.
+-- and no before and after values. The same transfer and the same receipt file are flagged whoever claimed them before,
+-- the same member too, and whatever became of that. The flags are plpgsql: in SQL they would be planned for every row,
+-- five thousand times for the full list.
+
+create function private.repetition_texts(p_what text, p_ids uuid[]) returns setof text
+language sql stable set search_path = '' as $$
+    select v.text
+    from public.deposits as d
+    inner join private.profiles as q on d.user_id = q.user_id
+    cross join lateral (
+        select pg_catalog.to_char(coalesce(d.voided_at, d.decided_at, d.created_at) at time zone 'UTC', 'FMDD Mon YYYY') as day
+    ) as w
+    cross join lateral (
+        select case
+            when d.status = 'pending' then pg_catalog.format('Same %s as %s, %s', p_what, q.username, w.day)
+            when d.voided_at is not null then pg_catalog.format('This %s was voided on %s (%s)', p_what, w.day, q.username)
+            when d.decided_by is null then pg_catalog.format('This %s was cancelled on %s (%s)', p_what, w.day, q.username)
+            else pg_catalog.format('This %s was %s on %s (%s)', p_what, d.status, w.day, q.username)
+        end as text
+    ) as v
+    where d.id = any(p_ids)
+    group by v.text
+    order by bool_or(d.status = 'approved') desc, bool_or(d.status = 'pending') desc, max(d.created_at) desc
+    limit 3
+$$;
+comment on function private.repetition_texts(text, uuid[]) is
+'Says who else claimed the same reference or receipt file, when, and what became of it: approved ones first, then pending ones, three at most.';
 
 create function private.deposit_flags(p_deposit public.deposits, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+    v_same_transfer uuid[] := array(
+        select distinct o.deposit_id
+        from private.deposit_keys as m
+        inner join private.deposit_keys as o on m.key = o.key and m.deposit_id <> o.deposit_id
+        where m.deposit_id = (p_deposit).id
+    );
+    v_same_file uuid[] := array(
+        select d.id from public.deposits as d where d.receipt_etag = (p_deposit).receipt_etag and d.id <> (p_deposit).id
+    );
+    v_blocked boolean := (p_member).account_status in ('suspended', 'disabled');
 begin
+    -- Most have none.
+    if v_same_transfer = '{}' and v_same_file = '{}' and not v_blocked then
+        return '[]'::jsonb;
+    end if;
     return (
-        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
+        select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text))
         from (
-            (
-                select
-                    'same_reference' as kind,
-                    pg_catalog.format(
-                        'Same reference as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
-                    ) as text
-                from public.deposits as d
-                inner join private.profiles as q on d.user_id = q.user_id
-                where d.reference_key = (p_deposit).reference_key and d.id <> (p_deposit).id and d.status <> 'rejected'
-                order by d.created_at desc
-                limit 3
-            )
+            select 'same_reference' as kind, r.text from private.repetition_texts('reference', v_same_transfer) as r (text)
             union all
-            (
-                select
-                    'same_receipt',
-                    pg_catalog.format(
-                        'Same receipt file as %s, %s', q.username, pg_catalog.to_char(d.created_at at time zone 'UTC', 'FMDD Mon YYYY')
-                    )
-                from public.deposits as d
-                inner join private.profiles as q on d.user_id = q.user_id
-                where d.receipt_etag = (p_deposit).receipt_etag and d.user_id <> (p_deposit).user_id and d.status <> 'rejected'
-                order by d.created_at desc
-                limit 3
-            )
+            select 'same_receipt', r.text from private.repetition_texts('receipt file', v_same_file) as r (text)
             union all
-            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
-            where (p_member).account_status in ('suspended', 'disabled')
+            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status) where v_blocked
         ) as f
     );
 end
 $$;
 comment on function private.deposit_flags(public.deposits, private.profiles) is
-'Flags of a pending deposit: the same reference claimed elsewhere, another member''s receipt file, a blocked member.';
+'Flags of a pending deposit: the same transfer claimed elsewhere, the same receipt file, a blocked member.';
 
 create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$

@@ -15,16 +15,20 @@ create table public.withdrawals (
     payout_reference text check (length(payout_reference) between 1 and 200),
     payout_at timestamptz,
     voided_at timestamptz,
+    decision_no bigint,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
     constraint withdrawals_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
+    constraint an_administrators_decision_has_a_number check ((decided_by is null) = (decision_no is null)),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
     constraint only_approved_is_paid check (payout_reference is null or status = 'approved'),
     constraint a_payout_has_its_time check ((payout_reference is null) = (payout_at is null)),
     constraint only_unpaid_is_voided check (voided_at is null or (status = 'approved' and payout_reference is null))
 );
 comment on table public.withdrawals is 'Withdrawal requests. Pending rows reserve balance; approved and not voided ones reduce it.';
+comment on column public.withdrawals.decision_no is
+'Place of an administrator''s decision in the order of all; null while pending and when taken back.';
 alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
@@ -71,6 +75,7 @@ declare
 begin
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
+    perform private.lock_request(new.id);
     -- Look for a retry first: triggers run before ON CONFLICT.
     select * into v_existing from public.withdrawals as w where w.id = new.id;
     if found then
@@ -107,6 +112,7 @@ begin
     new.payout_reference := null;
     new.payout_at := null;
     new.voided_at := null;
+    new.decision_no := null;
     return new;
 end
 $$;
@@ -118,8 +124,8 @@ language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
         is distinct from (old.id, old.user_id, old.amount, old.wallet_address, old.created_at)
-        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by)
-            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by))
+        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no)
+            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by, old.decision_no))
         or (old.payout_reference is not null and (new.payout_reference, new.payout_at) is distinct from (old.payout_reference, old.payout_at))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
         or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
@@ -157,7 +163,9 @@ comment on function private.record_withdrawal_flow(public.withdrawals, integer) 
 create function private.withdrawals_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    update public.transactions as t set status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status
+    update public.transactions as t set
+        status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status,
+        decision_no = new.decision_no
     where t.transaction_type = 'withdrawal' and t.reference_id = new.id;
     update private.totals as t set
         reserved_amount = t.reserved_amount - new.amount,
@@ -295,7 +303,8 @@ begin
     if v_status = 'approved' then
         perform private.check_payable(v_withdrawal, v_member);
     end if;
-    update public.withdrawals as w set status = v_status, admin_notes = v_reason, decided_at = private.clock(), decided_by = v_admin.id
+    update public.withdrawals as w set
+        status = v_status, admin_notes = v_reason, decided_at = private.clock(), decided_by = v_admin.id, decision_no = private.next_decision_no()
     where w.id = p_withdrawal_id and w.status = 'pending'
     returning w.* into v_withdrawal;
     perform private.notify_decision('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);

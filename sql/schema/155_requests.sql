@@ -3,6 +3,19 @@
 -- same administrator returns the first result; any other gets already_decided with who and when. Locks: money, then
 -- members by id, then the audit log.
 
+-- A new request looks for a row with its id, so that a retry makes no second one. Two members' requests of one id do
+-- not see each other's row yet: the second waits here until the first is committed.
+create function private.lock_request(p_id uuid) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('request'), pg_catalog.hashtext(p_id::text));
+exception when lock_not_available then
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.lock_request(uuid) is
+'Serialises new requests of one id; taken after the member. Errors: try_again.';
+
 create function private.parse_action(p_action text) returns public.request_status
 language plpgsql immutable set search_path = '' as $$
 begin

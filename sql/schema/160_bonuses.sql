@@ -9,7 +9,7 @@
 -- and created_at; nothing is deleted and inserted again. Only the functions below write here; no role may over REST.
 -- The plans must suit three rows and a million. An upgrade of a member with many direct referrals changes thousands
 -- of pairs in one statement: the sums do not join the rows before with the rows after, because a plan cached for one
--- row would be a nested loop over all. pair_source() runs for new rows only, and a reconciliation looks up stored
+-- row would be a nested loop over all. pair_source() runs for new pairs only, and a reconciliation looks up stored
 -- rows only for discrepancies. Do not remove a plan setting because a small test is as fast without it: `make bench`
 -- has the relevant sizes.
 
@@ -72,8 +72,6 @@ create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_numb
 create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
 create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
 create index bonuses_source_idx on public.bonuses (source_user_id);
--- The few pairings that a correction set to zero.
-create index bonuses_lapsed_idx on public.bonuses (subject_no) where bonus_type = 'pairing' and amount = 0;
 
 -- The source is compared as a range of one id, which the planner estimates as more than a few rows: a member's page
 -- is read along its index, and all visible rows are still found by two indexes. As an equality, "mine or from me"
@@ -93,8 +91,10 @@ comment on sequence private.bonus_revision_seq is
 create function private.bonuses_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at, new.source_user_id)
-        is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at, old.source_user_id) then
+    -- A pair that pays again may have been completed by its other child.
+    if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at)
+        is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at)
+        or (new.source_user_id <> old.source_user_id and (old.amount > 0 or old.bonus_type <> 'pairing')) then
         perform private.raise_error(403, 'append_only', 'A bonus keeps its reason and its date.');
     end if;
     if new.amount < old.amount and nullif(pg_catalog.current_setting('app.allow_bonus_decrease', true), '') is distinct from 'on' then
@@ -108,10 +108,12 @@ comment on function private.bonuses_immutable() is
 
 create function private.bonuses_record_insert() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_decision_no bigint := private.current_decision_no();
 begin
     perform pg_catalog.nextval('private.bonus_revision_seq');
-    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-    select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at from added as n where n.amount <> 0;
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+    select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at, v_decision_no from added as n where n.amount <> 0;
     update private.totals as t set
         referral_amount = t.referral_amount + s.referral, referral_count = t.referral_count + s.referrals,
         pairing_amount = t.pairing_amount + s.pairing, pairing_count = t.pairing_count + s.pairings,
@@ -127,7 +129,7 @@ begin
             coalesce(sum(n.amount) filter (where n.bonus_type = 'override'), 0) as override,
             count(*) filter (where n.bonus_type = 'override') as overrides,
             sum(n.reentry_amount) as reentry
-        from added as n group by n.user_id
+        from added as n where n.amount > 0 group by n.user_id
     ) as s
     where t.user_id = s.user_id;
     insert into private.network_deltas (no, day, referral, pairing, override, funded)
@@ -147,7 +149,7 @@ begin
     insert into private.counter_deltas (name, delta)
     select 'bonuses', sum(n.amount) from added as n having sum(n.amount) <> 0
     union all
-    select 'bonus_rows', count(*) from added as n having count(*) > 0;
+    select 'bonus_rows', count(*) from added as n where n.amount > 0 having count(*) > 0;
     return null;
 end
 $$;
@@ -157,10 +159,11 @@ create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_now timestamptz := private.clock();
+    v_decision_no bigint := private.current_decision_no();
 begin
     perform pg_catalog.nextval('private.bonus_revision_seq');
-    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-    select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+    select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now, v_decision_no
     from (
         select n.id, n.user_id, n.amount from after as n
         union all
@@ -168,21 +171,24 @@ begin
     ) as c
     group by c.id, c.user_id having sum(c.amount) <> 0;
     update private.totals as t set
-        referral_amount = t.referral_amount + s.referral,
-        pairing_amount = t.pairing_amount + s.pairing,
-        override_amount = t.override_amount + s.override,
+        referral_amount = t.referral_amount + s.referral, referral_count = t.referral_count + s.referrals,
+        pairing_amount = t.pairing_amount + s.pairing, pairing_count = t.pairing_count + s.pairings,
+        override_amount = t.override_amount + s.override, override_count = t.override_count + s.overrides,
         reentry_amount = t.reentry_amount + s.reentry
     from (
         select
             c.user_id,
             coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0) as referral,
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'referral'), 0) as referrals,
             coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0) as pairing,
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'pairing'), 0) as pairings,
             coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0) as override,
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'override'), 0) as overrides,
             sum(c.reentry) as reentry
         from (
-            select n.user_id, n.bonus_type, n.amount, n.reentry_amount as reentry from after as n
+            select n.user_id, n.bonus_type, n.amount, n.reentry_amount as reentry, (n.amount > 0)::integer as paid from after as n
             union all
-            select o.user_id, o.bonus_type, -o.amount, -o.reentry_amount from before as o
+            select o.user_id, o.bonus_type, -o.amount, -o.reentry_amount, -(o.amount > 0)::integer from before as o
         ) as c
         group by c.user_id
     ) as s
@@ -214,8 +220,14 @@ begin
     ) as c
     group by c.subject_no, c.day having sum(c.funded) <> 0;
     insert into private.counter_deltas (name, delta)
-    select 'bonuses', c.delta
-    from (select (select sum(n.amount) from after as n) - (select sum(o.amount) from before as o) as delta) as c
+    select c.name, c.delta
+    from (
+        select sum(n.amount) as amount, count(*) filter (where n.amount > 0) as rows from after as n
+    ) as a
+    cross join (
+        select sum(o.amount) as amount, count(*) filter (where o.amount > 0) as rows from before as o
+    ) as b
+    cross join lateral (values ('bonuses', a.amount - b.amount), ('bonus_rows', a.rows - b.rows)) as c (name, delta)
     where c.delta <> 0;
     return null;
 end
@@ -338,7 +350,14 @@ begin
         exit when v_stored and v_missing;
     end loop;
     if v_stored then
-        update public.bonuses as b set amount = d.cents * 0.01, rate = d.rate, volume = d.volume_cents * 0.01
+        update public.bonuses as b set
+            amount = d.cents * 0.01,
+            rate = d.rate,
+            volume = d.volume_cents * 0.01,
+            source_user_id = case
+                when b.bonus_type = 'pairing' and b.amount = 0 and d.cents > 0 then (select s.user_id from private.positions as s where s.no = d.source_no)
+                else b.source_user_id
+            end
         from pg_catalog.unnest(p_due) as d
         where b.id = d.bonus_id;
     end if;
@@ -372,7 +391,7 @@ begin
     union all
     select
         b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
-        case when b.id is null then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
+        case when b.id is null or b.amount = 0 then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
     from private.due_pairings as d
     left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
     where d.subject_no = v_member.referrer_no and d.pair_no = v_member.pair_no
@@ -395,7 +414,7 @@ begin
     return query
     select
         b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
-        case when b.id is null then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
+        case when b.id is null or b.amount = 0 then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
     from private.due_pairings as d
     left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
     where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);

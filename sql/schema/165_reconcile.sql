@@ -167,6 +167,7 @@ begin
             inner join private.positions as s on w.subject_no = s.no
             inner join private.positions as p on p.no in (s.no, s.referrer_no)
         ));
+        perform private.next_decision_no();
         perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
         perform private.write_bonuses(v_discrepancies, private.clock());
         perform pg_catalog.set_config('app.allow_bonus_decrease', coalesce(v_allow_decrease, ''), true);
@@ -189,14 +190,14 @@ declare
 begin
     select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
-    if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+    if v_state.bonus_revision = v_revision or private.is_recent(v_state.ran_at, interval '10 seconds') then
         return;
     end if;
     -- A second caller waits here for the first run and then finds it done.
     perform pg_catalog.pg_advisory_xact_lock(private.lock_key('reconcile'));
     select q.last_value into v_revision from private.bonus_revision_seq as q;
     select * into v_state from private.reconcile_state;
-    if v_state.bonus_revision = v_revision or v_state.ran_at > pg_catalog.clock_timestamp() - interval '10 seconds' then
+    if v_state.bonus_revision = v_revision or private.is_recent(v_state.ran_at, interval '10 seconds') then
         return;
     end if;
     perform private.reconcile();

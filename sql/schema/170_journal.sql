@@ -9,12 +9,15 @@ create table public.transactions (
     status public.transaction_status not null,
     -- The deposit, withdrawal or bonus of the row; for a correction's rows, the correction.
     reference_id uuid not null,
-    created_at timestamptz not null default now()
+    created_at timestamptz not null default now(),
+    decision_no bigint
 ) with (
     autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
 comment on table public.transactions is
 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: per reference they sum to the bonus.';
+comment on column public.transactions.decision_no is
+'Number of the decision, correction or repair that completed the row or wrote it; null while pending and when taken back.';
 alter table public.transactions enable row level security;
 create unique index transactions_source_key on public.transactions (transaction_type, reference_id) where transaction_type <> 'bonus';
 create index transactions_reference_idx on public.transactions (reference_id);
@@ -34,7 +37,7 @@ language plpgsql volatile set search_path = '' as $$
 begin
     if (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
         is distinct from (old.id, old.user_id, old.amount, old.transaction_type, old.reference_id, old.created_at)
-        or (old.status <> 'pending' and new.status is distinct from old.status) then
+        or (old.status <> 'pending' and (new.status, new.decision_no) is distinct from (old.status, old.decision_no)) then
         perform private.raise_error(403, 'append_only', 'The journal is kept as it is.');
     end if;
     return new;
@@ -95,6 +98,8 @@ begin
             from public.bonuses as b
             where
                 b.user_id = p_user_id
+                -- A correction set the others to zero.
+                and b.amount > 0
                 and (b.created_at, b.id) < (p_before_at, p_before_id)
                 and b.created_at >= p_from and b.created_at < p_to
                 and (p_type is null or p_type = 'bonus' or p_type = b.bonus_type || ' bonus')

@@ -286,17 +286,6 @@ $$;
 comment on function private.pair_items(integer, numeric, integer, integer) is
 'Pairs of one owner after a pair number, in order, with their state.';
 
-create function private.paying_pair_count(p_no integer, p_rows integer) returns bigint
-language plpgsql stable set search_path = '' as $$
-begin
-    return p_rows - (
-        select count(*) from public.bonuses as b where b.bonus_type = 'pairing' and b.subject_no = p_no and b.amount = 0
-    );
-end
-$$;
-comment on function private.paying_pair_count(integer, integer) is
-'Number of paying pairs: the total''s rows minus those that a correction set to zero.';
-
 create function public.get_pairings(p_after integer default null, p_limit integer default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -321,7 +310,7 @@ begin
             -- Every paying pair earns the owner's current rate exactly, so the bonuses determine the volume.
             'total_volume', private.money(case when v_rate > 0 then v_totals.pairing_amount * 100 / v_rate else 0 end),
             'total_user_bonus', private.money(v_totals.pairing_amount),
-            'paying_pairs', case when v_rate > 0 then private.paying_pair_count(v_position.no, v_totals.pairing_count) else 0 end
+            'paying_pairs', v_totals.pairing_count
         )
     );
 end

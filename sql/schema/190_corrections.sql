@@ -16,16 +16,19 @@ create table private.corrections (
     confirmed_in xid8,
     discarded_by uuid references private.admin_users (id) on delete restrict,
     discarded_at timestamptz,
+    decision_no bigint,
     constraint confirmer_is_not_proposer check (confirmed_by is distinct from proposed_by),
     constraint only_packages_have_a_value check ((kind = 'set_package') = (value is not null)),
     constraint confirmation_is_complete check (
         (confirmed_by is null) = (confirmed_at is null) and (confirmed_by is null) = (confirmed_in is null)
+        and (confirmed_by is null) = (decision_no is null)
     ),
     constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
     constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
 );
 comment on table private.corrections is
 'Proposed, confirmed and discarded corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
+comment on column private.corrections.decision_no is 'Place of the confirmation in the order of all decisions; its journal rows carry it.';
 alter table private.corrections enable row level security;
 create index corrections_user_idx on private.corrections (user_id);
 create index corrections_proposed_idx on private.corrections (proposed_at desc);
@@ -34,7 +37,8 @@ create index corrections_confirmed_by_idx on private.corrections (confirmed_by) 
 create index corrections_discarded_by_idx on private.corrections (discarded_by) where discarded_by is not null;
 create unique index corrections_waiting_key on private.corrections (kind, target_id) where confirmed_by is null and discarded_by is null;
 create index corrections_waiting_idx on private.corrections (proposed_at, id) where confirmed_by is null and discarded_by is null;
-create index corrections_confirmed_idx on private.corrections (confirmed_at desc, id desc) where confirmed_by is not null;
+-- The latest ones, and the correction that caused a journal row.
+create unique index corrections_decision_no_key on private.corrections (decision_no desc) where confirmed_by is not null;
 create trigger _100_reject_change before delete or truncate on private.corrections for each statement execute function private.reject_change();
 
 create function private.is_being_corrected(p_user_id uuid) returns boolean
@@ -124,21 +128,136 @@ grant execute on function public.propose_correction(text, uuid, numeric, text) t
 create function private.due_package(p_user_id uuid) returns numeric
 language sql stable set search_path = '' as $$
     with correction as (
-        select c.value, c.confirmed_at from private.corrections as c
+        select c.value, c.decision_no from private.corrections as c
         where c.user_id = p_user_id and c.kind = 'set_package' and c.confirmed_by is not null
-        order by c.confirmed_at desc limit 1
+        order by c.decision_no desc limit 1
     )
     select greatest(
         coalesce((select c.value from correction as c), 0),
         coalesce((
             select max(d.amount) from public.deposits as d inner join private.packages as k on k.value = d.amount
             where d.user_id = p_user_id and d.status = 'approved' and d.voided_at is null
-                and d.decided_at > coalesce((select c.confirmed_at from correction as c), '-infinity')
+                and d.decision_no > coalesce((select c.decision_no from correction as c), 0)
         ), 0)
     )
 $$;
 comment on function private.due_package(uuid) is
 'A member''s package recomputed: the last correction''s value or the largest counting package deposit approved since, whichever is larger.';
+
+-- What a correction explains, for the ledger checks. Nothing is kept for it: the journal has the order and the cause of
+-- every change.
+
+create view private.shortfall_discrepancies as
+select
+    s.user_id,
+    s.withdrawn_amount - s.bonus_amount as shortfall,
+    x.excused
+from private.totals as s
+cross join
+    lateral (
+        -- What corrections caused, less what was earned back since.
+        select coalesce(sum(r.caused) + least(min(r.shortfall - r.caused_so_far), 0), 0) as excused
+        from (
+            select
+                q.shortfall,
+                q.caused,
+                sum(q.caused) over (order by q.decision_no nulls first) as caused_so_far
+            from (
+                select
+                    e.decision_no,
+                    greatest(-e.balance, 0) as shortfall,
+                    case
+                        when c.id is not null then greatest(greatest(-e.balance, 0) - greatest(e.amount - e.balance, 0), 0) else 0
+                    end as caused
+                from (
+                    select
+                        t.decision_no,
+                        sum(t.amount) as amount,
+                        sum(sum(t.amount)) over (order by t.decision_no nulls first) as balance
+                    from public.transactions as t
+                    where t.user_id = s.user_id and t.status = 'completed' and t.transaction_type <> 'deposit'
+                    group by t.decision_no
+                ) as e
+                left join private.corrections as c on e.decision_no = c.decision_no and c.confirmed_by is not null
+            ) as q
+        ) as r
+    ) as x
+where s.bonus_amount < s.withdrawn_amount and s.withdrawn_amount - s.bonus_amount > x.excused;
+comment on view private.shortfall_discrepancies is
+'Members whose withdrawals exceed their bonuses by more than corrections caused, the part that they earned back left out.';
+
+create view private.corrected_fundings as
+with cash as (
+    select
+        d.user_id,
+        d.decision_no,
+        d.amount::numeric as amount
+    from public.deposits as d
+    where
+        d.status = 'approved'
+        and d.user_id in (
+            select c.user_id from private.corrections as c
+            where c.confirmed_by is not null and c.kind <> 'void_withdrawal'
+        )
+    union all
+    select
+        c.user_id,
+        c.decision_no,
+        coalesce(-d.amount, 0)
+    from private.corrections as c
+    left join public.deposits as d on c.kind = 'void_deposit' and c.target_id = d.id
+    where c.confirmed_by is not null and c.kind <> 'void_withdrawal'
+),
+
+steps as (
+    select
+        e.user_id,
+        e.decision_no,
+        p.package > 0 and sum(e.amount) over (partition by e.user_id order by e.decision_no) >= p.package as funded
+    from cash as e
+    left join
+        lateral (
+            select
+                c.value,
+                c.decision_no
+            from private.corrections as c
+            where c.user_id = e.user_id and c.kind = 'set_package' and c.decision_no <= e.decision_no
+            order by c.decision_no desc
+            limit 1
+        ) as s
+        on true
+    cross join
+        lateral (
+            select greatest(coalesce(s.value, 0), coalesce(max(k.value), 0)) as package
+            from public.deposits as d
+            inner join private.packages as k on d.amount = k.value
+            where
+                d.user_id = e.user_id
+                and d.status = 'approved'
+                and d.decision_no > coalesce(s.decision_no, 0)
+                and d.decision_no <= e.decision_no
+                and not exists (
+                    select 1 from private.corrections as v
+                    where v.kind = 'void_deposit' and v.target_id = d.id and v.decision_no <= e.decision_no
+                )
+        ) as p
+)
+
+select
+    f.user_id,
+    max(f.decision_no) as decision_no
+from (
+    select
+        g.user_id,
+        g.decision_no,
+        g.funded and not lag(g.funded, 1, false) over (partition by g.user_id order by g.decision_no) as begins
+    from steps as g
+) as f
+where f.begins
+group by f.user_id;
+comment on view private.corrected_fundings is
+'Of members whose deposits or package were corrected: the last decision that made them funded, from deposits and corrections alone.';
+
 
 create function private.apply_correction(p_correction private.corrections) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -149,15 +268,19 @@ begin
     if (p_correction).kind = 'void_withdrawal' then
         update public.withdrawals as w set voided_at = (p_correction).confirmed_at where w.id = (p_correction).target_id returning w.amount into v_amount;
         update private.totals as t set withdrawn_amount = t.withdrawn_amount - v_amount where t.user_id = (p_correction).user_id;
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-        values ((p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at);
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+        values (
+            (p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at, (p_correction).decision_no
+        );
         perform private.increment_counter('withdrawals_approved', -v_amount);
         return;
     end if;
     if (p_correction).kind = 'void_deposit' then
         update public.deposits as d set voided_at = (p_correction).confirmed_at where d.id = (p_correction).target_id returning d.amount into v_amount;
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-        values ((p_correction).user_id, -v_amount, 'deposit', 'completed', (p_correction).id, (p_correction).confirmed_at);
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+        values (
+            (p_correction).user_id, -v_amount, 'deposit', 'completed', (p_correction).id, (p_correction).confirmed_at, (p_correction).decision_no
+        );
         perform private.increment_counter('deposits_approved', -v_amount);
     end if;
     update private.profiles as p set
@@ -221,7 +344,8 @@ begin
     perform private.require_correctable_member(v_correction.kind, v_correction.target_id);
     perform private.lock_members(private.upline_ids(v_correction.user_id));
     update private.corrections as c set
-        confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id()
+        confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id(),
+        decision_no = private.next_decision_no()
     where c.id = p_correction_id
     returning * into v_correction;
     perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
@@ -327,7 +451,7 @@ begin
             where c.confirmed_by is null and c.discarded_by is null order by c.proposed_at, c.id limit 200
         ), v_admin), '[]'),
         'confirmed', coalesce(private.correction_items(array(
-            select c.id from private.corrections as c where c.confirmed_by is not null order by c.confirmed_at desc, c.id desc limit 50
+            select c.id from private.corrections as c where c.confirmed_by is not null order by c.decision_no desc limit 50
         ), v_admin), '[]')
     );
 end

@@ -64,7 +64,7 @@ begin
             'direct_referrals', o.children,
             'funded_referrals', c.funded,
             'active_pairs', o.children / 2,
-            'paying_pairs', private.paying_pair_count(o.no, t.pairing_count),
+            'paying_pairs', t.pairing_count,
             'package_rate', private.percent(coalesce(k.pairing_percent, 0)),
             'total_team_volume', private.money(c.package_cents / 100.0)
         ),

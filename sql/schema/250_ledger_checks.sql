@@ -1,6 +1,7 @@
 -- Ledger checks: invariants as queries that return no row. They run every minute and after every fault test; a row is
 -- an alarm, not a repair. Each has a test that plants the corruption it detects. What a confirmed correction explains
--- is no violation.
+-- is no violation. A row names the member whose money it concerns: decisions about that member's money wait, and when it
+-- names nobody, all decisions do.
 -- The checks read every table once or twice instead of once per invariant: queries on the same rows share a
 -- materialised pass that keeps only discrepancies. Three invariants cover the values of charts and networks: with
 -- very many members they check a random sample each time; all others, and these in small networks, read everything.
@@ -193,7 +194,7 @@ with earned as materialized (
         coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'pairing'), 0) * 0.01 as pairing,
         coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'override'), 0) * 0.01 as override,
         sum(b.reentry_amount) as reentry,
-        count(*) as bonus_rows
+        count(*) filter (where b.amount_cents > 0) as bonus_rows
     from public.bonuses as b
     group by b.user_id
 ),
@@ -204,6 +205,7 @@ claimed as materialized (
         coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as recounted,
         coalesce(sum(d.amount) filter (where d.status = 'approved'), 0) as approved,
         coalesce(max(k.value) filter (where d.status = 'approved' and d.voided_at is null), 0) as package,
+        min(d.decision_no) filter (where d.status = 'approved') as first_decision_no,
         count(*) filter (where d.status = 'pending') as pending_rows,
         count(*) filter (where d.status = 'approved') as approved_rows,
         count(*) filter (where d.status = 'rejected') as rejected_rows
@@ -227,6 +229,7 @@ journal as materialized (
     select
         t.user_id,
         coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
+        count(*) filter (where t.status = 'completed' and t.decision_no is null) as undecided_rows,
         count(*) filter (where t.transaction_type = 'bonus') as bonus_rows,
         coalesce(sum(abs(t.amount)) filter (where t.transaction_type = 'bonus'), 0) as bonus_volume
     from public.transactions as t
@@ -264,6 +267,7 @@ members as materialized (
 bonus_entries as materialized (
     select
         b.id as source_id,
+        b.user_id,
         j.reference_id
     from public.bonuses as b
     full join (
@@ -281,15 +285,19 @@ deposit_entries as materialized (
     select
         d.id as source_id,
         t.id as entry_id,
-        t.reference_id
+        t.reference_id,
+        coalesce(d.user_id, t.user_id) as user_id
     from public.deposits as d
     full join (
         select * from public.transactions as j
         where j.transaction_type = 'deposit'
     ) as t
         on d.id = t.reference_id
-    where (t.user_id, t.amount::numeric, t.status::text) is distinct from (
-        d.user_id, d.amount::numeric, case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+    where (t.user_id, t.amount::numeric, t.decision_no, t.status::text) is distinct from (
+        d.user_id,
+        d.amount::numeric,
+        d.decision_no,
+        case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
     )
 ),
 
@@ -297,15 +305,19 @@ withdrawal_entries as materialized (
     select
         w.id as source_id,
         t.id as entry_id,
-        t.reference_id
+        t.reference_id,
+        coalesce(w.user_id, t.user_id) as user_id
     from public.withdrawals as w
     full join (
         select * from public.transactions as j
         where j.transaction_type = 'withdrawal'
     ) as t
         on w.id = t.reference_id
-    where (t.user_id, t.amount::numeric, t.status::text) is distinct from (
-        w.user_id, -w.amount::numeric, case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+    where (t.user_id, t.amount::numeric, t.decision_no, t.status::text) is distinct from (
+        w.user_id,
+        -w.amount::numeric,
+        w.decision_no,
+        case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
     )
 ),
 
@@ -314,6 +326,7 @@ bonus_rows as materialized (
     from (
         select
             b.id,
+            b.user_id,
             (b.user_id is distinct from case when b.bonus_type = 'pairing' then s.user_id else u.user_id end)
             or (b.bonus_type <> 'pairing' and b.source_user_id is distinct from s.user_id)
             or (b.amount > 0 and (b.rate is distinct from case b.bonus_type
@@ -337,6 +350,7 @@ places as materialized (
     from (
         select
             p.id,
+            p.user_id,
             o.no,
             p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
             s.created_at >= p.created_at as older_than_referrer,
@@ -365,51 +379,65 @@ places as materialized (
 -- I01 The journal rows of a bonus sum to its amount.
 select
     'I01' as rule,
-    e.source_id::text as object
+    e.source_id::text as object,
+    e.user_id,
+    null::jsonb as details
 from bonus_entries as e
 where e.source_id is not null
 union all
 -- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
 select
     'I02',
-    m.user_id::text
+    m.user_id::text,
+    m.user_id,
+    null
 from members as m
 where m.wrong_journal
 union all
--- I03 An approved deposit has its completed journal row, a pending one a pending row, a rejected one a failed row.
+-- I03 An approved deposit has its completed journal row, a pending one a pending row, a rejected one a failed row, with
+-- the number of the same decision.
 select
     'I03',
-    e.source_id::text
+    e.source_id::text,
+    e.user_id,
+    null
 from deposit_entries as e
 where e.source_id is not null
 union all
 -- I04 The same for withdrawals, negative.
 select
     'I04',
-    e.source_id::text
+    e.source_id::text,
+    e.user_id,
+    null
 from withdrawal_entries as e
 where e.source_id is not null
 union all
 -- I05 Every journal row has a source.
 select
     'I05',
-    o.entry_id::text
+    o.entry_id::text,
+    o.user_id,
+    null
 from (
     select
         d.entry_id,
-        d.reference_id
+        d.reference_id,
+        d.user_id
     from deposit_entries as d
     where d.source_id is null
     union all
     select
         w.entry_id,
-        w.reference_id
+        w.reference_id,
+        w.user_id
     from withdrawal_entries as w
     where w.source_id is null
     union all
     select
         t.id,
-        t.reference_id
+        t.reference_id,
+        t.user_id
     from bonus_entries as b inner join public.transactions as t on t.transaction_type = 'bonus' and b.reference_id = t.reference_id
     where b.source_id is null
 ) as o
@@ -422,7 +450,9 @@ union all
 -- I06 One journal row per deposit and withdrawal.
 select
     'I06',
-    t.reference_id::text
+    t.reference_id::text,
+    min(t.user_id::text)::uuid,
+    null
 from public.transactions as t
 where t.transaction_type <> 'bonus'
 group by t.transaction_type, t.reference_id
@@ -431,33 +461,35 @@ union all
 -- I07 Totals equal the sums of their rows, so the balance is max(0, bonuses - approved withdrawals).
 select
     'I07',
-    m.user_id::text
+    m.user_id::text,
+    m.user_id,
+    null
 from members as m
 where m.wrong_totals
 union all
--- I08 The balance before max(0, ...) is not negative: the maximum would hide a loss.
+-- I08 The balance before max(0, ...) is not negative, unless corrections made it so: the maximum would hide a loss.
 select
     'I08',
-    s.user_id::text
-from private.totals as s
-where
-    s.referral_amount + s.pairing_amount + s.override_amount < s.withdrawn_amount
-    and not exists (
-        select 1 from private.corrections as c
-        where c.confirmed_by is not null and s.user_id = any(private.upline_ids(c.user_id))
-    )
+    s.user_id::text,
+    s.user_id,
+    jsonb_build_object('shortfall', s.shortfall, 'caused_by_corrections', s.excused)
+from private.shortfall_discrepancies as s
 union all
 -- I09 Cash-in equals the approved deposits that count.
 select
     'I09',
-    m.user_id::text
+    m.user_id::text,
+    m.user_id,
+    null
 from members as m
 where m.wrong_cash_in
 union all
 -- I10 One row per natural key; I11 checks owner and source.
 select
     'I10',
-    b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, '')
+    b.bonus_type || ' ' || b.subject_no || ' ' || coalesce(b.pair_number::text, ''),
+    min(b.user_id::text)::uuid,
+    null
 from public.bonuses as b
 group by b.bonus_type, b.subject_no, b.pair_number
 having count(*) > 1
@@ -465,26 +497,37 @@ union all
 -- I11 Bonuses match tree and packages, and are paid to the right members.
 select
     'I11',
-    w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, '')
+    w.bonus_type || ' ' || w.subject_no || ' ' || coalesce(w.pair_number::text, ''),
+    o.user_id,
+    null
 from unnest(private.all_bonus_discrepancies()) as w
+left join private.positions as s on w.subject_no = s.no
+-- A bonus that is no longer due has no owner in the comparison.
+left join private.positions as o on coalesce(w.user_no, case w.bonus_type when 'pairing' then s.no else s.referrer_no end) = o.no
 union all
 select
     'I11',
-    b.id::text
+    b.id::text,
+    b.user_id,
+    null
 from bonus_rows as b
 where b.wrong_owner
 union all
 -- I12 Nobody earns a bonus from oneself.
 select
     'I12',
-    b.id::text
+    b.id::text,
+    b.user_id,
+    null
 from bonus_rows as b
 where b.from_oneself
 union all
 -- I13 A package follows from the approved deposits, and after a correction from that.
 select
     'I13',
-    m.user_id::text
+    m.user_id::text,
+    m.user_id,
+    null
 from (
     select w.user_id from members as w
     where w.wrong_package
@@ -498,48 +541,71 @@ union all
 -- I14 A member's depth is the referrer's plus one, a root's 0: so there is no cycle.
 select
     'I14',
-    l.id::text
+    l.id::text,
+    l.user_id,
+    null
 from places as l
 where l.wrong_depth
 union all
 -- I15 A referrer is older than the referred member.
 select
     'I15',
-    l.id::text
+    l.id::text,
+    l.user_id,
+    null
 from places as l
 where l.older_than_referrer
 union all
--- I16 Amounts are finite and in range.
+-- I16 Amounts are finite and in range. A bonus is zero only when a correction was the last to change it.
 select
     'I16',
-    d.id::text
+    d.id::text,
+    d.user_id,
+    null
 from public.deposits as d
 where d.amount not between 1 and 10000000
 union all
 select
     'I16',
-    w.id::text
+    w.id::text,
+    w.user_id,
+    null
 from public.withdrawals as w
 where w.amount not between 100 and 10000000
 union all
 select
     'I16',
-    b.id::text
+    b.id::text,
+    b.user_id,
+    null
 from bonus_rows as b
 where
     b.wrong_amount
     and not (b.amount = 0 and exists (
-        select 1 from private.corrections as c
-        where c.confirmed_by is not null
+        select 1
+        from (
+            select
+                t.amount,
+                t.decision_no
+            from public.transactions as t
+            where t.transaction_type = 'bonus' and t.reference_id = b.id
+            order by t.decision_no desc nulls last
+            limit 1
+        ) as l
+        inner join private.corrections as c on l.decision_no = c.decision_no and c.confirmed_by is not null
+        where l.amount < 0
     ))
 union all
 -- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
 select
     'I17',
-    r.id::text
+    r.id::text,
+    r.user_id,
+    null
 from (
     select
         d.id,
+        d.user_id,
         d.status,
         d.decided_at,
         d.decided_by,
@@ -548,6 +614,7 @@ from (
     union all
     select
         w.id,
+        w.user_id,
         w.status,
         w.decided_at,
         w.decided_by,
@@ -562,32 +629,41 @@ union all
 -- I18 Usernames are unique ignoring case.
 select
     'I18',
-    lower(p.username)
-from private.profiles as p
-group by lower(p.username)
-having count(*) > 1
+    p.user_id::text,
+    p.user_id,
+    null
+from (
+    select lower(q.username) as username from private.profiles as q
+    group by lower(q.username)
+    having count(*) > 1
+) as u inner join private.profiles as p on u.username = lower(p.username)
 union all
 -- I19 A transfer is approved once.
 select
     'I19',
-    d.reference_key
-from public.deposits as d
-where d.status = 'approved' and d.voided_at is null
-group by d.reference_key
-having count(*) > 1
+    t.deposit_id::text,
+    t.user_id,
+    null
+from private.transfers_credited_twice as t
 union all
--- I20 The receipt exists, in the member's folder, owned by the member.
+-- I20 The receipt exists, in the member's folder, owned by the member, and is the file that was sent.
 select
     'I20',
-    d.id::text
+    d.id::text,
+    d.user_id,
+    null
 from public.deposits as d
 left join storage.objects as o on o.bucket_id = 'receipts' and d.receipt_name = o.name
-where o.owner_id is distinct from d.user_id::text or split_part(d.receipt_name, '/', 1) <> d.user_id::text
+where
+    o.owner_id is distinct from d.user_id::text or split_part(d.receipt_name, '/', 1) <> d.user_id::text
+    or o.metadata ->> 'eTag' is distinct from d.receipt_etag
 union all
 -- I21 Bonuses never exceed 56% of funded packages.
 select
     'I21',
-    'all'
+    'all',
+    null,
+    null
 where
     (select coalesce(sum(e.total), 0) from earned as e)
     > 0.56 * (select coalesce(sum(p.paid_cents), 0) * 0.01 from private.positions as p)
@@ -595,26 +671,34 @@ union all
 -- I22 No more is paid out than was received, including deposits voided later, which counted at the time.
 select
     'I22',
-    'all'
+    'all',
+    null,
+    null
 where (select coalesce(sum(w.recounted), 0) from drawn as w) > (select coalesce(sum(d.approved), 0) from claimed as d)
 union all
 -- I23 Child numbers are unique and have no gap, and a position has the member's package.
 select
     'I23',
-    l.no::text
+    l.no::text,
+    l.user_id,
+    null
 from places as l
 where l.no is not null and l.wrong_place
 union all
 select
     'I23',
-    l.id::text
+    l.id::text,
+    l.user_id,
+    null
 from places as l
 where l.no is null
 union all
 -- I24 One active or suspended subscription per member and bot.
 select
     'I24',
-    min(s.id::text)
+    min(s.id::text),
+    s.user_id,
+    null
 from public.bot_subscriptions as s
 where s.status <> 'cancelled'
 group by s.user_id, s.bot_name
@@ -623,7 +707,9 @@ union all
 -- I25 No administrator session lasts longer than eight hours.
 select
     'I25',
-    s.session_token::text
+    s.session_token::text,
+    null,
+    null
 from public.admin_sessions as s
 left join private.admin_session_activity as a on s.session_token = a.session_token
 where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
@@ -631,13 +717,17 @@ union all
 -- I26 The audit chain is intact.
 select
     'I26',
-    a.seq::text
+    a.seq::text,
+    null,
+    null
 from private.verify_audit_chain() as a (seq)
 union all
 -- I27 Counters equal the values they count.
 select
     'I27',
-    c.name
+    c.name,
+    null,
+    null
 from private.counter_values() as c
 inner join (
     select
@@ -738,7 +828,9 @@ union all
 -- I27 So do the daily totals of deposits and withdrawals.
 select
     'I27',
-    'flow of ' || f.day
+    'flow of ' || f.day,
+    null,
+    null
 from (
     select
         k.day,
@@ -773,27 +865,75 @@ union all
 -- I28 A member's daily earnings match the journal (sample of 10,000 members).
 select
     'I28',
-    d.no || ' ' || d.day
-from private.earning_day_discrepancies as d
+    d.no || ' ' || d.day,
+    o.user_id,
+    null
+from private.earning_day_discrepancies as d left join private.positions as o on d.no = o.no
 union all
 -- I29 Network totals equal the member's own values plus the networks of the direct referrals (sample of 10,000
 -- members).
 select
     'I29',
-    n.no::text
-from private.network_discrepancies as n
+    n.no::text,
+    o.user_id,
+    null
+from private.network_discrepancies as n left join private.positions as o on n.no = o.no
 union all
 -- I30 The daily growth of a large team matches its members' joining and funding (sample of 20 teams).
 select
     'I30',
-    d.no || ' ' || d.day
-from private.team_day_discrepancies() as d;
+    d.no || ' ' || d.day,
+    o.user_id,
+    null
+from private.team_day_discrepancies() as d left join private.positions as o on d.no = o.no
+union all
+-- I31 A deposit has its keys: without them I19 is blind.
+select
+    'I31',
+    d.id::text,
+    d.user_id,
+    null
+from public.deposits as d
+left join private.deposit_keys as k on d.id = k.deposit_id and d.reference_key = k.key
+where k.key is null
+union all
+-- I33 The source of a pairing is the child that completed the pair.
+select
+    'I33',
+    b.id::text,
+    b.user_id,
+    null
+from private.pairs as q
+inner join public.bonuses as b on b.bonus_type = 'pairing' and q.owner_no = b.subject_no and q.pair_no = b.pair_number
+inner join private.positions as l on q.left_no = l.no
+inner join private.positions as r on q.right_no = r.no
+where b.amount_cents > 0 and b.source_user_id <> case when l.paid_order > r.paid_order then l.user_id else r.user_id end
+union all
+-- I34 A member's place in the order of fundings is the decision that made the member funded.
+select
+    'I34',
+    o.user_id::text,
+    o.user_id,
+    null
+from private.positions as o
+left join claimed as d on o.user_id = d.user_id
+left join private.corrected_fundings as f on o.user_id = f.user_id
+where o.paid_order is distinct from case when o.paid_cents > 0 then coalesce(f.decision_no, d.first_decision_no) end
+union all
+-- I35 Whatever completed a journal row has its number.
+select
+    'I35',
+    j.user_id::text,
+    j.user_id,
+    jsonb_build_object('rows', j.undecided_rows)
+from journal as j
+where j.undecided_rows > 0;
 comment on view private.ledger_violations is
-'Violations of the ledger''s invariants: the rule and the violating object. Empty when there are none.';
+'Violations of the ledger''s invariants: the rule, the violating object, the member whose money it concerns (null: everybody''s), and figures that change when the violation does. Empty when there are none.';
 
-create function private.check_ledger() returns table (rule text, object text)
+create function private.check_ledger() returns table (rule text, object text, user_id uuid, details jsonb)
 language sql stable set search_path = '' as $$
-    select v.rule, v.object from private.ledger_violations as v
+    select v.rule, v.object, v.user_id, v.details from private.ledger_violations as v
 $$;
 comment on function private.check_ledger() is 'Violations of the ledger''s invariants; none when all hold.';
 
@@ -813,7 +953,7 @@ declare
     v_rules jsonb;
 begin
     select * into v_state from private.ledger_check_state;
-    if v_state.check_duration > interval '3 seconds' and v_started < v_state.checked_at + v_state.check_duration * 9 then
+    if v_state.check_duration > interval '3 seconds' and private.is_recent(v_state.checked_at, v_state.check_duration * 9) then
         return v_state.rules;
     end if;
     select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
@@ -821,7 +961,8 @@ begin
     update private.ledger_check_state as s set
         -- checked_at is the start: rows written while it ran were not checked.
         checked_at = v_started,
-        check_duration = pg_catalog.clock_timestamp() - v_started,
+        -- Not longer, should the clock be set meanwhile: it says when the next one may run.
+        check_duration = least(greatest(pg_catalog.clock_timestamp() - v_started, interval '0'), interval '10 minutes'),
         rules = v_rules,
         violations = (select coalesce(sum(e.value::integer), 0) from pg_catalog.jsonb_each_text(v_rules) as e);
     return v_rules;

@@ -134,12 +134,6 @@ begin
             select w.decided, 5, 'decide withdrawal', m, null, w
             from story_withdrawals as w inner join story_members as m on w.username = m.username
             where w.decided is not null
-            union all
-            -- The worker's daily snapshot, five minutes after midnight.
-            select v_now - e.at, 6, 'snapshot', null, null, null
-            from generate_series(
-                date_trunc('day', v_now, 'UTC') - interval '100 days' + interval '5 minutes', v_now, interval '1 day'
-            ) as e (at)
         ) as s
         order by s.age desc, s.turn
     loop
@@ -152,7 +146,6 @@ begin
             when 'ask' then perform pg_temp.story_ask(v_step.withdrawal, v_step.member);
             when 'decide deposit' then perform pg_temp.story_decide(v_finance, v_step.deposit);
             when 'decide withdrawal' then perform pg_temp.story_decide(v_finance, v_step.withdrawal);
-            when 'snapshot' then perform jobs.snapshot_coverage();
         end case;
     end loop;
     perform set_config('app.demo_clock', '', true);

@@ -1,0 +1,534 @@
+-- Members download their data and close their accounts; a closing is mailed, and recorded with what was given up.
+
+SET local check_function_bodies = off;
+
+CREATE OR REPLACE FUNCTION edge.member_data (
+  p_user_id uuid
+)
+  RETURNS TABLE (
+    list text,
+    item jsonb
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET "TimeZone" TO 'UTC'
+  AS $function$
+begin
+    return query select d.list, d.item from private.member_account_data(p_user_id) as d;
+    return query select d.list, d.item from private.member_money_data(p_user_id) as d;
+    return query select d.list, d.item from private.member_activity_data(p_user_id) as d;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION edge.start_closing (
+  p_user_id   uuid,
+  p_confirmed boolean
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+    perform private.require_recent_sign_in('close your account');
+    if not exists (select from private.profiles as p where p.user_id = p_user_id) then
+        perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
+    end if;
+    perform private.require_nothing_left(p_user_id, p_confirmed);
+    return pg_catalog.jsonb_build_object('user_id', p_user_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION edge.start_data_download (
+  p_user_id uuid
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_member private.profiles;
+begin
+    perform private.require_recent_sign_in('download your data');
+    select p.* into v_member from private.profiles as p where p.user_id = p_user_id;
+    if v_member.id is null then
+        perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
+    end if;
+    return private.note_data_download('member:' || p_user_id, v_member, 'A file with everything that is stored about your account was made for you.');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.close_profile (
+  p_user_id uuid
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+    v_member private.profiles := private.lock_member(p_user_id);
+    v_now timestamptz := private.clock();
+    v_left jsonb := private.money_left(p_user_id);
+begin
+    if v_member.id is null or v_member.closed_at is not null then
+        return;
+    end if;
+    -- While the address is still known.
+    perform private.notify_member(
+        p_user_id, 'account_closed', 'Your account was closed',
+        'You can no longer sign in. Pending requests were cancelled. If this was not you, contact support.', null, null
+    );
+    update public.deposits as d set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
+    where d.user_id = p_user_id and d.status = 'pending';
+    update public.withdrawals as w set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
+    where w.user_id = p_user_id and w.status = 'pending';
+    delete from private.bot_secrets as b using public.bot_subscriptions as s
+    where s.id = b.subscription_id and s.user_id = p_user_id;
+    update public.bot_subscriptions as s set status = 'cancelled', mt5_password_length = null, updated_at = v_now
+    where s.user_id = p_user_id and s.status <> 'cancelled';
+    update private.profiles as p set
+        account_status = 'disabled',
+        username = private.closed_username(p.id),
+        display_name = 'Closed account',
+        email = null,
+        trc20_wallet_address = null,
+        hold_until = null,
+        hold_reason = null,
+        closed_at = v_now
+    where p.id = v_member.id;
+    perform private.audit('member:' || p_user_id, 'member.closed', 'profile', v_member.id, pg_catalog.jsonb_build_object('money_left', v_left));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.member_account_data (
+  p_user_id uuid
+)
+  RETURNS TABLE (
+    list text,
+    item jsonb
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    return query
+    select 'profile', pg_catalog.jsonb_build_object(
+        'id', p.id, 'user_id', p.user_id, 'username', p.username, 'display_name', p.display_name, 'email', p.email,
+        'trc20_wallet_address', p.trc20_wallet_address, 'account_status', p.account_status, 'account_verified', p.account_verified,
+        'package_value', private.money(p.package_value), 'cash_in_amount', private.money(p.cash_in_amount),
+        'bonus_amount', private.money(t.bonus_amount), 'reentry_amount', private.money(t.reentry_amount),
+        'withdrawn_amount', private.money(t.withdrawn_amount), 'reserved_amount', private.money(t.reserved_amount),
+        'available_balance', private.money(t.available_balance), 'hold_until', p.hold_until, 'hold_reason', p.hold_reason,
+        'sponsor_username', s.username, 'sponsor_display_name', s.display_name, 'sign_up_data', u.raw_user_meta_data,
+        'email_confirmed_at', u.email_confirmed_at, 'last_sign_in_at', u.last_sign_in_at, 'created_at', p.created_at, 'closed_at', p.closed_at
+    )
+    from private.profiles as p
+    inner join private.totals as t on p.user_id = t.user_id
+    left join private.profiles as s on p.referrer_id = s.id
+    left join auth.users as u on p.user_id = u.id
+    where p.user_id = p_user_id;
+    return query
+    select 'direct_referrals', pg_catalog.jsonb_build_object(
+        'id', r.id, 'username', r.username, 'display_name', r.display_name, 'package_value', private.money(r.package_value), 'created_at', r.created_at
+    )
+    from private.profiles as r
+    where r.referrer_id = (select p.id from private.profiles as p where p.user_id = p_user_id)
+    order by r.created_at, r.id;
+    return query
+    select 'sessions', pg_catalog.jsonb_build_object(
+        'created_at', s.created_at, 'refreshed_at', s.refreshed_at at time zone 'UTC', 'aal', s.aal, 'user_agent', s.user_agent, 'ip', pg_catalog.host(s.ip)
+    )
+    from auth.sessions as s where s.user_id = p_user_id
+    order by s.created_at, s.id;
+    return query
+    select 'authenticators', pg_catalog.jsonb_build_object('name', f.friendly_name, 'type', f.factor_type, 'status', f.status, 'created_at', f.created_at)
+    from auth.mfa_factors as f where f.user_id = p_user_id
+    order by f.created_at, f.id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.member_activity_data (
+  p_user_id uuid
+)
+  RETURNS TABLE (
+    list text,
+    item jsonb
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    return query
+    select 'notifications', pg_catalog.jsonb_build_object(
+        'id', n.id, 'kind', n.kind, 'title', n.title, 'body', n.body, 'amount', private.money(n.amount), 'link', n.link, 'read_at', n.read_at,
+        'created_at', n.created_at
+    )
+    from public.notifications as n where n.user_id = p_user_id
+    order by n.created_at, n.id;
+    return query
+    select 'subscriptions', pg_catalog.jsonb_build_object(
+        'id', s.id, 'bot_name', s.bot_name, 'status', s.status, 'mt5_server', s.mt5_server, 'mt5_login', s.mt5_login,
+        'subscribed_at', s.subscribed_at, 'updated_at', s.updated_at
+    )
+    from public.bot_subscriptions as s where s.user_id = p_user_id
+    order by s.subscribed_at, s.id;
+    return query
+    select 'lessons', pg_catalog.jsonb_build_object('lesson_id', l.lesson_id, 'done_at', l.done_at)
+    from public.lesson_progress as l where l.user_id = p_user_id
+    order by l.done_at, l.lesson_id;
+    return query
+    select 'mail_opt_outs', pg_catalog.jsonb_build_object('topic', o.topic, 'since', o.at)
+    from private.mail_opt_outs as o where o.user_id = p_user_id
+    order by o.topic;
+    return query
+    select 'activity', pg_catalog.jsonb_build_object(
+        'at', a.at, 'action', a.action, 'object_type', a.object_type, 'object_id', a.object_id, 'details', a.payload
+    )
+    from private.audit_log as a where a.actor = 'member:' || p_user_id
+    order by a.seq;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.member_money_data (
+  p_user_id uuid
+)
+  RETURNS TABLE (
+    list text,
+    item jsonb
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    return query
+    select 'deposits', pg_catalog.jsonb_build_object(
+        'id', d.id, 'amount', private.money(d.amount), 'kind', d.kind, 'reference_number', d.reference_number, 'receipt_name', d.receipt_name,
+        'status', d.status, 'admin_notes', d.admin_notes, 'created_at', d.created_at, 'decided_at', d.decided_at, 'voided_at', d.voided_at
+    )
+    from public.deposits as d where d.user_id = p_user_id
+    order by d.created_at, d.id;
+    return query
+    select 'withdrawals', pg_catalog.jsonb_build_object(
+        'id', w.id, 'amount', private.money(w.amount), 'wallet_address', w.wallet_address, 'status', w.status, 'admin_notes', w.admin_notes,
+        'payout_reference', w.payout_reference, 'created_at', w.created_at, 'decided_at', w.decided_at, 'payout_at', w.payout_at, 'voided_at', w.voided_at
+    )
+    from public.withdrawals as w where w.user_id = p_user_id
+    order by w.created_at, w.id;
+    return query
+    select 'bonuses', pg_catalog.jsonb_build_object(
+        'id', b.id, 'bonus_type', b.bonus_type, 'amount', private.money(b.amount), 'rate', private.percent(b.rate), 'volume', private.money(b.volume),
+        'reentry_amount', private.money(b.reentry_amount), 'pair_number', b.pair_number, 'source_username', s.username, 'created_at', b.created_at
+    )
+    from public.bonuses as b
+    inner join private.profiles as s on b.source_user_id = s.user_id
+    where b.user_id = p_user_id
+    order by b.created_at, b.id;
+    return query
+    select 'transactions', pg_catalog.jsonb_build_object(
+        'id', t.id, 'transaction_type', t.transaction_type, 'amount', private.money(t.amount), 'status', t.status, 'reference_id', t.reference_id,
+        'created_at', t.created_at
+    )
+    from public.transactions as t where t.user_id = p_user_id
+    order by t.created_at, t.id;
+    return query
+    select 'receipts', pg_catalog.jsonb_build_object(
+        'name', o.name, 'bytes', (o.metadata ->> 'size')::bigint, 'type', o.metadata ->> 'mimetype', 'created_at', o.created_at
+    )
+    from storage.objects as o
+    where o.bucket_id = 'receipts' and o.name >= p_user_id || '/' and o.name < p_user_id || '0'
+    order by o.created_at, o.name;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.money_left (
+  p_user_id uuid
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'available', private.money(t.available_balance),
+            'requestable', private.money(t.requestable_amount),
+            'pending_withdrawals', private.money(t.reserved_amount),
+            'pending_deposits', private.money(
+                coalesce((select sum(d.amount) from public.deposits as d where d.user_id = p_user_id and d.status = 'pending'), 0)
+            )
+        )
+        from private.totals as t where t.user_id = p_user_id
+    );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.note_data_download (
+  p_actor  text,
+  p_member private.profiles,
+  p_body   text,
+  p_reason text             DEFAULT NULL::text
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+    if not private.consume_rate_limit('data_download', p_actor, case when pg_catalog.starts_with(p_actor, 'admin:') then 50 else 10 end, interval '1 day') then
+        perform private.raise_error(429, 'too_many_requests', 'You have downloaded data many times today. Try again tomorrow.');
+    end if;
+    perform private.notify_member(
+        (p_member).user_id, 'data_downloaded', 'Your data was downloaded', p_body || ' If you did not ask for this, change your password and contact support.', null, '/settings'
+    );
+    perform private.audit(
+        p_actor, 'member.data_downloaded', 'profile', (p_member).id, pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('reason', p_reason))
+    );
+    return pg_catalog.jsonb_build_object('user_id', (p_member).user_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.require_nothing_left (
+  p_user_id   uuid,
+  p_confirmed boolean
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+    v_left jsonb := private.money_left(p_user_id);
+begin
+    if p_confirmed is not true and exists (select from pg_catalog.jsonb_each_text(v_left) as f where f.value <> '0.00') then
+        perform private.raise_error(
+            409, 'money_left', pg_catalog.format(
+                'Closing this account gives up %s that can still be withdrawn, pending withdrawals of %s and pending deposits of %s. Confirm to close it anyway.',
+                private.dollars((v_left ->> 'requestable')::numeric),
+                private.dollars((v_left ->> 'pending_withdrawals')::numeric),
+                private.dollars((v_left ->> 'pending_deposits')::numeric)
+            ), v_left::text
+        );
+    end if;
+    return v_left;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.require_recent_sign_in (
+  p_for text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    if not private.signed_in_recently() then
+        perform private.raise_error(403, 'reauthentication_needed', pg_catalog.format('Sign in again to %s.', p_for));
+    end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.validate_wallet (
+  p_wallet text,
+  p_member private.profiles
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+    v_wallet text := pg_catalog.btrim(p_wallet);
+begin
+    if coalesce(v_wallet, '') = '' then
+        perform private.raise_error(400, 'wallet_required', 'Wallet address required');
+    end if;
+    if pg_catalog.length(v_wallet) > 128 or not private.is_readable(v_wallet) then
+        perform private.raise_error(400, 'invalid_wallet', 'This is not a wallet address. Check it and try again.');
+    end if;
+    if private.setting('wallet.strict') = 'true' and not private.is_trc20_address(v_wallet) then
+        perform private.raise_error(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
+    end if;
+    if (p_member).trc20_wallet_address <> v_wallet then
+        perform private.require_recent_sign_in('change your wallet address');
+    end if;
+    return v_wallet;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.start_member_closing (
+  p_profile_id uuid,
+  p_reason     text,
+  p_confirmed  boolean
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_member private.profiles;
+    v_left jsonb;
+begin
+    select p.* into v_member from private.profiles as p where p.id = p_profile_id;
+    if v_member.id is null then
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
+    end if;
+    if v_reason is null then
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
+    end if;
+    if v_member.closed_at is not null then
+        return pg_catalog.jsonb_build_object('already', true);
+    end if;
+    v_left := private.require_nothing_left(v_member.user_id, p_confirmed);
+    perform private.audit(
+        'admin:' || v_admin.id, 'member.closing_started', 'profile', p_profile_id,
+        pg_catalog.jsonb_build_object('reason', v_reason, 'money_left', v_left)
+    );
+    return pg_catalog.jsonb_build_object('user_id', v_member.user_id);
+end
+$function$;
+
+REVOKE ALL ON FUNCTION "public"."start_member_closing"(uuid, text, boolean) FROM PUBLIC, "anon", "authenticated", "service_role";
+
+CREATE OR REPLACE FUNCTION public.start_member_data_download (
+  p_profile_id uuid,
+  p_reason     text
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_member private.profiles;
+begin
+    select p.* into v_member from private.profiles as p where p.id = p_profile_id;
+    if v_member.id is null then
+        perform private.raise_error(404, 'not_found', 'There is no such member.');
+    end if;
+    if v_reason is null then
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
+    end if;
+    return private.note_data_download(
+        'admin:' || v_admin.id, v_member, 'An administrator made a file with everything that is stored about your account, at your request.', v_reason
+    );
+end
+$function$;
+
+REVOKE ALL ON FUNCTION "public"."start_member_data_download"(uuid, text) FROM PUBLIC, "anon", "authenticated", "service_role";
+
+COMMENT ON FUNCTION "edge"."member_data"(uuid) IS 'Everything that is stored about a member, of one moment, one list after the other; oldest rows first, money as text, times ISO 8601 in UTC.';
+
+COMMENT ON FUNCTION "edge"."start_closing"(uuid, boolean) IS 'Whether a member may close the own account, before the auth service deletes the user. Errors: reauthentication_needed, profile_not_found, money_left.';
+
+COMMENT ON FUNCTION "edge"."start_data_download"(uuid) IS 'Call before edge.member_data() for a member''s own data. Errors: reauthentication_needed, profile_not_found, too_many_requests.';
+
+COMMENT ON FUNCTION "private"."close_profile"(uuid) IS 'Closes a member: notifies it by e-mail, clears username, e-mail and wallet, rejects pending requests with ''Account closed'', erases MT5 passwords. Position, money and bonuses stay.';
+
+COMMENT ON FUNCTION "private"."member_account_data"(uuid) IS 'A member''s profile, direct referrals, sign-in sessions and authenticators, for the download.';
+
+COMMENT ON FUNCTION "private"."member_activity_data"(uuid) IS 'A member''s notifications, subscriptions, lessons, mail choices and own entries of the audit log, for the download.';
+
+COMMENT ON FUNCTION "private"."member_money_data"(uuid) IS 'A member''s requests, bonuses, journal rows and the names of the receipts, for the download.';
+
+COMMENT ON FUNCTION "private"."money_left"(uuid) IS 'What a member would give up by leaving, as text: the balance, the part of it that can be requested, and pending requests.';
+
+COMMENT ON FUNCTION "private"."note_data_download"(text, private.profiles, text, text) IS 'Counts and records a download of a member''s data and notifies the member: 10 a day by the member, 50 by an administrator. Errors: too_many_requests.';
+
+COMMENT ON FUNCTION "private"."require_nothing_left"(uuid, boolean) IS 'Raises when a member has a balance or pending requests and closing was not confirmed; the details have the figures. Errors: money_left.';
+
+COMMENT ON FUNCTION "private"."require_recent_sign_in"(text) IS 'Raises unless private.signed_in_recently(). Errors: reauthentication_needed.';
+
+COMMENT ON FUNCTION "public"."start_member_closing"(uuid, text, boolean) IS 'Super admin: writes an audit row before the auth service deletes a member who asked to leave; already true for a closed one. Errors: forbidden, two_step_required, not_found, reason_required, money_left.';
+
+COMMENT ON FUNCTION "public"."start_member_data_download"(uuid, text) IS 'Finance and super administrators: call before edge.member_data() for a member who asked for the own data, blocked and closed ones too. Errors: forbidden, two_step_required, not_found, reason_required, too_many_requests.';
+
+REVOKE ALL ON FUNCTION "edge"."member_data"(uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "edge"."member_data"(uuid) TO "edge_functions";
+
+REVOKE ALL ON FUNCTION "edge"."member_data"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "edge"."member_data"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "edge"."start_closing"(uuid, boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "edge"."start_closing"(uuid, boolean) TO "edge_functions";
+
+REVOKE ALL ON FUNCTION "edge"."start_closing"(uuid, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "edge"."start_closing"(uuid, boolean) TO "postgres";
+
+REVOKE ALL ON FUNCTION "edge"."start_data_download"(uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "edge"."start_data_download"(uuid) TO "edge_functions";
+
+REVOKE ALL ON FUNCTION "edge"."start_data_download"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "edge"."start_data_download"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."member_account_data"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."member_account_data"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."member_account_data"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."member_activity_data"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."member_activity_data"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."member_activity_data"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."member_money_data"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."member_money_data"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."member_money_data"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."money_left"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."money_left"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."money_left"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."note_data_download"(text, private.profiles, text, text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."note_data_download"(text, private.profiles, text, text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."note_data_download"(text, private.profiles, text, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."require_nothing_left"(uuid, boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."require_nothing_left"(uuid, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."require_nothing_left"(uuid, boolean) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."require_recent_sign_in"(text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."require_recent_sign_in"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."require_recent_sign_in"(text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "public"."start_member_closing"(uuid, text, boolean) TO "platform_admin";
+
+REVOKE ALL ON FUNCTION "public"."start_member_closing"(uuid, text, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "public"."start_member_closing"(uuid, text, boolean) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "public"."start_member_data_download"(uuid, text) TO "platform_admin";
+
+REVOKE ALL ON FUNCTION "public"."start_member_data_download"(uuid, text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "public"."start_member_data_download"(uuid, text) TO "postgres";

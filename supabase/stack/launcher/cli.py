@@ -101,6 +101,8 @@ def containers() -> int:
     for command in compose.commands(compose.prepare(settings, keys), settings):
         print(f"  {command}")
     print(f"  Web app: {settings.origin}")
+    if settings.own_mail:
+        print(f"  Mail catcher: http://127.0.0.1:1080{keys.mail_path}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -106,9 +107,31 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool
         port=settings.ports["postgres"],
         buffers=min(max(memory // 4, 128), 8192),
         cache=max(memory // 2, 512),
+        sync=crash_sync_method(postgres),
     )
     rules = (FILES / "pg_hba.conf").read_text()
     return any([_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", rules)])
+
+
+def crash_sync_method(postgres: Path | None = None) -> str:
+    """Return `recovery_init_sync_method`: how all files are made durable before recovery from a crash.
+
+    One `syncfs` instead of opening thousands of files: on a busy disk seconds instead of half a minute. Linux
+    before 5.8 does not report a write that failed in it.
+
+    Args:
+        postgres: whose server is asked whether it has the method; those of containers do.
+    """
+    system = os.uname()
+    version = tuple(int(part) for part in re.findall(r"\d+", system.release)[:2])
+    if system.sysname != "Linux" or version < (5, 8):
+        return "fsync"
+    if not postgres:
+        return "syncfs"
+    setting = "recovery_init_sync_method"
+    ask: list[str | Path] = [postgres / "postgres", "-C", setting, "-D", "/", "-c", "config_file=/dev/null"]
+    found = subprocess.run([*ask, "-c", f"{setting}=syncfs"], check=False, capture_output=True, cwd="/")
+    return "fsync" if found.returncode else "syncfs"
 
 
 def _write(path: Path, text: str) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from launcher import environment
+from launcher import cluster, environment
 from launcher.keys import Keys
 from launcher.settings import DATABASE_ROLES, Settings
 from launcher.terminal import Stop
@@ -86,6 +86,8 @@ def outside(settings: Settings, keys: Keys, folder: Path) -> dict[str, str]:
     return {
         "COMPOSE_PROFILES": "auth,mail" if settings.own_mail else "auth",
         "CONTAINERS": str(folder),
+        "MAIL_PATH": keys.mail_path,
+        "CRASH_SYNC_METHOD": cluster.crash_sync_method(),
         "KEYS_DIGEST": hashlib.sha256(mounted).hexdigest(),
         "GATEWAY_PUBLISH": "443:443" if settings.options.get("SITE_DOMAIN") else f"{host}:{port}:8000",
         **{f"PASSWORD_{role.upper()}": keys.values[f"PASSWORD_{role}"] for role in DATABASE_ROLES},

@@ -24,7 +24,7 @@ def requests(settings: Settings, keys: Keys) -> dict[str, httpx.Request]:
     """Return what each service responds to with 200 when it is healthy."""
     paths = {"postgrest_admin": "ready"} | dict.fromkeys(("auth", "storage", "edge", "worker"), "health")
     if settings.own_mail:
-        paths["mail"] = "healthz"
+        paths["mail"] = f"{keys.mail_path[1:]}/healthz"
     urls = {name.partition("_")[0]: f"http://{settings.address(name)}/{path}" for name, path in paths.items()}
     urls["gateway"] = f"{settings.origin}/auth/v1/health"
     if settings.options.get("SITE_DOMAIN"):

@@ -1,6 +1,7 @@
 """The stack's keys and passwords: made once, changed by `keys new` and `keys retire`."""
 
 import base64
+import hashlib
 import json
 import math
 import secrets
@@ -43,6 +44,11 @@ class Keys:
     def gotrue(self) -> str:
         """The auth service's private keys, as GOTRUE_JWT_KEYS wants them."""
         return json.dumps(self._read("gotrue.json"), separators=(",", ":"))
+
+    @property
+    def mail_path(self) -> str:
+        """Where the mail catcher shows its mails: any website may ask it, but none knows the path."""
+        return "/" + hashlib.sha256(f"mail {self.values['SIGNING_SECRET']}".encode()).hexdigest()[:32]
 
     def database_url(self, role: str, name: str = "postgres") -> str:
         """Return the libpq URL of a database role."""

@@ -44,9 +44,11 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         code = ROOT / "functions"
         return service(name, [str(PYTHON), "-m", f"functions.{name}"], code / name, code / "core", *sources)
 
+    # Not an argument, which every user of the machine may read.
+    mail = {**environment.base(), "MAILDEV_BASE_PATHNAME": keys.mail_path}
     caddy = [str(VENV / "bin" / "caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
     return [
-        *([Service("mail", _mail_catcher(settings), environment.base())] if settings.own_mail else []),
+        *([Service("mail", _mail_catcher(settings), mail)] if settings.own_mail else []),
         service("postgrest", [postgrest or _postgrest()], keys.jwks),
         python("storage", keys.jwks),
         python("edge", keys.jwks),

@@ -19,7 +19,7 @@ def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
     if binary := settings.options.get("AUTH_BIN"):
         values["AUTH_BIN"] = binary
     if settings.own_mail:
-        values["MAIL_URL"] = f"http://{settings.address('mail')}"
+        values["MAIL_URL"] = f"http://{settings.address('mail')}{keys.mail_path}"
     demo = settings.state / "keys" / "demo.env"
     lines = demo.read_text().splitlines() if demo.exists() else []
     return values | dict(line.split("=", 1) for line in lines if "=" in line)

@@ -56,6 +56,8 @@ const administratorPages = [
 export const router = createBrowserRouter([
   {
     ErrorBoundary: RouteFault,
+    // Nothing is drawn before the first page's code is here.
+    HydrateFallback: () => null,
     children: [
       {
         Component: SiteShell,

@@ -135,6 +135,7 @@ export type Database = {
           created_at: string
           decided_at: string | null
           decided_by: string | null
+          decision_no: number | null
           id: string
           kind: string
           receipt_etag: string | null
@@ -153,6 +154,7 @@ export type Database = {
           created_at?: string
           decided_at?: string | null
           decided_by?: string | null
+          decision_no?: number | null
           id?: string
           kind: string
           receipt_etag?: string | null
@@ -170,6 +172,7 @@ export type Database = {
           created_at?: string
           decided_at?: string | null
           decided_by?: string | null
+          decision_no?: number | null
           id?: string
           kind?: string
           receipt_etag?: string | null
@@ -267,6 +270,7 @@ export type Database = {
         Row: {
           amount: number
           created_at: string
+          decision_no: number | null
           id: string
           reference_id: string
           status: Database['public']['Enums']['transaction_status']
@@ -277,6 +281,7 @@ export type Database = {
         Insert: {
           amount: number
           created_at?: string
+          decision_no?: number | null
           id?: string
           reference_id: string
           status: Database['public']['Enums']['transaction_status']
@@ -286,6 +291,7 @@ export type Database = {
         Update: {
           amount?: number
           created_at?: string
+          decision_no?: number | null
           id?: string
           reference_id?: string
           status?: Database['public']['Enums']['transaction_status']
@@ -309,6 +315,7 @@ export type Database = {
           created_at: string
           decided_at: string | null
           decided_by: string | null
+          decision_no: number | null
           id: string
           payout_at: string | null
           payout_reference: string | null
@@ -324,6 +331,7 @@ export type Database = {
           created_at?: string
           decided_at?: string | null
           decided_by?: string | null
+          decision_no?: number | null
           id?: string
           payout_at?: string | null
           payout_reference?: string | null
@@ -338,6 +346,7 @@ export type Database = {
           created_at?: string
           decided_at?: string | null
           decided_by?: string | null
+          decision_no?: number | null
           id?: string
           payout_at?: string | null
           payout_reference?: string | null
@@ -525,6 +534,11 @@ export type Database = {
       send_test_mail: { Args: Record<PropertyKey, never>; Returns: Json }
       set_mail_choice: { Args: { p_topic: string; p_wanted: boolean }; Returns: Json }
       start_factor_removal: { Args: { p_profile_id: string; p_reason: string }; Returns: Json }
+      start_member_closing: {
+        Args: { p_confirmed: boolean; p_profile_id: string; p_reason: string }
+        Returns: Json
+      }
+      start_member_data_download: { Args: { p_profile_id: string; p_reason: string }; Returns: Json }
       sync_bonuses: { Args: Record<PropertyKey, never>; Returns: Json }
       touch_admin_session: { Args: Record<PropertyKey, never>; Returns: Json }
       update_administrator: {

@@ -28,18 +28,25 @@ interface ErrorLike {
   details?: unknown
 }
 
+const unanswered = 'No answer arrived.'
+
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Turns what supabase-js reports, of PostgREST, auth or storage, into a Refusal. */
+/**
+ * Turns what supabase-js reports, of PostgREST, auth or storage, into a Refusal. When a database connection breaks,
+ * PostgREST says 400 without code and message: nobody knows whether the request was carried out. That is no
+ * answer, as with a 503, and the same request may be sent again.
+ */
 export function toRefusal(error: unknown, status?: number): Refusal {
   if (error instanceof Refusal) return error
   const given = (typeof error === 'object' && error !== null ? error : {}) as ErrorLike
   const answered =
     status ?? (typeof given.status === 'number' ? given.status : Number(given.status ?? 0) || 0)
-  const details = text(given.details)
-  return new Refusal(text(given.message) || 'No answer arrived.', answered, text(given.code), details || null)
+  const [message, code, details] = [text(given.message), text(given.code), text(given.details)]
+  if (answered === 400 && !message && !code) return new Refusal(unanswered, 503, 'try_again')
+  return new Refusal(message || unanswered, answered, code, details || null)
 }
 
 /** The data of a supabase-js answer, or a thrown Refusal. */

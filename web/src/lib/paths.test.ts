@@ -3,6 +3,7 @@ import { safeRedirect, signInPath } from './paths'
 
 const origin = 'https://harborline.example'
 
+// threats: T113
 describe('safeRedirect', () => {
   it('keeps a path of this site with its query and fragment', () => {
     expect(safeRedirect('/withdraw?amount=100#form', origin)).toBe('/withdraw?amount=100#form')

@@ -10,9 +10,11 @@ export interface CoverageNow extends Coverage {
   rests_on: { days: number; deposits: Decimal; ratio_without: Decimal | null }[]
 }
 
-/** Coverage as it was kept at the end of a UTC day. */
+/** Coverage at the end of a UTC day. */
 export interface CoverageDay extends Coverage {
   day: string
+  /** When it was computed: minutes after the day, later when the worker was away. */
+  taken_at: string
 }
 
 export const coverageQuery = queryOptions({

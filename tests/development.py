@@ -32,7 +32,7 @@ def test_long() -> int:
 
 
 def mutations() -> int:
-    """Remove each validation of the database; ONLY=word for some, FIND=1 to find the tests of new ones."""
+    """Remove each guard of database, services and gateway; ONLY=word for some, FIND=1 to find tests."""
     find = ["--find"] if os.environ.get("FIND") else []
     return throwaway.run_on_stack("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
 

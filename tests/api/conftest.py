@@ -7,7 +7,10 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from functions.auth.migrate import migrate
 from tests.support.mail import Mailbox
+from tests.support.own_auth import PASSWORD, OwnAuth, own_auth
+from tests.support.own_database import empty_database
 from tests.support.people import Administrator, ApiClient, Member, People
 from tests.support.stack import Stack
 
@@ -18,6 +21,8 @@ Owner = psycopg.Connection[dict[str, Any]]
 SLOW = (
     "test_screen_plans",
     "test_auth_limits",
+    "test_auth_codes",
+    "test_auth_mail_budget",
     "test_authorisation",
     "test_storage_paths",
     "test_openapi",
@@ -28,6 +33,8 @@ SLOW = (
     "test_races",
     "test_rpc_limits",
     "test_auth_sign_ups",
+    "test_auth_accounts",
+    "test_auth_links",
 )
 
 
@@ -120,3 +127,33 @@ def count_rows(owner: Owner) -> Callable[[str], int]:
         return int(row["n"]) if row else 0
 
     return count
+
+
+@pytest.fixture(scope="session")
+def admin_db(stack: Stack) -> Iterator[psycopg.Connection[Any]]:
+    """Yield a superuser connection, to move timestamps into the past."""
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def auth(stack: Stack) -> Iterator[OwnAuth]:
+    """Yield an auth service with the product's limits and keys of its own."""
+    with own_auth(stack) as service:
+        yield service
+
+
+@pytest.fixture
+def ada(auth: OwnAuth) -> Iterator[dict[str, Any]]:
+    """Create an account of that service."""
+    user = auth.new_user(PASSWORD)
+    yield user
+    auth.delete_user(user["id"])
+
+
+@pytest.fixture
+def auth_database(stack: Stack) -> Iterator[str]:
+    """Yield the address of a database with schema auth and no more, which no other service uses."""
+    with empty_database(stack) as url:
+        migrate(url)
+        yield url

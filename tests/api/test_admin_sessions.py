@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 from joserfc import jwt
@@ -13,6 +12,7 @@ from joserfc.jwk import ECKey, RSAKey
 from psycopg.rows import dict_row
 
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.people import Administrator, Member, People
 from tests.support.stack import Stack, service_env, stack_state
 
@@ -124,7 +124,9 @@ def test_the_members_key_makes_no_administrator_anywhere(
                 ("/functions/v1/admin-approve-withdrawal", {"withdrawalId": withdrawal, "action": "approve"}),
             ):
                 verb = "POST" if body else "GET"
-                response = httpx.request(verb, f"{stack.url}{path}", json=body, headers=headers, timeout=20)
+                response = plain_http.request(
+                    verb, f"{stack.url}{path}", json=body, headers=headers, timeout=20
+                )
                 assert response.status_code == 401, (key, path)
     assert _status(owner, withdrawal) == "pending"
 

@@ -5,13 +5,13 @@ import uuid
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import psycopg
 import pyotp
 import pytest
 from supabase import AuthApiError, Client, ClientOptions, create_client
 
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.mail import Mailbox
 from tests.support.people import PASSWORD, Member
 from tests.support.stack import Stack
@@ -44,7 +44,7 @@ def _someone(referrer: Member) -> dict[str, Any]:
 
 def _follow(link: str) -> dict[str, str]:
     """Open a mail's link as a browser does; what stands behind `#` where it leads."""
-    response = httpx.get(link, follow_redirects=False)
+    response = plain_http.get(link, follow_redirects=False)
     assert response.status_code == 303
     fragment = urlsplit(response.headers["location"]).fragment
     return {name: values[0] for name, values in parse_qs(fragment).items()}
@@ -124,7 +124,7 @@ def test_the_six_digits_of_the_mail_do_as_well(
     someone = _someone(referrer)
     service = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
     body = {"type": "signup", "email": someone["email"], "password": PASSWORD} | someone["options"]
-    link = httpx.post(f"{stack.url}/auth/v1/admin/generate_link", headers=service, json=body).json()
+    link = plain_http.post(f"{stack.url}/auth/v1/admin/generate_link", headers=service, json=body).json()
     signed_in = client.auth.verify_otp(
         {"type": "signup", "email": someone["email"], "token": link["email_otp"]}
     )
@@ -172,7 +172,7 @@ def test_passwords_count_to_their_last_byte(client: Client, referrer: Member, st
     someone = _someone(referrer)
     with pytest.raises(AuthApiError, match="72"):
         client.auth.sign_up(someone | {"password": "x" * 73})
-    large = httpx.post(
+    large = plain_http.post(
         f"{stack.url}/auth/v1/signup",
         headers={"apikey": stack.anon_key},
         json={"email": someone["email"], "password": "x" * 1_100_000},
@@ -183,7 +183,7 @@ def test_passwords_count_to_their_last_byte(client: Client, referrer: Member, st
 @pytest.mark.threat("T81")
 @pytest.mark.embedded_only("takes NUL for a character like any other")
 def test_a_password_holds_no_nul(stack: Stack) -> None:
-    raw = httpx.post(
+    raw = plain_http.post(
         f"{stack.url}/auth/v1/signup",
         headers={"apikey": stack.anon_key},
         content=b'{"email":"a@example.com","password":"abc\\u0000def"}',
@@ -222,7 +222,7 @@ def test_the_seventy_third_byte_makes_another_password(client: Client, member: M
 def test_nonsense_is_rejected_and_never_a_server_error(
     stack: Stack, method: str, path: str, content: bytes, status: set[int]
 ) -> None:
-    response = httpx.request(
+    response = plain_http.request(
         method, f"{stack.url}/auth/v1{path}", headers={"apikey": stack.anon_key}, content=content
     )
     assert response.status_code in status, response.text
@@ -343,14 +343,14 @@ def test_a_sign_up_takes_three_fields_and_no_more(stack: Stack, owner: Owner, re
     name = f"t_{secrets.token_hex(5)}"
     email = f"{name}@example.com"
     data = {"username": name, "display_name": "Twelve", "referrer_id": referrer.profile_id, **WISHES}
-    response = httpx.post(
+    response = plain_http.post(
         f"{stack.url}/auth/v1/signup",
         headers={"apikey": stack.anon_key},
         json={"email": email, "password": PASSWORD, "data": data, "role": "service_role", "aud": "x"},
         timeout=20,
     )
     assert response.status_code == 200, response.text
-    user = httpx.put(
+    user = plain_http.put(
         f"{stack.url}/auth/v1/admin/users/{response.json()['id']}",
         headers={"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"},
         json={"email_confirm": True},

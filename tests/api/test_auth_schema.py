@@ -1,16 +1,15 @@
 """Schema auth: made by the service, and safe to make twice."""
 
-import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from psycopg import sql
 
+from functions.auth.migrate import SchemaTooOldError, migrate
+from tests.support.own_database import empty_database
 from tests.support.stack import Stack
 
 pytestmark = pytest.mark.embedded_only("makes its schema by migrations of its own")
@@ -31,12 +30,8 @@ def _migrate(database_url: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def elsewhere(stack: Stack) -> Iterator[str]:
     """Yield the address of an empty database, dropped afterwards."""
-    admin_url = stack.values["DATABASE_ADMIN_URL"]
-    name = f"auth_{secrets.token_hex(5)}"
-    with psycopg.connect(admin_url, autocommit=True) as admin:
-        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-        yield urlunsplit(urlsplit(admin_url)._replace(path=f"/{name}"))
-        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    with empty_database(stack) as url:
+        yield url
 
 
 def _one(connection: psycopg.Connection[Any], query: str) -> Any:
@@ -65,6 +60,8 @@ def test_an_older_schema_is_rejected_with_a_sentence(elsewhere: str) -> None:
     _migrate(elsewhere)
     with psycopg.connect(elsewhere) as connection:
         connection.execute("delete from auth.schema_migrations where version >= '2026'")
+    with pytest.raises(SchemaTooOldError, match="let the GoTrue that made it migrate first"):
+        migrate(elsewhere)
     rejected = _migrate(elsewhere)
     assert rejected.returncode == 1
     assert "let the GoTrue that made it migrate first" in rejected.stderr

@@ -9,7 +9,9 @@ import psycopg
 import pyotp
 import pytest
 
+from tests.support import plain_http
 from tests.support.people import PASSWORD, ApiClient, Member
+from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
 Session = dict[str, Any]
@@ -20,7 +22,7 @@ class Auth:
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
-        self.http = httpx.Client(
+        self.http = plain_http.client(
             base_url=f"{stack.url}/auth/v1", headers={"apikey": stack.anon_key}, timeout=30
         )
 
@@ -169,10 +171,9 @@ class TestSecondFactor:
         client = ApiClient(auth.stack, again)
         rejected = client.rows("profiles", "select=id")
         assert (rejected.status_code, rejected.json()["code"]) == (403, "aal2_required")
-        changed = auth.http.put(
-            "/user", headers={"authorization": f"Bearer {again}"}, json={"password": "another-lantern-5"}
-        )
-        assert (changed.status_code, changed.json()["error_code"]) == (401, "insufficient_aal")
+        for change in ({"password": "another-lantern-5"}, {"email": f"new-{member.email}"}):
+            changed = auth.http.put("/user", headers={"authorization": f"Bearer {again}"}, json=change)
+            assert (changed.status_code, changed.json()["error_code"]) == (401, "insufficient_aal")
         removed = auth.http.delete(
             f"/factors/{verified['factor']['id']}", headers={"authorization": f"Bearer {again}"}
         )
@@ -194,6 +195,8 @@ class TestSecondFactor:
         assert deleted.status_code == 200
         fresh = auth.refresh(verified["after"]["refresh_token"]).raise_for_status().json()
         assert "factors" not in fresh["user"]
+        levels = [claims_of(each["access_token"])["aal"] for each in (verified["after"], fresh)]
+        assert levels == ["aal2", "aal1"]
 
     def test_a_challenge_is_used_once(self, auth: Auth, verified: dict[str, Any]) -> None:
         token, factor = verified["after"]["access_token"], verified["factor"]

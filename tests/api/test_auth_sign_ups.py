@@ -1,16 +1,13 @@
 """Several sign-ups for one address that is not confirmed: a link confirms the one whose mail it was in."""
 
 import base64
-import email
 import hashlib
 import re
 import secrets
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from email.policy import default
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,7 +17,7 @@ import pytest
 
 from launcher.settings import ROOT
 from tests.api.conftest import Owner
-from tests.support.own_auth import OwnAuth, bearer, own_auth
+from tests.support.own_auth import OwnAuth, bearer, link_in, mail_to, mails, meanwhile, own_auth
 from tests.support.people import Member, People
 from tests.support.stack import Stack
 
@@ -42,13 +39,6 @@ def auth(stack: Stack) -> Iterator[OwnAuth]:
             environment.setenv(f"GOTRUE_MAILER_TEMPLATES_{name.upper()}", place)
         with own_auth(stack, GOTRUE_SMTP_MAX_FREQUENCY="0s", **PRODUCT) as service:
             yield service
-
-
-@pytest.fixture(scope="module")
-def admin_db(stack: Stack) -> Iterator[psycopg.Connection[Any]]:
-    """Yield a superuser connection, to move timestamps into the past."""
-    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
-        yield connection
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +74,9 @@ class SignUp:
 
     def send(self, **fields: Any) -> "SignUp":
         """Send the form and read the mail."""
-        before = len(_mails(self.auth, self.address))
+        before = len(mails(self.auth, self.address))
         self.ask(**fields).raise_for_status()
-        self.mail = _mail(self.auth, self.address, before + 1)
+        self.mail = mail_to(self.auth, self.address, before + 1)
         return self
 
     def open(self) -> dict[str, str]:
@@ -121,33 +111,13 @@ def _post(auth: OwnAuth, path: str, body: dict[str, Any], token: str = "") -> ht
     return auth.http.post(path, headers=headers | (bearer(token) if token else {}), json=body)
 
 
-def _mails(auth: OwnAuth, address: str) -> list[str]:
-    received = [message for message in auth.messages if f"RCPT TO:<{address}>" in message]
-    mails = [email.message_from_string(one.split("\nDATA\n")[1], policy=default) for one in received]
-    bodies = [mail.get_body(("plain", "html")) for mail in mails]
-    return [body.get_content() for body in bodies if body]
-
-
-def _mail(auth: OwnAuth, address: str, count: int) -> str:
-    """Return the newest mail to an address, once there are so many."""
-    until = time.monotonic() + 10
-    while len(found := _mails(auth, address)) < count:
-        assert time.monotonic() < until, f"{len(found)} of {count} mails"
-        time.sleep(0.02)
-    return found[-1]
-
-
-def _link(mail: str) -> str:
-    return re.findall(r"http\S+/verify\?[^\s\"<]+", mail)[0].replace("&amp;", "&")
-
-
 def _code(mail: str) -> str:
     return re.findall(r"\b\d{6}\b", mail)[0]
 
 
 def _open(auth: OwnAuth, mail: str) -> dict[str, str]:
     headers = {"x-real-ip": f"10.{secrets.randbelow(250)}.{secrets.randbelow(250)}.9"}
-    opened = auth.http.get(_link(mail), headers=headers)
+    opened = auth.http.get(link_in(mail), headers=headers)
     assert opened.status_code == 303
     location = urlsplit(opened.headers["location"])
     return {name: values[0] for name, values in parse_qs(f"{location.query}&{location.fragment}").items()}
@@ -198,7 +168,7 @@ class TestLink:
     def test_by_its_token(self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp) -> None:
         mine.send()
         stranger.send()
-        token = parse_qs(urlsplit(_link(mine.mail)).query)["token"][0]
+        token = parse_qs(urlsplit(link_in(mine.mail)).query)["token"][0]
         session = _post(auth, "/verify", {"type": "email", "token_hash": token}).raise_for_status().json()
         assert session["user"]["user_metadata"]["username"] == mine.username
         assert session["user"]["identities"][0]["identity_data"]["username"] == mine.username
@@ -247,10 +217,21 @@ class TestLink:
         _check_confirmed(owner, mine, stranger)
 
     @pytest.mark.threat("T09")
+    def test_of_an_earlier_sign_up_opens_no_confirmed_account(
+        self, owner: Owner, mine: SignUp, stranger: SignUp, admin_db: psycopg.Connection[Any]
+    ) -> None:
+        """Confirmed by hand in the database, where the link of the earlier one is left."""
+        stranger.send()
+        mine.send()
+        admin_db.execute("update auth.users set email_confirmed_at = now() where email = %s", [mine.address])
+        assert stranger.open()["error_code"] == "otp_expired"
+        _check_confirmed(owner, mine, stranger)
+
+    @pytest.mark.threat("T09")
     def test_of_two_at_once_exactly_one_wins(
         self, auth: OwnAuth, owner: Owner, referrer: Member, other: Member
     ) -> None:
-        for _ in range(6):
+        for _ in range(3):
             address = f"shared-{secrets.token_hex(6)}@example.com"
             both = [SignUp(auth, address, one).send() for one in (referrer, other)]
             with ThreadPoolExecutor(4) as crowd:
@@ -258,6 +239,18 @@ class TestLink:
             winners = [number % 2 for number, result in enumerate(opened) if "access_token" in result]
             assert len(winners) == 1, opened
             _check_confirmed(owner, both[winners[0]], both[1 - winners[0]])
+
+
+# Another sign-up of an address.
+SIGNED_UP = """
+    with made as (
+        insert into auth.users (instance_id, id, aud, role, email, email_confirmed_at, created_at, updated_at,
+            confirmation_token, recovery_token, email_change_token_new, email_change)
+        values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), 'authenticated', 'authenticated',
+            %s, {}, now(), now(), '', '', '', '')
+        returning id)
+    insert into auth.identities (provider_id, user_id, identity_data, provider)
+    select id::text, id, '{{}}', 'email' from made"""
 
 
 class TestResponse:
@@ -277,6 +270,51 @@ class TestResponse:
         assert {name: second["user_metadata"][name] for name in mine.data} == mine.data
         assert second["identities"][0]["identity_data"] == second["user_metadata"]
         assert second["created_at"] > first["created_at"]
+
+    @pytest.mark.threat("T80")
+    @pytest.mark.parametrize("case", ["unknown", "pending", "confirmed"])
+    def test_to_a_wrong_request_is_the_same_for_every_address(
+        self, mine: SignUp, stranger: SignUp, other: Member, case: str
+    ) -> None:
+        if case != "unknown":
+            mine.send()
+        if case == "confirmed":
+            mine.open()
+        wrong: list[dict[str, Any]] = [
+            {"referrer_id": None},
+            {"username": other.username},
+            {"username": "no name"},
+        ]
+        said = [stranger.ask(data=stranger.data | fields) for fields in wrong]
+        assert [(response.status_code, response.json()["msg"]) for response in said] == [
+            (400, "Referral code is required for registration"),
+            (400, "Username already exists. Please choose a different username."),
+            (400, "A username has 3 to 30 characters: letters, digits and underscores only."),
+        ]
+
+    @pytest.mark.threat("T80", "T87")
+    def test_to_a_confirmed_address_reserves_nothing(
+        self, owner: Owner, mine: SignUp, stranger: SignUp
+    ) -> None:
+        mine.send().open()
+        assert stranger.ask().raise_for_status().json()["identities"] == []
+        reserved = "select 1 from private.username_reservations where username = %s"
+        assert owner.execute(reserved, [stranger.username]).fetchone() is None
+
+    @pytest.mark.threat("T09", "T80")
+    @pytest.mark.parametrize(
+        ("confirmed", "identities"), [("null", 1), ("now()", 0)], ids=["once", "confirmed"]
+    )
+    def test_of_an_address_that_is_signed_up_at_that_moment(
+        self, stack: Stack, mine: SignUp, confirmed: str, identities: int
+    ) -> None:
+        with meanwhile(stack, SIGNED_UP.format(confirmed), mine.address) as send:
+            asked = send(mine.ask)
+        assert len(asked.result().raise_for_status().json()["identities"]) == identities
+        if identities:
+            mine.mail = mail_to(mine.auth, mine.address)
+            assert mine.open()["type"] == "signup"
+            assert mine.is_in()
 
     @pytest.mark.threat("T87")
     def test_of_the_hook_is_asked_for_each(
@@ -327,12 +365,12 @@ class TestMail:
         mine.send()
         stranger.send()
         _post(auth, "/recover", {"email": mine.address}).raise_for_status()
-        recovery = _mail(auth, mine.address, 3)
+        recovery = mail_to(auth, mine.address, 3)
         assert stranger.username in recovery
         assert _names_of_referrer(owner, stranger) in recovery
         mine.open()
         _post(auth, "/recover", {"email": mine.address}).raise_for_status()
-        later = _mail(auth, mine.address, 4)
+        later = mail_to(auth, mine.address, 4)
         assert mine.username not in later
         assert _open(auth, recovery)["error_code"] == "otp_expired"
         assert _open(auth, later)["type"] == "recovery"
@@ -342,7 +380,7 @@ class TestMail:
     ) -> None:
         mine.send()
         _post(auth, "/recover", {"email": mine.address}).raise_for_status()
-        recovery = _mail(auth, mine.address, 2)
+        recovery = mail_to(auth, mine.address, 2)
         stranger.send()
         assert mine.username in recovery
         assert _open(auth, recovery)["type"] == "recovery"
@@ -354,10 +392,22 @@ class TestMail:
         for one in (mine, stranger):
             one.send()
             _post(auth, "/recover", {"email": mine.address}).raise_for_status()
-        recovery = _mail(auth, mine.address, 4)
+        recovery = mail_to(auth, mine.address, 4)
         mine.open()
         body = {"type": "recovery", "email": mine.address, "token": _code(recovery)}
         assert _post(auth, "/verify", body).status_code == 403
+        _check_confirmed(owner, mine, stranger)
+
+    def test_of_a_recovery_holds_a_code_that_the_next_sign_up_ends(
+        self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp
+    ) -> None:
+        mine.send()
+        _post(auth, "/recover", {"email": mine.address}).raise_for_status()
+        recovery = mail_to(auth, mine.address, 2)
+        stranger.send()
+        body = {"type": "recovery", "email": mine.address, "token": _code(recovery)}
+        assert _post(auth, "/verify", body).status_code == 403
+        mine.open()
         _check_confirmed(owner, mine, stranger)
 
     @pytest.mark.parametrize("path", ["/resend", "/otp", "/magiclink"])
@@ -368,7 +418,7 @@ class TestMail:
         mine.send()
         body = {"email": mine.address, "type": "signup", "data": stranger.data}
         _post(auth, path, body).raise_for_status()
-        again = _mail(auth, mine.address, 3)
+        again = mail_to(auth, mine.address, 3)
         assert mine.username in again
         assert mine.open()["error_code"] == "otp_expired"
         assert _open(auth, again)["type"] == "signup"
@@ -406,6 +456,17 @@ class TestAdministrator:
         assert confirmed.json()["user_metadata"]["username"] == mine.username
         _check_confirmed(owner, mine, *strangers)
 
+    def test_confirms_the_newest_of_those_that_were_mailed(
+        self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp
+    ) -> None:
+        stranger.send()
+        user = mine.ask().raise_for_status().json()
+        mine.mail = mail_to(auth, mine.address, 2)
+        path = f"/admin/users/{user['id']}"
+        confirmed = auth.http.put(path, headers=bearer(auth.service_key), json={"email_confirm": True})
+        assert confirmed.json()["user_metadata"]["username"] == mine.username
+        _check_confirmed(owner, mine, stranger)
+
     @pytest.mark.parametrize("kind", ["signup", "invite"])
     def test_mails_a_link_for_no_other_sign_up(
         self, auth: OwnAuth, owner: Owner, mine: SignUp, stranger: SignUp, kind: str
@@ -424,7 +485,7 @@ class TestAdministrator:
     def test_loses_no_invitation_to_a_stranger(self, auth: OwnAuth, mine: SignUp, stranger: SignUp) -> None:
         body = {"email": mine.address, "data": mine.data}
         _post(auth, "/invite", body, auth.service_key).raise_for_status()
-        invitation = _mail(auth, mine.address, 1)
+        invitation = mail_to(auth, mine.address, 1)
         stranger.send()
         assert _open(auth, invitation)["type"] == "invite"
         assert not stranger.is_in()
@@ -435,7 +496,7 @@ class TestAdministrator:
     ) -> None:
         stranger.send()
         user = mine.ask().raise_for_status().json()
-        mine.mail = _mail(auth, mine.address, 2)
+        mine.mail = mail_to(auth, mine.address, 2)
         path, body = f"/admin/users/{user['id']}", {"email": f"moved-{mine.address}"}
         auth.http.put(path, headers=bearer(auth.service_key), json=body).raise_for_status()
         for one in (mine, stranger):
@@ -470,6 +531,7 @@ def test_a_stranger_delays_the_owner_by_a_minute_and_no_more(
         assert (soon.status_code, soon.json()["error_code"]) == (429, "over_email_send_rate_limit")
         reserved = "select 1 from private.username_reservations where username = %s"
         assert owner.execute(reserved, [mine.username]).fetchone() is None
+        assert mine.ask(data={}).status_code == 400, "what is wrong is said in the pause too"
         admin_db.execute(
             "update auth.users set confirmation_sent_at = confirmation_sent_at - interval '1 minute' "
             "where email = %s",
@@ -482,19 +544,29 @@ def test_a_stranger_delays_the_owner_by_a_minute_and_no_more(
         _check_confirmed(owner, mine, stranger)
 
 
-def test_what_expired_is_purged(
-    stack: Stack, auth: OwnAuth, mine: SignUp, stranger: SignUp, admin_db: psycopg.Connection[Any]
+NOWHERE = "pg-functions://postgres/pg_catalog/nowhere"
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (
+            {
+                "GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true",
+                "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": NOWHERE,
+            },
+            f"Error running hook URI: {NOWHERE}",
+        ),
+        ({"HARBORLINE_AUTH_MAIL_DATA_URI": NOWHERE}, "Error running pg_catalog.nowhere"),
+        ({}, "Error sending confirmation email"),
+    ],
+    ids=["asked", "named", "mailed"],
+)
+def test_a_sign_up_that_cannot_be(
+    stack: Stack, address: str, referrer: Member, owner: Owner, settings: dict[str, str], text: str
 ) -> None:
-    stranger.send()
-    mine.send()
-    admin_db.execute(
-        "update auth.earlier_sign_ups set confirmation_sent_at = now() - interval '25 hours' "
-        "where raw_user_meta_data ->> 'username' = %s",
-        [stranger.username],
-    )
-    query = "select 1 from auth.earlier_sign_ups where raw_user_meta_data ->> 'username' = %s"
-    with own_auth(stack):
-        until = time.monotonic() + 10
-        while admin_db.execute(query, [stranger.username]).fetchone():
-            assert time.monotonic() < until, "purged at the start and hourly"
-            time.sleep(0.05)
+    with own_auth(stack, **settings) as auth:
+        auth.mail.rejects = True
+        failed = SignUp(auth, address, referrer).ask()
+    assert (failed.status_code, failed.json()["msg"]) == (500, text)
+    assert owner.execute("select 1 from auth.users where email = %s", [address]).fetchone() is None

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import orjson
 import pytest
 from cryptography.hazmat.primitives import hashes, hmac
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from tests.support.own_auth import OwnAuth, bearer, own_auth
+from tests.support import plain_http
+from tests.support.own_auth import PASSWORD, OwnAuth, bearer
 from tests.support.people import ApiClient, Member
 from tests.support.stack import Stack
 
@@ -132,7 +132,7 @@ FORGERIES: list[Forger] = [
 @pytest.fixture(scope="module")
 def published(stack: Stack) -> dict[str, Any]:
     """Return the published public key."""
-    response = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status()
+    response = plain_http.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status()
     keys: list[dict[str, Any]] = response.json()["keys"]
     assert all(not {"d", "k", "p", "q"} & set(key) for key in keys), "only public numbers are published"
     return keys[0]
@@ -149,17 +149,10 @@ def test_a_forged_token_is_rejected(
 
 
 @pytest.fixture(scope="module")
-def auth(stack: Stack) -> Iterator[OwnAuth]:
-    """Yield an auth service with a key of its own."""
-    with own_auth(stack) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
 def claims(auth: OwnAuth) -> Iterator[dict[str, Any]]:
     """Yield the claims of a signed-in member."""
-    user = auth.new_user("harbour-lantern-41")
-    session = auth.sign_in(user["email"], "harbour-lantern-41").raise_for_status().json()
+    user = auth.new_user(PASSWORD)
+    session = auth.sign_in(user["email"], PASSWORD).raise_for_status().json()
     yield _claims(session["access_token"])
     auth.delete_user(user["id"])
 
@@ -188,9 +181,14 @@ class TestClaimsThatTheSignerMayNotMake:
         assert self._ask(auth, {**claims, "sub": "me"}) == (400, "bad_jwt")
 
     @pytest.mark.threat("T75")
-    def test_another_members_session(self, auth: OwnAuth, claims: dict[str, Any]) -> None:
-        other = auth.new_user("harbour-lantern-41")
-        assert self._ask(auth, {**claims, "sub": other["id"]}) == (403, "session_not_found")
+    @pytest.mark.parametrize(("method", "path"), [("GET", "/user"), ("POST", "/logout")])
+    def test_another_members_session(
+        self, auth: OwnAuth, claims: dict[str, Any], method: str, path: str
+    ) -> None:
+        other = auth.new_user(PASSWORD)
+        token = auth.signed({**claims, "sub": other["id"]})
+        response = auth.http.request(method, path, headers=bearer(token))
+        assert (response.status_code, response.json()["error_code"]) == (403, "session_not_found")
         auth.delete_user(other["id"])
 
     @pytest.mark.threat("T65", "T73")

@@ -126,35 +126,64 @@ def test_deposit_of_a_number_that_json_cannot_hold(member: Member, literal: str)
     assert 400 <= response.status_code < 500, response.text
 
 
+SIZES = (50, 100, 250, 500, 1000)
+NO_SIZES = (1, 49.99, 50.01, 75, 999.99, 1001, 10_000_000)
+
+
 @pytest.mark.threat("T27")
 @pytest.mark.usefixtures("untouched")
 def test_first_deposit_that_is_no_package(member: Member) -> None:
-    response = member.insert("deposits", member.deposit_row(75))
-    assert response.status_code == 400, response.text
+    row = member.deposit_row(50)
+    for amount in NO_SIZES:
+        response = member.insert("deposits", {**row, "amount": amount})
+        assert (response.status_code, response.json()["code"]) == (400, "package_required"), amount
 
 
-SIZES = (50, 100, 250, 500, 1000)
+@pytest.mark.threat("T27")
+@pytest.mark.parametrize("size", SIZES)
+def test_a_first_deposit_buys_its_package(
+    member: Member, finance: Administrator, owner: psycopg.Connection[dict[str, Any]], size: int
+) -> None:
+    deposit = member.deposit(size)
+    finance.approve_deposit(deposit["id"]).raise_for_status()
+    assert _bought(owner, member, deposit) == ("first", size, size)
 
 
 @pytest.mark.threat("T27")
 @pytest.mark.parametrize("size", SIZES)
 def test_a_second_deposit_is_an_upgrade_or_cash_in(
-    people: People, referrer: Member, finance: Administrator, count_rows: Count, size: int
+    member: Member,
+    people: People,
+    finance: Administrator,
+    owner: psycopg.Connection[dict[str, Any]],
+    size: int,
 ) -> None:
-    member = people.member(referrer.profile_id)
+    """Of a size, only of a larger one; any other amount changes no package."""
     people.fund(member, size, finance)
-    for other in SIZES:
-        before = count_rows(f"public.deposits where user_id = '{member.user_id}'")
-        row = member.deposit_row(other)
-        response = member.insert("deposits", row)
-        allowed = other > size
-        assert response.is_success == allowed, (size, other, response.text)
-        if not allowed:
-            assert (response.status_code, response.json()["code"]) == (400, "downgrade")
-        after = count_rows(f"public.deposits where user_id = '{member.user_id}'")
-        assert after - before == (1 if allowed else 0)
-        if allowed:
-            member.http.patch(f"/rest/v1/deposits?id=eq.{row['id']}", json={"status": "cancelled"})
+    row, paid = member.deposit_row(1), size
+    for smaller in (each for each in SIZES if each <= size):
+        response = member.insert("deposits", {**row, "amount": smaller})
+        assert (response.status_code, response.json()["code"]) == (400, "downgrade"), smaller
+    response = member.insert("deposits", {**row, "amount": 0.99})
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_amount")
+    for amount, package in ((75, size), *((each, each) for each in SIZES if each > size)):
+        deposit, paid = member.deposit(amount), paid + amount
+        finance.approve_deposit(deposit["id"]).raise_for_status()
+        kind = "upgrade" if amount == package else "cash_in"
+        assert _bought(owner, member, deposit) == (kind, package, paid)
+
+
+def _bought(
+    owner: psycopg.Connection[dict[str, Any]], member: Member, deposit: dict[str, Any]
+) -> tuple[str, int, int]:
+    """Return what kind of deposit it was, the package that the member has now, and all that was paid."""
+    row = owner.execute(
+        "select d.kind, p.package_value, p.cash_in_amount from public.deposits as d"
+        " inner join private.profiles as p on p.user_id = d.user_id where d.id = %s and p.user_id = %s",
+        [deposit["id"], member.user_id],
+    ).fetchone()
+    assert row
+    return row["kind"], row["package_value"], row["cash_in_amount"]
 
 
 @pytest.mark.threat("T20")

@@ -1,46 +1,82 @@
 """The commands of a new installation: generated passwords, first people, and no second first."""
 
-import os
+import runpy
 import secrets
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from functions.edge.bootstrap import administrators, demo
+from functions.edge.bootstrap.settings import BootstrapSettings
 from tests.support.people import People
 from tests.support.stack import Stack
 
+Database = psycopg.Connection[dict[str, Any]]
 
-def bootstrap(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as the launcher does."""
-    environment = {
-        **os.environ,
-        "DATABASE_URL": stack.database_url,
-        "AUTH_INTERNAL_URL": f"{stack.url}/auth/v1",
-        "STORAGE_INTERNAL_URL": f"{stack.url}/storage/v1",
-        "SUPABASE_SERVICE_ROLE_KEY": stack.service_key,
-    }
-    command = [sys.executable, "-m", "functions.edge.bootstrap", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+Bootstrap = Callable[..., Done]
+
+
+@pytest.fixture
+def bootstrap(stack: Stack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bootstrap:
+    """Return what runs a command as the launcher does, but in this process."""
+    monkeypatch.setenv("DATABASE_URL", stack.database_url)
+    monkeypatch.setenv("AUTH_INTERNAL_URL", f"{stack.url}/auth/v1")
+    monkeypatch.setenv("STORAGE_INTERNAL_URL", f"{stack.url}/storage/v1")
+    monkeypatch.setenv("SUPABASE_SERVICE_ROLE_KEY", stack.service_key)
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["bootstrap", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module("functions.edge.bootstrap", run_name="__main__")
+        printed = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Done(ended.value.code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def database(stack: Stack) -> Iterator[Database]:
+    """Yield a transaction of the superuser, without triggers, that is rolled back."""
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], row_factory=dict_row) as connection:
+        connection.execute("set local session_replication_role = replica")
+        yield connection
+        connection.rollback()
 
 
 def lines_of(response: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in response.splitlines())
 
 
-def test_there_is_one_first_administrator(stack: Stack, count_rows: Callable[[str], int]) -> None:
+def test_there_is_one_first_administrator(bootstrap: Bootstrap, count_rows: Callable[[str], int]) -> None:
     email = f"second-{secrets.token_hex(4)}@example.com"
-    again = bootstrap(stack, "first-administrator", "--email", email, "--name", "Second")
-    assert again.returncode == 1
+    again = bootstrap("first-administrator", "--email", email, "--name", "Second")
+    assert again.status == 1
     assert again.stdout == ""
     assert again.stderr.startswith("There is a super administrator already.")
     assert count_rows(f"private.admin_users where email = '{email}'") == 0
 
 
-def test_a_root_member_can_sign_in_and_refer(stack: Stack, people: People) -> None:
+def test_a_root_member_can_sign_in_and_refer(bootstrap: Bootstrap, people: People) -> None:
     name = f"root_{secrets.token_hex(4)}"
     email = f"{name}@example.com"
-    made = bootstrap(stack, "root-member", "--email", email, "--username", name, "--name", "First Member")
-    assert made.returncode == 0, made.stderr
+    made = bootstrap("root-member", "--email", email, "--username", name, "--name", "First Member")
+    assert made.status == 0, made.stderr
     lines = lines_of(made.stdout)
     root = people.sign_in(email, lines["MEMBER_PASSWORD"])
     assert root.profile_id == lines["REFERRAL_CODE"]
@@ -48,12 +84,45 @@ def test_a_root_member_can_sign_in_and_refer(stack: Stack, people: People) -> No
     assert people.member(root.profile_id).username
 
 
-def test_a_root_member_needs_a_free_name(stack: Stack, count_rows: Callable[[str], int]) -> None:
+def test_a_root_member_needs_a_free_name(bootstrap: Bootstrap, count_rows: Callable[[str], int]) -> None:
     email = f"root_{secrets.token_hex(4)}@example.com"
-    rejected = bootstrap(stack, "root-member", "--email", email, "--username", "mara_l", "--name", "Copy")
-    assert (rejected.returncode, rejected.stdout) == (1, "")
+    rejected = bootstrap("root-member", "--email", email, "--username", "mara_l", "--name", "Copy")
+    assert (rejected.status, rejected.stdout) == (1, "")
     assert "Traceback" not in rejected.stderr
     assert count_rows(f"auth.users where email = '{email}'") == 0
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_who_is_no_longer_active_was_the_first_all_the_same(database: Database, is_active: bool) -> None:
+    database.execute("update private.admin_users set is_active = %s where role = 'super_admin'", [is_active])
+    with pytest.raises(administrators.AlreadyExistsError):
+        administrators.make_first(database, "second@example.com", "Second")
+
+
+def test_the_first_administrator_waits_for_another_who_is_being_made(
+    stack: Stack, database: Database
+) -> None:
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as other:
+        other.execute("lock table private.admin_users in row exclusive mode")
+        database.execute("set local lock_timeout = '20ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            administrators.make_first(database, "second@example.com", "Second")
+
+
+def test_a_demo_without_its_story_is_no_demo(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "script", lambda _: b"select from private.profiles where false")
+    monkeypatch.setattr(demo, "MEMBERS", {"MEMBER": "no_such_member"})
+    monkeypatch.setattr(demo.demo_bots, "subscribe", lambda _: None)
+    monkeypatch.setattr(demo, "ADMINISTRATORS", ())
+    nowhere = "http://127.0.0.1:9"
+    settings = BootstrapSettings(
+        database_url="",
+        auth_internal_url=nowhere,
+        storage_internal_url=nowhere,
+        supabase_service_role_key="x",
+    )
+    with pytest.raises(LookupError, match="no_such_member is not in the story"):
+        demo.seed(database, settings)
 
 
 def test_passwords_are_never_the_same(stack: Stack) -> None:

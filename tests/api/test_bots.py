@@ -41,6 +41,13 @@ def test_the_whole_account_is_required(member: Member, field: str, count_rows: C
     assert count_rows(f"public.bot_subscriptions where user_id = '{member.user_id}'") == 0
 
 
+def test_a_password_of_256_characters_is_the_longest(member: Member) -> None:
+    long = subscribe(member, mt5_password="x" * 257)
+    text = "An MT5 password has at most 256 characters."
+    assert (long.status_code, long.json()["error"]) == (400, text)
+    assert subscribe(member, mt5_password="x" * 256).status_code == 200
+
+
 @pytest.mark.threat("T110")
 def test_one_subscription_for_each_bot(member: Member, count_rows: Callable[[str], int]) -> None:
     subscribe(member).raise_for_status()

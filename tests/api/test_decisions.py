@@ -1,12 +1,17 @@
 """Decisions of administrators through the functions: once, with reasons, and what they leave behind."""
 
+import time
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
+from functions.core.errors import ApiError
+from functions.edge.support.receipts import ReceiptSigner
+from tests.support import plain_http
 from tests.support.people import WALLET, Administrator, Member, People
+from tests.support.principals import claims_of
 
 Owner = psycopg.Connection[dict[str, Any]]
 
@@ -77,10 +82,33 @@ def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) ->
     response = finance.function("admin-get-receipt", {"receiptUrl": deposit["receipt_url"]})
     assert response.status_code == 200, response.text
     signed = response.json()["signedUrl"]
-    assert signed.startswith(f"{member.stack.url}/storage/v1/object/sign/receipts/{member.user_id}/")
-    picture = httpx.get(signed)
+    assert httpx.URL(signed).path.startswith(f"/storage/v1/object/sign/receipts/{member.user_id}/")
+    assert 0 < claims_of(httpx.URL(signed).params["token"])["exp"] - time.time() <= 60
+    picture = plain_http.get(signed)
     assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
-    assert httpx.get(deposit["receipt_url"]).status_code in (400, 404)
+    assert plain_http.get(deposit["receipt_url"]).status_code in (400, 404)
+
+
+@pytest.mark.parametrize(
+    ("response", "code"),
+    [
+        (httpx.Response(400), "receipt_not_found"),
+        (httpx.Response(404), "receipt_not_found"),
+        (httpx.Response(500), "try_again"),
+        (httpx.ConnectError("down"), "try_again"),
+    ],
+    ids=["400", "404", "500", "down"],
+)
+async def test_a_receipt_that_storage_does_not_sign(response: httpx.Response | Exception, code: str) -> None:
+    def respond(_: httpx.Request) -> httpx.Response:
+        if isinstance(response, Exception):
+            raise response
+        return response
+
+    async with httpx.AsyncClient(base_url="http://s", transport=httpx.MockTransport(respond)) as storage:
+        with pytest.raises(ApiError) as raised:
+            await ReceiptSigner(storage, "key", "http://here").sign("receipts", "a/1.png")
+    assert raised.value.code == code
 
 
 @pytest.mark.threat("T99")

@@ -95,6 +95,30 @@ async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
             _ = [part async for part in parts]
 
 
+@pytest.mark.threat("T127")
+@pytest.mark.parametrize("first", [*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_no_cell_begins_like_a_formula(first: str) -> None:
+    assert admin_export.cell(f"{first}1+1") == f"'{first}1+1"
+
+
+@pytest.mark.threat("T127")
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("-100.00", "-100.00"),
+        ("-1.0.0", "'-1.0.0"),
+        # Digits of other scripts, which a spreadsheet may read as it likes.
+        ("-\u0661", "'-\u0661"),
+        ("a=1", "a=1"),
+        (-5, "-5"),
+        ({"a": "=1"}, '{"a":"=1"}'),
+        (None, ""),
+    ],
+)
+def test_what_is_no_formula_stays_as_it_is(value: object, text: str) -> None:
+    assert admin_export.cell(value) == text
+
+
 async def test_two_exports_run_at_once_and_a_third_is_deferred(stack: Stack, finance: Administrator) -> None:
     async with make_pool(stack.values["DATABASE_ADMIN_URL"], 3, "test") as pool:
         principal = principal_of(finance, pool)

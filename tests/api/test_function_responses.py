@@ -3,14 +3,18 @@
 Who may call which function is in authorisation.csv.
 """
 
+import re
 import time
 
 import httpx
 import pytest
 
-from functions.edge.support.application import endpoint_modules, endpoint_router
+from functions.edge.support.application import DEADLINE_SECONDS, endpoint_modules, endpoint_router
 from functions.edge.support.json_body import NOT_JSON
+from functions.edge.support.services import STORAGE_TIMEOUT_SECONDS
+from launcher.settings import ROOT
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.endpoints import ANONYMOUS, edge_app
 from tests.support.people import Administrator, ApiClient, Member
 
@@ -19,8 +23,8 @@ from tests.support.people import Administrator, ApiClient, Member
 @pytest.mark.parametrize("name", ["sync-all-mlm-bonuses", "admin-list-deposits", "bot-subscription"])
 def test_an_anonymous_client_gets_an_error(anonymous: ApiClient, name: str) -> None:
     error = {"error": "Not authenticated", "code": "not_authenticated"}
-    without_a_key = httpx.post(f"{anonymous.stack.url}/functions/v1/{name}", json={}, timeout=30)
-    assert without_a_key.status_code == 401
+    without_a_key = plain_http.post(f"{anonymous.stack.url}/functions/v1/{name}", json={}, timeout=30)
+    assert (without_a_key.status_code, without_a_key.json()) == (401, error)
     with_public_key = anonymous.function(name)
     assert (with_public_key.status_code, with_public_key.json()) == (401, error)
 
@@ -93,13 +97,91 @@ def test_an_unknown_function(finance: Administrator) -> None:
 def test_each_module_is_the_endpoint_of_its_name() -> None:
     paths = {name: [route.path for route in endpoint_router(name).routes] for name in endpoint_modules()}  # type: ignore[attr-defined]
     assert paths == {name: [f"/{name.replace('_', '-')}"] for name in paths}
-    assert len(paths) == 20
+    assert len(paths) == 24
+
+
+@pytest.mark.threat("T65")
+@pytest.mark.parametrize("name", ["admin-list-deposits", "admin-auth"])
+def test_members_are_no_administrators(member: Member, name: str) -> None:
+    response = member.function(name, {"action": "logout"})
+    assert (response.status_code, response.json()["error"]) == (403, "Only administrators can do this.")
+
+
+def test_administrators_are_no_members(finance: Administrator) -> None:
+    response = finance.function("bot-subscription", {"bot_name": "Scout", "action": "unsubscribe"})
+    assert (response.status_code, response.json()["error"]) == (403, "Only members can do this.")
+
+
+async def _ask(
+    method: str, path: str, content: bytes = b"", kind: str = "application/json"
+) -> httpx.Response:
+    """Ask an application that has not been started: what comes before any endpoint."""
+    transport = httpx.ASGITransport(edge_app())
+    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+        return await client.request(method, path, content=content, headers={"content-type": kind})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content", "kind", "status"),
+    [
+        ("POST", "/no-such-function", b"{}", "application/json", 404),
+        ("GET", "/admin-auth", b"", "application/json", 405),
+        ("POST", "/admin-auth", b"{", "application/json", 400),
+        ("POST", "/admin-auth", b"x", "text/plain", 415),
+        ("POST", "/admin-auth", b"x" * 1_048_577, "application/json", 413),
+        # Without a database.
+        ("POST", "/admin-list-deposits", b"{}", "application/json", 500),
+    ],
+)
+async def test_no_cache_keeps_an_error(
+    method: str, path: str, content: bytes, kind: str, status: int
+) -> None:
+    response = await _ask(method, path, content, kind)
+    assert (response.status_code, response.headers["cache-control"]) == (status, "no-store")
+
+
+def test_no_cache_keeps_what_a_function_says(member: Member, support: Administrator) -> None:
+    for response in (
+        member.function("sync-all-mlm-bonuses"),
+        support.function("admin-list-deposits", {"page": 1, "pageSize": 1}),
+        support.export({"list": "audit"}),
+        member.function("admin-list-deposits"),
+    ):
+        assert response.headers["cache-control"] == "no-store", response.url
+
+
+@pytest.mark.threat("T115")
+async def test_a_megabyte_is_read_and_no_more() -> None:
+    largest = b'"' + b"x" * (1_048_576 - 2) + b'"'
+    assert (await _ask("POST", "/no-such-function", largest)).status_code == 404
+    response = await _ask("POST", "/no-such-function", largest + b" ")
+    assert (response.status_code, response.headers["connection"]) == (413, "close")
+
+
+@pytest.mark.threat("T58")
+@pytest.mark.parametrize(
+    "content", [b"{", b'{"action": NaN}', b'{"action": "\\ud800"}', b'{"action": "\xff"}']
+)
+async def test_what_only_some_take_for_json_is_none(content: bytes) -> None:
+    response = await _ask("POST", "/admin-auth", content)
+    assert (response.status_code, response.json()["error"]) == (400, "The request is not valid JSON.")
+
+
+def test_each_time_limit_ends_before_the_one_around_it(owner: Owner) -> None:
+    """So that a client reads what took too long, not that something did."""
+    gateway = re.search(r"response_header_timeout (\d+)s", (ROOT / "supabase/gateway/Caddyfile").read_text())
+    database = owner.execute(
+        r"select substring(array_to_string(rolconfig, ',') from 'statement_timeout=(\d+)s') as seconds"
+        " from pg_roles where rolname = 'edge_functions'"
+    ).fetchone()
+    assert gateway
+    assert database
+    assert int(database["seconds"]) < DEADLINE_SECONDS < int(gateway[1])
+    assert STORAGE_TIMEOUT_SECONDS < DEADLINE_SECONDS
 
 
 async def test_an_error_that_is_a_constant_keeps_nothing_of_a_request() -> None:
     """Each raise of one exception appends to its traceback, whose frames hold bodies."""
-    transport = httpx.ASGITransport(edge_app())
-    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
-        response = await client.post("/admin-auth", content=b"x", headers={"content-type": "text/plain"})
+    response = await _ask("POST", "/admin-auth", b"x", "text/plain")
     assert response.status_code == 415
     assert NOT_JSON.__traceback__ is None

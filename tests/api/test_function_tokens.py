@@ -73,6 +73,23 @@ def test_a_claim_that_is_not_right(edge: OwnEdge, claims: dict[str, Any], change
     assert status(edge, edge.sign(changed)) == 401
 
 
+@pytest.mark.threat("T73")
+@pytest.mark.parametrize("by", ["admin", "members"])
+def test_a_token_without_a_subject(edge: OwnEdge, claims: dict[str, Any], by: str) -> None:
+    role = claims["role"] if by == "admin" else "authenticated"
+    without = {name: value for name, value in {**claims, "role": role}.items() if name != "sub"}
+    response = edge.call("admin-list-deposits", {}, edge.sign(without, by=by))
+    assert (response.status_code, response.json()["code"]) == (401, "not_authenticated")
+
+
+@pytest.mark.threat("T73")
+@pytest.mark.parametrize("role", ["anon", "service_role", "postgres", "authenticator"])
+def test_a_role_that_calls_no_function(edge: OwnEdge, role: str) -> None:
+    claims = {"sub": ANONYMOUS, "role": role, "aud": "authenticated", "exp": NOW + 3600}
+    response = edge.call("sync-all-mlm-bonuses", {}, edge.sign(claims, by="members"))
+    assert (response.status_code, response.json()["code"]) == (401, "not_authenticated")
+
+
 @pytest.mark.threat("T74")
 def test_the_members_key_makes_no_administrator(edge: OwnEdge, claims: dict[str, Any]) -> None:
     assert status(edge, edge.sign(claims, by="members")) == 401

@@ -3,10 +3,10 @@
 import secrets
 from collections.abc import Callable
 
-import httpx
 import pytest
 
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.people import PASSWORD, Member, People
 
 TABLES = (
@@ -60,13 +60,78 @@ def test_who_never_confirms_takes_no_place(
         name = f"t_{secrets.token_hex(5)}"
         metadata = {"username": name, "display_name": "Nobody Yet", "referrer_id": referrer.profile_id}
         body = {"email": f"{name}@example.com", "password": PASSWORD, "data": metadata}
-        response = httpx.post(
+        response = plain_http.post(
             f"{stack.url}/auth/v1/signup", headers={"apikey": stack.anon_key}, json=body, timeout=20
         )
         assert response.status_code == 200, response.text
         assert count_rows(f"private.profiles where username = '{name}'") == 0
     people.member(referrer.profile_id)
     assert count_rows(f"private.positions where profile_id = '{referrer.profile_id}' and children = 1") == 1
+
+
+# What is shown of the own profile and of no other.
+PRIVATE = (
+    "email",
+    "package_approved",
+    "cash_in_amount",
+    "available_balance",
+    "trc20_wallet_address",
+    "account_verified",
+    "account_status",
+)
+
+
+@pytest.fixture(scope="module")
+def pair(people: People, referrer: Member) -> tuple[Member, Member, Member]:
+    """Return a member and two direct referrals, one rich and one poor, who differ in every private column."""
+    finance, support = people.administrator("finance_admin"), people.administrator("support_admin")
+    member = people.member(referrer.profile_id)
+    rich, poor = people.member(member.profile_id), people.member(member.profile_id, wallet=False)
+    people.fund(rich, 1000, finance)
+    people.fund(people.member(rich.profile_id), 100, finance)
+    body = {"profileId": poor.profile_id, "account_status": "suspended", "reason": "A test"}
+    support.function("admin-update-member", body).raise_for_status()
+    return member, rich, poor
+
+
+@pytest.mark.threat("T14")
+@pytest.mark.parametrize("name", PRIVATE)
+def test_private_columns_of_others_give_nothing_away(
+    owner: Owner, pair: tuple[Member, Member, Member], name: str
+) -> None:
+    """By filter or order: the same of two members who differ in it."""
+    member, *others = pair
+    values = [_of_administrators(owner, other, name) for other in others]
+    assert values[0] != values[1]
+    filters = [f"{name}={kind}" for kind in ("is.null", "not.is.null", "is.true", "gt.0")]
+    filters += [f"{name}={kind}.{value}" for kind in ("eq", "neq", "gt", "like") for value in values]
+    filters += [f"{name}=in.({','.join(values)})", f"or=({name}.eq.{values[0]},{name}.eq.{values[1]})"]
+    for condition in filters:
+        seen = []
+        for other in others:
+            response = member.rows("profiles", f"select=username&user_id=eq.{other.user_id}&{condition}")
+            seen.append((response.status_code, response.text.replace(other.username, "x")))
+        assert seen[0] == seen[1], condition
+    ids = ",".join(other.user_id for other in others)
+    for second in ("asc", "desc"):
+        orders = [
+            member.rows(
+                "profiles", f"select=username&user_id=in.({ids})&order={name}.{way},username.{second}"
+            )
+            for way in ("asc", "desc", "asc.nullsfirst", "desc.nullslast")
+        ]
+        usernames = sorted((other.username for other in others), reverse=second == "desc")
+        for response in orders:
+            assert [row["username"] for row in response.json()] == usernames
+
+
+def _of_administrators(owner: Owner, member: Member, name: str) -> str:
+    """Return a value of the profile as an administrator reads it, in PostgREST's spelling."""
+    table = "private.totals" if name == "available_balance" else "private.profiles"
+    row = owner.execute(
+        f"select to_jsonb({name})::text as value from {table} where user_id = %s", [member.user_id]
+    ).fetchone()
+    return str(row and row["value"]).strip('"')
 
 
 # What a member's own profile hides, and what is only an administrator's.

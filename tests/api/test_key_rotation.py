@@ -16,6 +16,7 @@ import psycopg
 import pyotp
 import pytest
 
+from functions.edge.support import key_rotation
 from functions.edge.support.crypto import Ciphertext, DecryptionError, Encryptor
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Member, People
@@ -90,6 +91,59 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
     assert (
         decrypted(people.owner, member, Encryptor.read(edge.change_secret_keys(edge.secret_key, old))) == {}
     )
+
+
+@pytest.mark.threat("T107")
+def test_a_ciphertext_decrypts_under_its_own_key_and_row_alone() -> None:
+    """Even where two ids name one key."""
+    key = secrets.token_bytes(32)
+    encryptor = Encryptor("one", {"one": key, "two": key})
+    made = encryptor.encrypt(MT5, "bot_secrets", "row", "member")
+    assert encryptor.decrypt(made, "bot_secrets", "row", "member") == MT5
+    for ciphertext, *row in (
+        (Ciphertext("two", made.data), "bot_secrets", "row", "member"),
+        (Ciphertext("three", made.data), "bot_secrets", "row", "member"),
+        (made, "bot_secrets", "row", "another"),
+        (made, "bot_secrets", "another", "member"),
+        (made, "admin_users", "row", "member"),
+    ):
+        with pytest.raises(DecryptionError):
+            encryptor.decrypt(ciphertext, *row)
+
+
+@pytest.mark.threat("T106")
+def test_one_password_twice_gives_two_ciphertexts() -> None:
+    encryptor = Encryptor("one", {"one": secrets.token_bytes(32)})
+    first, second = (encryptor.encrypt(MT5, "bot_secrets", "row", "member").data for _ in range(2))
+    assert len(first) == 12 + len(MT5) + 16
+    assert first[:12] != second[:12]
+
+
+class Meanwhile(Encryptor):
+    """Somebody else writes between the reading of a row and its replacement."""
+
+    def __init__(self, owner: Owner, keys: dict[str, bytes]) -> None:
+        super().__init__("new", keys)
+        self._owner = owner
+
+    def encrypt(self, secret: str, *row: str) -> Ciphertext:
+        """Encrypt, after the member subscribed with another password."""
+        self._owner.execute(
+            "update private.bot_secrets set secret = %s where subscription_id = %s", [b"changed", row[1]]
+        )
+        return super().encrypt(secret, *row)
+
+
+@pytest.mark.threat("T109")
+def test_a_row_that_changes_meanwhile_stays_as_it_is(owner: Owner, member: Member) -> None:
+    keys = {name: secrets.token_bytes(32) for name in (f"own-{secrets.token_hex(4)}", "new")}
+    (subscription,) = plant(owner, member, Encryptor(next(iter(keys)), keys), 1)
+    rotated, _ = key_rotation.rotate(owner, Meanwhile(owner, keys))
+    row = owner.execute(
+        "select key_id, secret from private.bot_secrets where subscription_id = %s", [subscription]
+    ).fetchone()
+    assert rotated == 0
+    assert row == {"key_id": next(iter(keys)), "secret": b"changed"}
 
 
 def plant(owner: Owner, member: Member, encryptor: Encryptor, count: int) -> dict[str, str]:

@@ -6,6 +6,7 @@ One connection holds a lock, another does the work with a short lock timeout. Wh
 
 import json
 import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ LOCKS = {
     "disclosure": "select pg_advisory_xact_lock(private.lock_key('income_disclosure'))",
     "reconcile": "select pg_advisory_xact_lock(private.lock_key('reconcile'))",
     "receipt": "select pg_advisory_xact_lock(private.lock_key('receipt'), hashtext(%(receipt)s))",
+    "request": "select pg_advisory_xact_lock(private.lock_key('request'), hashtext(%(request)s::uuid::text))",
     # What every request holds until it is committed.
     "deposits": "lock table public.deposits in row exclusive mode",
     "withdrawals": "lock table public.withdrawals in row exclusive mode",
@@ -70,8 +72,8 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "demo mode is left": ("super_admin", "select public.leave_demo()", ("money", "deposits", "withdrawals")),
     "a deposit is requested": (
         "member",
-        "insert into public.deposits (amount, user_id) values (50, %(member)s)",
-        ("member",),
+        "insert into public.deposits (id, amount, user_id) values (%(request)s, 50, %(member)s)",
+        ("member", "request"),
     ),
     "a receipt is named": (
         "owner",
@@ -81,8 +83,9 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a receipt is removed": ("owner", "delete from storage.objects where name = %(receipt)s", ("receipt",)),
     "a withdrawal is requested": (
         "earner",
-        "insert into public.withdrawals (user_id, amount, wallet_address) values (%(earner)s, 100, 'x')",
-        ("earner",),
+        "insert into public.withdrawals (id, user_id, amount, wallet_address)"
+        " values (%(request)s, %(earner)s, 100, 'x')",
+        ("earner", "request"),
     ),
     "a request is taken back": ("earner", "select public.cancel_request(%(withdrawal)s)", ("earner",)),
     "a name is changed": ("member", RENAME, ("member",)),
@@ -147,6 +150,7 @@ def scene(
         "deposit": deposit["id"],
         "receipt": deposit["receipt_url"].split("/receipts/")[1],
         "withdrawal": withdrawal["id"],
+        "request": str(uuid.uuid4()),
         "correction": correction["id"],
         "admin": super_admin.admin_id,
         "other_admin": finance.admin_id,
@@ -267,6 +271,35 @@ def meet(url: str, first: Owner, second: Owner, statement: str, values: dict[str
             time.sleep(0.02)
         first.commit()
         waiting.result()
+
+
+@pytest.mark.threat("T26")
+@pytest.mark.parametrize("table", ["deposits", "withdrawals"])
+def test_of_two_members_with_one_id_the_second_gets_an_error(
+    scene: Scene, member: Member, owner: Owner, table: str
+) -> None:
+    one = ("authenticated", {"sub": scene.values["earner"]})
+    other = ("authenticated", {"sub": member.user_id})
+    if table == "withdrawals":
+        row = member.withdrawal_row(100)
+        values = ({**row, "user_id": scene.values["earner"]}, row)
+        first_actor, second_actor = one, other
+    else:
+        row = member.deposit_row(50)
+        values = (row, {**row, "user_id": scene.values["earner"]})
+        first_actor, second_actor = other, one
+    names = ", ".join(row)
+    statement = f"insert into public.{table} ({names}) values (%({')s, %('.join(row)})s)"
+    with acting(scene.url, *first_actor) as first, acting(scene.url, *second_actor) as second:
+        first.execute(statement, values[0])
+        with pytest.raises(psycopg.Error) as rejected:
+            meet(scene.url, first, second, statement, values[1])
+        second.rollback()
+    assert error_of(rejected)["code"] == "duplicate_request"
+    query = f"select user_id::text from public.{table} where id = %s"
+    assert owner.execute(query, [row["id"]]).fetchall() == [{"user_id": values[0]["user_id"]}]
+    query = "select count(*) as n from public.transactions where reference_id = %s"
+    assert owner.execute(query, [row["id"]]).fetchone() == {"n": 1}
 
 
 def test_two_super_admins_who_switch_each_other_off_leave_one(

@@ -6,6 +6,9 @@ from pathlib import Path
 import pyotp
 import pytest
 
+from functions.core.errors import ApiError
+from functions.edge.support.auth_admin import AuthAdmin
+from tests.support.endpoints import ANONYMOUS
 from tests.support.own_edge import OwnEdge
 from tests.support.people import PASSWORD, Administrator, Member, People
 from tests.support.stack import Stack
@@ -94,6 +97,12 @@ def test_factors_are_removed_without_the_public_address(
     edge.http.close()
     assert (removed.status_code, removed.json()) == (200, {"success": True})
     assert count_rows(f"auth.mfa_factors where user_id = '{member.user_id}'") == 0
+
+
+async def test_factors_stay_while_the_sign_in_service_is_down() -> None:
+    with pytest.raises(ApiError) as raised:
+        await AuthAdmin("http://127.0.0.1:9", "key").remove_factors(ANONYMOUS)
+    assert (raised.value.status, raised.value.code) == (503, "try_again")
 
 
 @pytest.mark.threat("T56")

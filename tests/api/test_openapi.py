@@ -62,7 +62,7 @@ functions = schemathesis.openapi.from_dict(edge_app().openapi())
 storage = schemathesis.openapi.from_dict(storage_app().openapi())
 auth = schemathesis.openapi.from_dict(document(ROUTES)).exclude(path="/openapi.json")
 # They end sessions or change accounts, so they get tokens of their own.
-changing = {"functions": "^/admin-auth$", "auth": "^/(logout|user|factors)"}
+changing = {"functions": "^/(admin-auth|close-account)$", "auth": "^/(logout|user|factors)"}
 
 
 def each_operation(schema: Any) -> Any:

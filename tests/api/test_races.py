@@ -169,6 +169,30 @@ def test_one_transfer_claimed_by_two(people: People, referrer: Member, finance: 
     assert statuses(responses) == {200: 1, 409: 3}
 
 
+@pytest.mark.threat("T25")
+def test_one_transfer_in_two_spellings(people: People, referrer: Member, owner: Owner) -> None:
+    deciders = [people.administrator(role) for role in ("finance_admin", "super_admin")]
+    members = [people.member(referrer.profile_id) for _ in range(2)]
+    reference = secrets.token_hex(32)
+    spellings = (f"TXID{reference.upper()}", f"https://tronscan.org/#/transaction/{reference}")
+    rows = [m.deposit_row(50, reference_number=text) for m, text in zip(members, spellings, strict=True)]
+    for m, row in zip(members, rows, strict=True):
+        m.insert("deposits", row).raise_for_status()
+    for m, other in (members, members[::-1]):
+        wanted = {"search": m.username, "status": "pending", "pageSize": 10}
+        [item] = deciders[0].function("admin-list-deposits", wanted).raise_for_status().json()["items"]
+        [text] = [flag["text"] for flag in item["flags"]]
+        assert text.startswith(f"Same reference as {other.username}, ")
+    ids = [row["id"] for row in rows]
+    responses = together(
+        [lambda a=a, i=i: a.approve_deposit(i) for a, i in zip(deciders, ids, strict=True)]  # type: ignore[misc]
+    )
+    assert statuses(responses) == {200: 1, 409: 1}
+    assert {r.json()["code"] for r in responses if r.status_code == 409} == {"reference_used"}
+    query = "select sum(cash_in_amount)::int from private.profiles where user_id = any(%s::uuid[])"
+    assert one(owner, query, [m.user_id for m in members]) == 50
+
+
 @pytest.mark.threat("T37", "T53")
 def test_two_approvals_beyond_the_balance(people: People, earner: Member, owner: Owner) -> None:
     """A correction lowers the balance after the requests: only one of them can still be paid."""
@@ -263,3 +287,37 @@ def test_a_stuck_session_gets_try_again(stack: Stack, earner: Member) -> None:
         assert earner.rows("profiles", f"user_id=eq.{earner.user_id}").status_code == 200
         stuck.rollback()
     assert earner.insert("withdrawals", earner.withdrawal_row(100)).status_code == 201
+
+
+def test_closing_an_account_while_its_requests_are_approved(
+    earner: Member, finance: Administrator, owner: Owner
+) -> None:
+    withdrawal = earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status().json()[0]["id"]
+    deposit = earner.deposit(37.5)["id"]
+    paid = {"withdrawalId": withdrawal, "action": "approve"}
+    closed, *decided = together(
+        [
+            lambda: earner.function("close-account", {"confirmed": True}),
+            lambda: finance.approve_deposit(deposit),
+            lambda: finance.function("admin-approve-withdrawal", paid),
+        ]
+    )
+    assert (closed.status_code, closed.json()) == (200, {"success": True})
+    for table, request, response in zip(
+        ("deposits", "withdrawals"), (deposit, withdrawal), decided, strict=True
+    ):
+        row = owner.execute(
+            f"select r.status::text, r.admin_notes, t.status::text as journal from public.{table} as r"
+            " inner join public.transactions as t on t.reference_id = r.id where r.id = %s",
+            [request],
+        ).fetchone()
+        if response.status_code == 200:
+            assert row == {"status": "approved", "admin_notes": None, "journal": "completed"}
+        else:
+            assert response.json()["code"] in ("already_decided", "account_blocked")
+            assert row == {"status": "rejected", "admin_notes": "Account closed", "journal": "failed"}
+    credited, withdrawn = (response.status_code == 200 for response in decided)
+    cash_in = "select cash_in_amount from private.profiles where user_id = %s and closed_at is not null"
+    assert one(owner, cash_in, earner.user_id) == (1037.5 if credited else 1000)
+    totals = "select withdrawn_amount - reserved_amount from private.totals where user_id = %s"
+    assert one(owner, totals, earner.user_id) == (100 if withdrawn else 0)

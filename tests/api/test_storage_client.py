@@ -5,12 +5,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import md5
 
-import httpx
 import pytest
 from storage3.exceptions import StorageApiError
 from supabase import Client, create_client
 
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.bucket_fixture import BucketFixture, open_bucket
 from tests.support.files import png
 from tests.support.people import Member
@@ -46,11 +46,11 @@ def test_a_members_files(client: Client, own_bucket: BucketFixture, member: Memb
     assert files.info(path)["size"] == len(content)
     assert [row["name"] for row in files.list(member.user_id)] == ["a b.png"]
     url = files.create_signed_url(path, 60)["signedURL"]
-    assert httpx.get(url, timeout=20).content == content
+    assert plain_http.get(url, timeout=20).content == content
     batch = files.create_signed_urls([path, "none"], 60)
     assert [bool(row["error"]) for row in batch] == [False, True]
     public = files.get_public_url(path)
-    assert httpx.get(public, timeout=20).status_code == 400
+    assert plain_http.get(public, timeout=20).status_code == 400
     assert [row["name"] for row in files.remove([path])] == [path]
 
 
@@ -81,9 +81,9 @@ def test_buckets_copies_and_moves_of_the_service_key(service: Client, own_bucket
     files.move("b.txt", "c/d.txt")
     files.update("a.txt", b"two")
     assert files.download("a.txt") == b"two"
-    assert httpx.get(files.get_public_url("c/d.txt"), timeout=20).content == b"one"
+    assert plain_http.get(files.get_public_url("c/d.txt"), timeout=20).content == b"one"
     service.storage.update_bucket(name, {"public": False})
-    assert httpx.get(files.get_public_url("c/d.txt"), timeout=20).status_code == 400
+    assert plain_http.get(files.get_public_url("c/d.txt"), timeout=20).status_code == 400
     with pytest.raises(StorageApiError):
         service.storage.delete_bucket(name)
     service.storage.empty_bucket(name)
@@ -131,3 +131,17 @@ def test_a_copy_parallel_to_a_writer_is_of_one_version(own_bucket: BucketFixture
             copy = own_bucket.get(own_bucket.service, "copy.png")
             assert copy.headers["etag"] == f'"{md5(copy.content).hexdigest()}"'
     assert set(found) == {(200, "")}
+
+
+@pytest.mark.parametrize(
+    ("version", "knows_types"),
+    [("2.17.3", False), ("2.18.0", True), ("x", True), (f"{'9' * 5000}.0", True)],
+    ids=["before", "since", "none", "too long a number"],
+)
+def test_the_type_of_a_bucket_is_for_clients_that_know_it(
+    stack: Stack, version: str, knows_types: bool
+) -> None:
+    key = stack.service_key
+    headers = {"apikey": key, "authorization": f"Bearer {key}", "x-client-info": f"supabase-py/{version}"}
+    listed = plain_http.get(f"{stack.url}/storage/v1/bucket", headers=headers).raise_for_status().json()
+    assert {"type" in bucket for bucket in listed} == {knows_types}

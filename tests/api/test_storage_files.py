@@ -84,6 +84,13 @@ def own_bucket(stack: Stack, owner: Owner) -> Iterator[BucketFixture]:
 
 
 @pytest.fixture(scope="module")
+def elsewhere(stack: Stack, owner: Owner) -> Iterator[BucketFixture]:
+    """Yield a bucket that takes anything."""
+    with open_bucket(stack, owner) as elsewhere:
+        yield elsewhere
+
+
+@pytest.fixture(scope="module")
 def alice(referrer: Member) -> Member:
     return referrer
 
@@ -122,6 +129,107 @@ def test_rejected(own_bucket: BucketFixture, alice: Member, case: str, form: str
     assert response.status_code == 400
     assert response.json()["code"] in ("InvalidMimeType", "EntityTooLarge")
     assert own_bucket.names() == []
+
+
+@pytest.mark.threat("T95")
+@pytest.mark.parametrize("route", ["/object/copy", "/object/move"])
+def test_bytes_that_another_bucket_did_not_check_stay_there(
+    own_bucket: BucketFixture, elsewhere: BucketFixture, route: str
+) -> None:
+    service = elsewhere.service
+    elsewhere.put(service, "page.png", HTML, x_upsert="true").raise_for_status()
+    asked = {
+        "bucketId": elsewhere.bucket,
+        "sourceKey": "page.png",
+        "destinationBucket": own_bucket.bucket,
+        "destinationKey": "page.png",
+    }
+    response = elsewhere.call(service, "POST", route, asked)
+    assert (response.status_code, response.json()["code"]) == (400, "InvalidMimeType")
+    assert (own_bucket.names(), elsewhere.names()) == ([], ["page.png"])
+
+
+@pytest.mark.parametrize("route", ["/object/copy", "/object/move"])
+def test_bytes_that_were_checked_may_go_where_they_would_be(
+    own_bucket: BucketFixture, elsewhere: BucketFixture, route: str
+) -> None:
+    service = own_bucket.service
+    own_bucket.put(service, "a.png", PNG).raise_for_status()
+    asked = {"bucketId": own_bucket.bucket, "sourceKey": "a.png", "destinationKey": "b.png"}
+    own_bucket.call(service, "POST", route, asked).raise_for_status()
+    away = asked | {"sourceKey": "b.png", "destinationBucket": elsewhere.bucket}
+    own_bucket.call(service, "POST", route, away).raise_for_status()
+    assert "b.png" in elsewhere.names()
+    own_bucket.call(service, "POST", f"/bucket/{own_bucket.bucket}/empty", {}).raise_for_status()
+    elsewhere.call(service, "POST", f"/bucket/{elsewhere.bucket}/empty", {}).raise_for_status()
+
+
+def jpeg_of(*segments: bytes) -> bytes:
+    return b"\xff\xd8" + b"".join(segments)
+
+
+def webp_of(kind: bytes, frame: bytes) -> bytes:
+    """Return the beginning of a WebP whose only chunk is this one."""
+    return (b"RIFF\x40\0\0\0WEBP" + kind + b"\x20\0\0\0" + frame).ljust(40, b"\x01")
+
+
+# 2 bytes of length, 8 bits, 16 by 16; and the same fields where they are no frame.
+FRAME = b"\0\x0b\x08\0\x10\0\x10\x01\x01\x11\0"
+GENUINE = {
+    "jpeg": (jpeg_of(b"\xff\xe0\0\x04ab", b"\xff\xc0" + FRAME), "image/jpeg"),
+    "padded jpeg": (jpeg_of(b"\xff\xff\xff\xe0\0\x02", b"\xff\xc2" + FRAME), "image/jpeg"),
+    "lossy webp": (webp_of(b"VP8 ", b"\0\0\0\x9d\x01\x2a\x10\0\x10\0"), "image/webp"),
+    "lossless webp": (webp_of(b"VP8L", b"\x2f\x0f\0\0\0"), "image/webp"),
+    "extended webp": (webp_of(b"VP8X", b"\0\0\0\0\x0f\0\0\x0f\0\0"), "image/webp"),
+    "png": (claiming_png(30, 20), "image/png"),
+    "pdf": (b"%PDF-2.0", "application/pdf"),
+}
+FORGED = {
+    "another signature of a png": (b"\x89PNX" + claiming_png(30, 20)[4:], "image/png"),
+    "another first chunk of a png": (claiming_png(30, 20).replace(b"IHDR", b"IDAT"), "image/png"),
+    "a png that ends in its size": (claiming_png(0x01010101, 0x01010101)[:23], "image/png"),
+    "another signature of a jpeg": (b"\xff\xd9" + GENUINE["jpeg"][0][2:], "image/jpeg"),
+    "a jpeg's frame without a marker": (jpeg_of(b"\0\xc0" + FRAME), "image/jpeg"),
+    "a jpeg's scan before its frame": (jpeg_of(b"\xff\xda\0\x02", b"\xff\xc0" + FRAME), "image/jpeg"),
+    "a jpeg's end before its frame": (jpeg_of(b"\xff\xd9\0\x02", b"\xff\xc0" + FRAME), "image/jpeg"),
+    "a jpeg's table alone": (jpeg_of(b"\xff\xc4" + FRAME, b"\xff\xd9\0\x02"), "image/jpeg"),
+    "a jpeg without a height": (jpeg_of(b"\xff\xc0\0\x0b\x08\0\0\0\x10"), "image/jpeg"),
+    "a webp outside of a RIFF": (b"RIFX" + GENUINE["lossy webp"][0][4:], "image/webp"),
+    "a RIFF of sound": (GENUINE["lossy webp"][0].replace(b"WEBP", b"WAVE"), "image/webp"),
+    "a webp that ends in its size": (GENUINE["lossy webp"][0][:29], "image/webp"),
+    "a lossy webp without its code": (webp_of(b"VP8 ", b"\0\0\0\x9d\x01\x2b\x10\0\x10\0"), "image/webp"),
+    "a lossless webp without its code": (webp_of(b"VP8L", b"\x2e\x0f\0\0\0"), "image/webp"),
+    "another frame of a webp": (webp_of(b"VP9 ", b"\0\0\0\x9d\x01\x2a\x10\0\x10\0"), "image/webp"),
+    "another signature of a pdf": (b"%PDX-1.4", "application/pdf"),
+    "a pdf without a version": (b"%PDF-x.y", "application/pdf"),
+}
+
+
+@pytest.mark.threat("T95")
+@pytest.mark.parametrize("case", GENUINE)
+def test_a_header_of_its_type(tmp_path: Path, case: str) -> None:
+    content, kind = GENUINE[case]
+    (tmp_path / "file").write_bytes(content)
+    check_content(tmp_path / "file", kind)
+
+
+@pytest.mark.threat("T95")
+@pytest.mark.parametrize("case", FORGED)
+def test_a_header_that_is_only_nearly_of_its_type(tmp_path: Path, case: str) -> None:
+    content, kind = FORGED[case]
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(ApiError) as rejected:
+        check_content(tmp_path / "file", kind)
+    assert rejected.value.code == "InvalidMimeType"
+
+
+@pytest.mark.threat("T96")
+@pytest.mark.parametrize("size", [(5000, 5001), (25_000_001, 1)])
+def test_an_image_of_more_than_25_megapixels(tmp_path: Path, size: tuple[int, int]) -> None:
+    (tmp_path / "file").write_bytes(claiming_png(*size))
+    with pytest.raises(ApiError) as rejected:
+        check_content(tmp_path / "file", "image/png")
+    assert rejected.value.code == "EntityTooLarge"
 
 
 @pytest.mark.threat("T96")

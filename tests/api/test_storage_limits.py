@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from tests.api.conftest import Owner
 from tests.support.bucket_fixture import LIMIT, BucketFixture, open_bucket
 from tests.support.files import png
-from tests.support.people import Member
+from tests.support.people import ApiClient, Member
 from tests.support.stack import Stack
 
 PIECE = b"\x89PNG" * 16_384
@@ -164,3 +165,49 @@ def test_one_byte_a_second_ends_in_time(stack: Stack, own_bucket: BucketFixture,
     assert status == 408
     assert body["code"] == "RequestTimeout"
     assert time.monotonic() - started < 18
+
+
+def begun(stack: Stack, token: str, method: str, path: str) -> socket.socket:
+    """Begin a request whose body does not come."""
+    parts = urlsplit(stack.url)
+    connection = socket.create_connection((parts.hostname or "", parts.port or 80), timeout=20)
+    head = f"{method} /storage/v1{path} HTTP/1.1\r\nHost: {parts.netloc}\r\napikey: {stack.anon_key}\r\n"
+    kind = "Content-Type: image/png\r\nContent-Length: 1000\r\n"
+    connection.sendall(f"{head}Authorization: Bearer {token}\r\n{kind}\r\nsome".encode())
+    return connection
+
+
+@pytest.mark.threat("T96")
+@pytest.mark.parametrize("kind", ["upload", "replacement", "signed upload", "list"])
+def test_one_person_leaves_places_to_the_others(
+    stack: Stack, own_bucket: BucketFixture, member: Member, referrer: Member, kind: str
+) -> None:
+    """Six requests may wait for their bodies; the seventh ends at once."""
+    key = f"{own_bucket.bucket}/{member.user_id}/slow.png"
+    made = own_bucket.call(member, "POST", f"/object/upload/sign/{key}")
+    method, path = {
+        "upload": ("POST", f"/object/{key}"),
+        "replacement": ("PUT", f"/object/{key}"),
+        "signed upload": ("PUT", made.json()["url"]),
+        "list": ("POST", f"/object/list/{own_bucket.bucket}"),
+    }[kind]
+
+    def listed(client: ApiClient) -> httpx.Response:
+        return own_bucket.call(client, "POST", f"/object/list/{own_bucket.bucket}", {"prefix": ""})
+
+    with contextlib.ExitStack() as held:
+        slow = [
+            held.enter_context(contextlib.closing(begun(stack, member.token, method, path))) for _ in range(7)
+        ]
+        # One of them comes last.
+        (last,) = select.select(slow, [], [], 3)[0]
+        response = last.recv(4096)
+        assert response.startswith(b"HTTP/1.1 429 ")
+        assert b'"SlowDown"' in response
+        assert listed(member).status_code == 429
+        assert listed(referrer).status_code == 200
+        assert listed(own_bucket.service).status_code == 200
+    until = time.monotonic() + 3
+    while (freed := listed(member)).status_code == 429 and time.monotonic() < until:
+        time.sleep(0.02)
+    assert freed.status_code == 200

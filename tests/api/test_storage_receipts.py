@@ -8,10 +8,13 @@ import pyotp
 import pytest
 
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.files import HTML, PDF, SVG, png
 from tests.support.people import Administrator, Member
 
 AN_HOUR_FULL = "You have uploaded 10 receipts within an hour. Try again later."
+A_DAY_FULL = "You have uploaded 20 receipts within a day. Try again tomorrow."
+UNUSED_FULL = "You have 20 receipts or 50 MB that no deposit uses. They are deleted after a day."
 
 
 def put(member: Member, name: str, content: bytes, verb: str = "POST", **headers: str) -> httpx.Response:
@@ -33,7 +36,7 @@ def stored(owner: Owner, member: Member) -> int:
 @pytest.mark.threat("T91")
 def test_the_stored_address_opens_nothing(member: Member) -> None:
     url = member.receipt()
-    for response in (httpx.get(url, timeout=20), member.http.get(url), httpx.head(url, timeout=20)):
+    for response in (plain_http.get(url, timeout=20), member.http.get(url), plain_http.head(url, timeout=20)):
         assert response.status_code == 400
 
 
@@ -126,6 +129,37 @@ def test_ten_an_hour_even_at_once(owner: Owner, member: Member) -> None:
     assert {response.json()["message"] for response in responses if response.status_code != 200} == {
         AN_HOUR_FULL
     }
+
+
+@pytest.mark.threat("T97")
+def test_only_receipts_that_no_deposit_uses_are_limited_for_good(owner: Owner, member: Member) -> None:
+    def age(span: str) -> None:
+        owner.execute(
+            "update storage.objects set created_at = created_at - %s::interval where owner_id = %s",
+            [span, member.user_id],
+        )
+
+    def rejected() -> str:
+        response = put(member, f"{time.time_ns() // 1_000_000}.png", png())
+        assert response.status_code == 400
+        return str(response.json()["message"])
+
+    for full in (AN_HOUR_FULL, A_DAY_FULL):
+        for _ in range(10):
+            member.rpc("cancel_request", {"p_id": member.deposit(50)["id"]}).raise_for_status()
+        if full == A_DAY_FULL:
+            age("2 hours")
+        assert rejected() == full
+        age("2 hours")
+    age("1 day")
+    member.receipt()
+    owner.execute(
+        "update storage.objects set metadata = metadata || '{\"size\": 52428800}'"
+        " where owner_id = %s and created_at > now() - interval '1 minute'",
+        [member.user_id],
+    )
+    assert rejected() == UNUSED_FULL
+    assert stored(owner, member) == 21
 
 
 @pytest.mark.threat("T35")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from functions.storage.store import ByteStore
+from tests.support.ports import free_port
 
 CONTENT = b"0123456789" * 100_000
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
@@ -31,9 +32,7 @@ def listening(port: int) -> bool:
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Yield a bucket on a real S3-compatible server."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     folder, secret = tmp_path / "served", secrets.token_hex(20)
     (folder / "receipts").mkdir(parents=True)
     keys = {"NANIO_ACCESS_KEY": "test-key", "NANIO_SECRET_KEY": secret}

@@ -61,6 +61,7 @@ BODIES: list[tuple[str, str, Any, str]] = [
     ("POST", SIGN, {"expiresIn": 1, "paths": []}, "body/paths must NOT have fewer than 1 items"),
     ("POST", SIGN, {"expiresIn": 1, "paths": [{}] * 1001}, "body/paths must NOT have more than 1000 items"),
     ("DELETE", "/object/none", {"prefixes": None}, "body/prefixes must be array"),
+    ("POST", BUCKET, {"name": "a", "file_size_limit": "\u0665MB"}, f"body/file_size_limit {SIZE}"),
 ]
 CONTENTS = [
     (b"", JSON, f"Body cannot be empty when content-type is set to '{JSON}'"),
@@ -125,3 +126,47 @@ def test_values_are_coerced(service: ApiClient) -> None:
     assert service.http.post(f"/storage/v1{LIST}", json=body).json() == []
     response = service.http.request("DELETE", "/storage/v1/object/none", json={"prefixes": "a.txt"})
     assert response.json() == []
+
+
+@pytest.mark.parametrize(("content", "kind"), [(b"[]", JSON), (b"{}", "text/plain")])
+def test_a_body_that_does_not_count_is_an_object_too(service: ApiClient, content: bytes, kind: str) -> None:
+    response = service.http.post(
+        "/storage/v1/bucket/none/empty", content=content, headers={"content-type": kind}
+    )
+    assert (response.status_code, response.json()["message"]) == (400, "body must be object")
+
+
+def test_a_bucket_that_is_not_there(service: ApiClient) -> None:
+    response = service.http.get("/storage/v1/object/none/a.txt")
+    assert (response.status_code, response.json()["code"]) == (400, "NoSuchBucket")
+
+
+MISSPELT: list[tuple[str, str, Any]] = [
+    ("GET", "/object/none/a%7Cb", None),
+    ("GET", "/object/public/none/a%7Cb", None),
+    ("POST", "/object/sign/none/a%7Cb", {"expiresIn": 1}),
+    ("POST", "/object/copy", {"bucketId": "none", "sourceKey": "a", "destinationKey": "a|b"}),
+    ("POST", MOVE, {"bucketId": "none", "sourceKey": "a", "destinationKey": "a|b"}),
+]
+
+
+@pytest.mark.threat("T93")
+@pytest.mark.parametrize(("method", "path", "body"), MISSPELT)
+def test_a_name_that_no_object_can_have(service: ApiClient, method: str, path: str, body: Any) -> None:
+    response = service.http.request(method, f"/storage/v1{path}", json=body)
+    assert (response.status_code, response.json()["code"]) == (400, "InvalidKey")
+
+
+@pytest.mark.threat("T93", "T95")
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"name": "a|b", "id": "good"}, "InvalidBucketName"),
+        ({"name": "good", "id": "a|b"}, "InvalidBucketName"),
+        ({"name": "good", "allowed_mime_types": ["image/png", "png"]}, "InvalidMimeType"),
+        ({"name": "good", "file_size_limit": "51TB"}, "EntityTooLarge"),
+    ],
+)
+def test_a_bucket_that_cannot_be(service: ApiClient, changes: dict[str, Any], code: str) -> None:
+    response = service.http.post("/storage/v1/bucket", json=changes)
+    assert (response.status_code, response.json()["code"]) == (400, code)

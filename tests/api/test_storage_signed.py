@@ -8,8 +8,13 @@ from typing import Any
 
 import httpx
 import pytest
+from joserfc import jws
+from joserfc.jwk import OctKey
 
+from functions.core.errors import ApiError
+from functions.storage.signing import Signer
 from tests.api.conftest import Owner
+from tests.support import plain_http
 from tests.support.bucket_fixture import BucketFixture, open_bucket
 from tests.support.files import png
 from tests.support.people import ApiClient, Member
@@ -37,9 +42,68 @@ def signed(own_bucket: BucketFixture, member: ApiClient, path: str, seconds: int
     return str(response.raise_for_status().json()["signedURL"])
 
 
+SECRET = "x" * 40
+SIGNER = Signer(SECRET)
+NOW = int(time.time())
+CLAIMS = {"url": "receipts/a.png", "scope": "download", "exp": NOW + 3600}
+
+
+def by_hand(claims: Any, secret: str = SECRET, algorithm: str = "HS256") -> str:
+    """Return a token of any claims, which the service itself would not sign."""
+    key = OctKey.import_key(secret)
+    return jws.serialize_compact(
+        {"alg": algorithm}, json.dumps(claims).encode(), key, algorithms=["HS256", "HS512"]
+    )
+
+
+def unsigned(claims: Any) -> str:
+    head, payload = (
+        base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+        for part in ({"alg": "none"}, claims)
+    )
+    return f"{head}.{payload}."
+
+
+UNTRUSTED = "signature verification failed"
+TOKENS = {
+    "no token": ("x", "Invalid Compact JWS"),
+    "unsigned": (unsigned(CLAIMS), UNTRUSTED),
+    "another algorithm": (by_hand(CLAIMS, algorithm="HS512"), UNTRUSTED),
+    "another secret": (by_hand(CLAIMS, secret="y" * 40), UNTRUSTED),
+    "a list": (by_hand([CLAIMS]), UNTRUSTED),
+    "no end": (by_hand({**CLAIMS, "exp": None}), UNTRUSTED),
+    "an end that is no number": (by_hand({**CLAIMS, "exp": "soon"}), UNTRUSTED),
+    "expired": (by_hand({**CLAIMS, "exp": NOW - 1}), '"exp" claim timestamp check failed'),
+    "another object": (by_hand({**CLAIMS, "url": "receipts/b.png"}), "Invalid signature"),
+    "another purpose": (by_hand({**CLAIMS, "scope": "upload"}), "Token is not scoped for download"),
+    "an older token for an upload": (
+        by_hand({"url": CLAIMS["url"], "upsert": False, "exp": NOW + 3600}),
+        "Token is not scoped for download",
+    ),
+}
+
+
+@pytest.mark.threat("T98", "T74")
+@pytest.mark.parametrize("case", TOKENS)
+def test_a_token_opens_one_object_for_one_purpose_until_its_end(case: str) -> None:
+    assert SIGNER.verify(by_hand(CLAIMS), "download", "receipts/a.png") == CLAIMS
+    token, message = TOKENS[case]
+    with pytest.raises(ApiError) as rejected:
+        SIGNER.verify(token, "download", "receipts/a.png")
+    assert rejected.value.message == message
+
+
+@pytest.mark.threat("T98")
+def test_no_token_outlives_the_calendar() -> None:
+    assert SIGNER.sign("download", "receipts/a.png", 253_402_300_799 - int(time.time()) - 10)
+    with pytest.raises(ApiError) as rejected:
+        SIGNER.sign("download", "receipts/a.png", 253_402_300_799)
+    assert rejected.value.code == "InvalidParameter"
+
+
 def open_url(stack: Stack, url: str) -> httpx.Response:
     """Follow a signed URL as a browser would: without any key."""
-    return httpx.get(f"{stack.url}/storage/v1{url}", timeout=20)
+    return plain_http.get(f"{stack.url}/storage/v1{url}", timeout=20)
 
 
 @pytest.mark.threat("T98")
@@ -90,7 +154,7 @@ def test_a_download_token_does_not_upload(
 ) -> None:
     token = signed(own_bucket, referrer, path).split("?token=")[1]
     url = f"{stack.url}/storage/v1/object/upload/sign/{own_bucket.bucket}/{path}?token={token}"
-    response = httpx.put(url, content=png(), headers={"content-type": "image/png"}, timeout=20)
+    response = plain_http.put(url, content=png(), headers={"content-type": "image/png"}, timeout=20)
     assert (response.status_code, response.json()["code"]) == (400, "InvalidSignature")
     assert response.json()["message"] == "Token is not scoped for upload"
 
@@ -103,8 +167,8 @@ def test_an_upload_token_uploads_once_and_does_not_download(
     made = own_bucket.call(referrer, "POST", f"/object/upload/sign/{path}", {}).raise_for_status().json()
     url = f"{stack.url}/storage/v1{made['url']}"
     headers = {"content-type": "image/png"}
-    assert httpx.put(url, content=png(), headers=headers, timeout=20).json() == {"Key": path}
-    again = httpx.put(url, content=png(), headers=headers, timeout=20).json()
+    assert plain_http.put(url, content=png(), headers=headers, timeout=20).json() == {"Key": path}
+    again = plain_http.put(url, content=png(), headers=headers, timeout=20).json()
     assert again["code"] == "KeyAlreadyExists"
     response = open_url(stack, f"/object/sign/{path}?token={made['token']}")
     assert response.json()["message"] == "Token is not scoped for download"
@@ -120,7 +184,7 @@ def test_a_signed_token_is_no_access_token(
     )
     assert response.json()["code"] == "AccessDenied"
     assert (
-        httpx.get(
+        plain_http.get(
             f"{stack.url}/rest/v1/deposits",
             headers={"apikey": stack.anon_key, "authorization": f"Bearer {token}"},
             timeout=20,
@@ -170,8 +234,8 @@ def test_a_persons_urls_stop_with_the_account(
     owner.execute(change, [status, member.user_id])
     response = open_url(stack, url)
     assert (response.status_code, response.json()["code"]) == (403, f"account_{status}")
-    assert httpx.head(f"{stack.url}/storage/v1{url}", timeout=20).status_code == 403
-    stored = httpx.put(
+    assert plain_http.head(f"{stack.url}/storage/v1{url}", timeout=20).status_code == 403
+    stored = plain_http.put(
         f"{stack.url}/storage/v1{upload}", content=png(), headers={"content-type": "image/png"}, timeout=20
     )
     assert (stored.status_code, stored.json()["code"]) == (403, f"account_{status}")
@@ -180,6 +244,47 @@ def test_a_persons_urls_stop_with_the_account(
     owner.execute(change, ["active", member.user_id])
     assert open_url(stack, url).status_code == 200
     own_bucket.call(own_bucket.service, "DELETE", f"/object/{own_bucket.bucket}/{path}").raise_for_status()
+
+
+@pytest.mark.threat("T98")
+@pytest.mark.parametrize("verb", ["GET", "HEAD"])
+def test_a_signed_address_without_a_good_token(
+    stack: Stack, own_bucket: BucketFixture, path: str, verb: str
+) -> None:
+    url = f"{stack.url}/storage/v1/object/sign/{own_bucket.bucket}/{path}?token=x"
+    assert httpx.request(verb, url, timeout=20).status_code == 400
+
+
+@pytest.mark.threat("T94", "T98")
+def test_an_upload_url_needs_the_right_to_upload(
+    own_bucket: BucketFixture, referrer: Member, member: Member
+) -> None:
+    key = f"{own_bucket.bucket}/{referrer.user_id}/anothers.png"
+    response = own_bucket.call(member, "POST", f"/object/upload/sign/{key}", {})
+    assert (response.status_code, response.json()["code"]) == (400, "AccessDenied")
+
+
+def test_an_upload_url_is_made_for_a_name_that_is_free(
+    own_bucket: BucketFixture, referrer: Member, path: str
+) -> None:
+    response = own_bucket.call(referrer, "POST", f"/object/upload/sign/{own_bucket.bucket}/{path}", {})
+    assert (response.status_code, response.json()["code"]) == (400, "KeyAlreadyExists")
+
+
+@pytest.mark.threat("T98")
+def test_an_upload_url_lives_two_hours_and_its_file_is_its_makers(
+    stack: Stack, owner: Owner, own_bucket: BucketFixture, referrer: Member
+) -> None:
+    name = f"{referrer.user_id}/owned.png"
+    made = own_bucket.call(referrer, "POST", f"/object/upload/sign/{own_bucket.bucket}/{name}", {}).json()
+    claims = _claims(made["token"])
+    assert claims["exp"] - claims["iat"] == 2 * 3600
+    url = f"{stack.url}/storage/v1{made['url']}"
+    httpx.put(url, content=png(), headers={"content-type": "image/png"}, timeout=20).raise_for_status()
+    stored = owner.execute(
+        "select owner_id from storage.objects where bucket_id = %s and name = %s", [own_bucket.bucket, name]
+    ).fetchone()
+    assert stored == {"owner_id": referrer.user_id}
 
 
 def test_images_are_not_transformed(
@@ -197,6 +302,7 @@ def test_images_are_not_transformed(
         ),
         own_bucket.call(referrer, "GET", f"/object/{key}?transform=width:10"),
         own_bucket.call(referrer, "GET", f"/object/authenticated/{key}?transform=width:10"),
+        own_bucket.call(referrer, "GET", f"/object/info/{key}?transform=width:10"),
         own_bucket.call(referrer, "GET", f"/render/image/authenticated/{key}?width=10"),
         open_url(stack, f"{url}&transform=width:10"),
         open_url(stack, url.replace("/object/sign/", "/render/image/sign/")),

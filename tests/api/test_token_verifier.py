@@ -128,6 +128,7 @@ REJECTED = {
     "two roles": (claiming(role=["authenticated"]), "malformed"),
     "a header that is a list": (unsigned(["RS256"]), "malformed"),
     "expired": (claiming(exp=NOW - LEEWAY_SECONDS), "expired"),
+    "expired half a minute before": (claiming(exp=NOW - 31), "expired"),
     "an end that is no number": (claiming(exp="soon"), "expired"),
     "not yet": (claiming(nbf=NOW + LEEWAY_SECONDS + 1), "expired"),
     "a start that is no number": (claiming(nbf="soon"), "expired"),
@@ -172,3 +173,7 @@ def test_a_remembered_token_still_expires(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(time, "time", lambda: NOW + 60 + LEEWAY_SECONDS)
     with pytest.raises(ApiError, match="expired"):
         keys.verify(token)
+
+
+def test_a_token_without_a_role_is_anonymous() -> None:
+    assert KEY_SET.verify(TAKEN["without a role"]).role == "anon"

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from tests.support import plain_http
 from tests.support.people import Administrator, ApiClient, Member, People, until_served
 from tests.support.principals import signed
 from tests.support.stack import Stack
@@ -138,7 +139,7 @@ def test_a_form_of_another_site_changes_nothing(
     """Another site can send these content types without preflight; with or without a token they fail."""
     body = b'{"action": "logout"}'
     stack = member.stack
-    alone = httpx.post(
+    alone = plain_http.post(
         f"{stack.url}/functions/v1/admin-auth", content=body, headers={"content-type": kind}, timeout=20
     )
     assert alone.status_code in (401, 415)

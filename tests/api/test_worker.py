@@ -1,19 +1,23 @@
 """The worker: a notification of a transaction arrives once, whatever happens to the process."""
 
+import asyncio
 import json
 import os
 import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from functions.core.database import make_pool
+from functions.worker import job_queue
 from functions.worker.audit_heads import AuditHeads
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
@@ -66,7 +70,7 @@ def test_a_decision_is_mailed_with_its_reason(
     started = time.monotonic()
     finance.function("admin-approve-deposit", body).raise_for_status()
     message = mailbox.wait_for(member.email, "deposit")
-    assert time.monotonic() - started < 10, "mail is announced, not found by waiting"
+    assert time.monotonic() - started < 10, "due mail is looked for every second"
     assert "The amount differs <b>here</b>." in message["text"]
     assert "The amount differs &lt;b&gt;here&lt;/b&gt;." in message["html"]
     assert member.username in message["text"] or "Test Person" in message["text"]
@@ -125,7 +129,6 @@ def test_an_email_that_cannot_be_rendered_is_tried_again_later_and_then_given_up
     owner.execute(
         "update private.outbox set attempts = 11, next_attempt_at = now() where recipient = %s", [address]
     )
-    owner.execute("select pg_notify('outbox', '')")
     until(lambda: outbox_row(owner, address)["failed_at"])
 
 
@@ -138,32 +141,51 @@ def test_the_timetable_runs_on_time(owner: Owner) -> None:
     assert until(checked_recently, 90)
 
 
-def test_new_mail_and_a_retry_notify_the_listeners(
-    stack: Stack, owner: Owner, super_admin: Administrator
-) -> None:
-    def is_notified_by(connection: psycopg.Connection[Any]) -> bool:
-        return any(note.pid == connection.info.backend_pid for note in listener.notifies(timeout=5))
+def test_jobs_run_again_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
 
-    with (
-        psycopg.connect(stack.database_url, autocommit=True) as listener,
-        psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as administrator,
-    ):
-        listener.execute("listen outbox")
-        # Sent and given up already, so that the stack's own worker leaves them alone.
-        row = owner.execute(
-            "insert into private.outbox (template, recipient, failed_at, sent_at)"
-            " values ('wake_test', 'wake@example.com', now(), now()) returning id"
-        ).fetchone()
-        assert row
-        assert is_notified_by(owner)
-        administrator.execute(
-            "select set_config('request.jwt.claims', %s, true), set_config('role', 'platform_admin', true)",
-            [json.dumps(super_admin.claims)],
+    class Queue:
+        async def run_worker_async(self, **_: Any) -> None:
+            runs.append("begun")
+            if len(runs) == 1:
+                await asyncio.Event().wait()
+
+    clock = chain([1000.0, 1000.0, 1030.0, 971.0], repeat(969.0))
+    monkeypatch.setattr(time, "time", lambda: next(clock))
+    monkeypatch.setattr(job_queue, "LOOK_AT_CLOCK_SECONDS", 0.0)
+    queue: Any = Queue()
+    resources: Any = None
+    assert asyncio.run(job_queue.run_until_set_back(queue, resources)) is True
+    assert asyncio.run(job_queue.run_until_set_back(queue, resources)) is False
+    assert runs == ["begun", "begun"]
+
+
+def test_a_clock_that_was_set_back_holds_up_no_job(stack: Stack) -> None:
+    name = f"test-{time.time_ns()}"
+    url = make_conninfo(stack.values["DATABASE_ADMIN_URL"], options=job_queue.SEARCH_PATH)
+
+    async def purge() -> None:
+        async with make_pool(url, 1, "test") as pool:
+            await job_queue.purge_later_runs(pool)
+
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(
+            "insert into procrastinate_periodic_defers (task_name, defer_timestamp, periodic_id)"
+            " select %s, extract(epoch from now()) + n, '' from unnest(array[-60, 3600]) as n",
+            [name],
         )
-        administrator.execute("select public.retry_mail(%s)", [row["id"]])
-        administrator.commit()
-        assert is_notified_by(administrator)
-        owner.execute("delete from private.outbox where id = %s", [row["id"]])
+        owner.execute(
+            "insert into procrastinate_jobs (queue_name, task_name, args, scheduled_at)"
+            " select 'nobody', %s, '{}', now() + n * interval '1 minute' from unnest(array[5, 60]) as n",
+            [name],
+        )
+        asyncio.run(purge())
+        defers = "select from procrastinate_periodic_defers where task_name = %s"
+        assert len(owner.execute(defers, [name]).fetchall()) == 1
+        waiting = "select from procrastinate_jobs where task_name = %s and scheduled_at is not null"
+        assert len(owner.execute(waiting, [name]).fetchall()) == 1
+        owner.execute("delete from procrastinate_periodic_defers where task_name = %s", [name])
+        owner.execute("delete from procrastinate_jobs where task_name = %s", [name])
 
 
 def worker_settings(stack: Stack, audit_heads_path: Path) -> WorkerSettings:

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from functions.auth.passwords import COST
 from tests.bench.report import exit_code, record
 from tests.support.own_auth import OwnAuth
 from tests.support.stack import Stack
@@ -150,7 +151,7 @@ def _all(people: list[tuple[list[Connection], list[Connection]]]) -> dict[str, l
 
 
 def _people(service: OwnAuth, count: int) -> list[Connection]:
-    made = [service.new_user(PASSWORD) for _ in range(count)]
+    made = [service.new_user(PASSWORD, cost=COST) for _ in range(count)]
     return [
         Connection(service, user["email"], service.sign_in(user["email"], PASSWORD).raise_for_status().json())
         for user in made

@@ -28,8 +28,7 @@ select
     lower(m.username) || '@members.test' as email,
     'T' || translate(md5('wallet' || m.no), '0', 'z') || 'k' as wallet,
     date_trunc('day', now()) - interval '720 days' + m.joined * interval '1 microsecond' as joined_at,
-    coalesce(m.bought[cardinality(m.bought)], 0) as package,
-    row_number() over (order by m.no) as paid_order
+    coalesce(m.bought[cardinality(m.bought)], 0) as package
 from members as m;
 create unique index on people (no);
 analyze people;
@@ -37,6 +36,7 @@ analyze people;
 create temporary table claims as
 select
     p.no, p.user_id, c.k, c.amount, c.kind, c.status,
+    case when c.status <> 'pending' then row_number() over (order by p.no, c.k) end as decision_no,
     pg_temp.id('deposit', p.no * 100::bigint + c.k) as id,
     p.joined_at + c.k * interval '7 hours' as created_at,
     p.user_id || '/' || (1600000000000 + p.no * 100::bigint + c.k) || '.png' as receipt_name
@@ -71,29 +71,33 @@ insert into private.positions (no, profile_id, user_id, referrer_no, child_no, p
 overriding system value
 select
     p.no, p.id, p.user_id, p.referrer_no, p.child_no, p.package * 100, p.package * 100, p.children,
-    case when p.package > 0 then p.paid_order end
+    case when p.package > 0 then (select min(c.decision_no) from claims as c where c.no = p.no and c.status = 'approved') end
 from people as p order by p.no;
 
 insert into public.deposits (
-    id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key, receipt_name
+    id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key, receipt_name,
+    decision_no
 )
 select
     c.id, c.user_id, c.amount, r.reference, 'http://127.0.0.1/storage/v1/object/public/receipts/' || c.receipt_name, c.status::public.request_status,
     case c.status when 'rejected' then 'No such transfer' end, c.created_at,
     case when c.status <> 'pending' then c.created_at + interval '40 minutes' end,
     case when c.status <> 'pending' then pg_temp.id('admin', 1) end,
-    c.kind, r.reference, c.receipt_name
+    c.kind, r.reference, c.receipt_name, c.decision_no
 from claims as c
 cross join lateral (select md5('reference' || c.id) || md5('hash' || c.id) as reference) as r
 order by c.created_at;
 
+insert into private.deposit_keys (deposit_id, key) select d.id, d.reference_key from public.deposits as d;
+
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
 select 'receipts', c.receipt_name, c.user_id::text, '{"mimetype": "image/png", "size": 20480}', c.created_at from claims as c;
 
-insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
 select
     c.user_id, c.amount, 'deposit',
-    case c.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, c.id, c.created_at
+    case c.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, c.id, c.created_at,
+    c.decision_no
 from claims as c order by c.created_at;
 
 insert into public.notifications (user_id, kind, title, body, amount, link, read_at, created_at)
@@ -135,8 +139,8 @@ order by d.at, d.subject_no;
 drop index private.positions_left_now, private.positions_right_now;
 analyze public.bonuses;
 
-insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-select b.user_id, b.amount, 'bonus', 'completed', b.id, b.created_at from public.bonuses as b;
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+select b.user_id, b.amount, 'bonus', 'completed', b.id, b.created_at, (select max(c.decision_no) from claims as c) from public.bonuses as b;
 
 create temporary table earned as
 select
@@ -152,7 +156,10 @@ select
 from public.bonuses as b group by b.user_id;
 
 create temporary table payouts as
-select p.no, p.user_id, p.wallet, w.status, w.amount, pg_temp.id('withdrawal', p.no * 10::bigint + w.k) as id, w.created_at
+select
+    p.no, p.user_id, p.wallet, w.status, w.amount,
+    case when w.status <> 'pending' then (select max(c.decision_no) from claims as c) + row_number() over (order by p.no, w.k) end as decision_no,
+    pg_temp.id('withdrawal', p.no * 10::bigint + w.k) as id, w.created_at
 from earned as e
 inner join people as p on e.user_id = p.user_id
 cross join lateral (
@@ -165,19 +172,20 @@ cross join lateral (
 ) as w
 where p.package > 0;
 
-insert into public.withdrawals (id, user_id, amount, wallet_address, status, admin_notes, created_at, decided_at, decided_by, payout_reference, payout_at)
+insert into public.withdrawals (id, user_id, amount, wallet_address, status, admin_notes, created_at, decided_at, decided_by, payout_reference, payout_at, decision_no)
 select
     w.id, w.user_id, w.amount, w.wallet, w.status::public.request_status, case w.status when 'rejected' then 'Wrong network' end, w.created_at,
     case when w.status <> 'pending' then w.created_at + interval '1 day' end,
     case when w.status <> 'pending' then pg_temp.id('admin', 1) end,
     case when w.status = 'approved' and w.no % 2 = 0 then md5('payout' || w.no) end,
-    case when w.status = 'approved' and w.no % 2 = 0 then w.created_at + interval '2 days' end
+    case when w.status = 'approved' and w.no % 2 = 0 then w.created_at + interval '2 days' end, w.decision_no
 from payouts as w order by w.created_at;
 
-insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
 select
     w.user_id, -w.amount, 'withdrawal',
-    case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, w.id, w.created_at
+    case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, w.id, w.created_at,
+    w.decision_no
 from payouts as w order by w.created_at;
 
 insert into private.totals (
@@ -197,7 +205,7 @@ order by p.no;
 
 -- then
 select setval(pg_get_serial_sequence('private.positions', 'no'), (select max(no) from people));
-select setval('private.positions_paid_order_seq', (select max(no) from people));
+select setval('private.decision_no_seq', (select max(t.decision_no) from public.transactions as t));
 select setval('private.bonus_revision_seq', 2);
 update private.reconcile_state set bonus_revision = -1, ran_at = null, repaired = 0;
 update private.ledger_check_state set checked_at = null, violations = 0, rules = '{}';
@@ -267,7 +275,10 @@ from (
 ) as c
 where n.no = c.referrer_no;
 analyze private.networks, private.positions, private.profiles;
+-- The plan is made while the table is empty, and kept: reading all days for each team would look cheap.
+set enable_seqscan = off;
 select private.backfill_team_days(array(select n.no from private.networks as n where n.members > 500), null);
+reset enable_seqscan;
 
 -- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit log.
 insert into auth.sessions (id, user_id, created_at, updated_at, aal)

@@ -16,7 +16,9 @@ with wanted as (
     insert into public.deposits (user_id, amount, reference_number, receipt_url, kind, reference_key, receipt_name)
     select w.user_id, w.amount, w.reference, 'http://127.0.0.1/' || w.receipt_name, w.kind, w.reference, w.receipt_name
     from wanted as w
-    returning id, user_id, amount, created_at
+    returning id, user_id, amount, created_at, reference_key
+), keys as (
+    insert into private.deposit_keys (deposit_id, key) select a.id, a.reference_key from asked as a
 ), row_counts as (
     insert into private.counter_deltas (name, delta) select 'pending_deposits', count(*) from wanted
 )

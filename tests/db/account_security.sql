@@ -17,7 +17,9 @@ $$;
 create temporary table made as select
     sign_up('first@people.test', jsonb_build_object('username', 'first', 'display_name', 'New Comer', 'referrer_id', profile_id('freya')), now()) as first,
     sign_up('lost@people.test', jsonb_build_object('username', 'lost', 'display_name', 'Lost', 'referrer_id', gen_random_uuid()), now()) as lost;
+insert into private.username_reservations (username, email, until) values ('strangers', 'moved@people.test', now() + interval '1 day'), ('others', 'other@people.test', now() + interval '1 day');
 update auth.users set email = 'moved@people.test' where id = (select first from made);
+select results_eq($$ select username from private.username_reservations where username in ('strangers', 'others') $$, $$ values ('others') $$, 'what sign-ups of the address reserved is free again');
 select results_eq($$ select email, hold_reason from private.profiles where user_id = (select first from made) $$, $$ values ('moved@people.test', 'email') $$, 'the confirmed address is carried over and holds withdrawals');
 update auth.users set encrypted_password = 'one' where id = (select first from made);
 select is((select hold_reason from private.profiles where user_id = (select first from made)), 'email', 'a first password is no change');

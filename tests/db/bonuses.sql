@@ -50,6 +50,7 @@ select moves($$ insert into public.bonuses (user_id, source_user_id, bonus_type,
     values (actors.user_id('ymir'), actors.user_id('buri'), 'referral', 5, 5, 100, actors.position_no('buri')) $$, 'so is a new one');
 select moves($$ select actors.pays('ymir', 500) $$, 'and a package that earns no bonus');
 
+select raises($$ update public.bonuses set source_user_id = user_id('loke') where source_user_id = user_id('ask') $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its source');
 select raises($$ update public.bonuses set user_id = user_id('loke') where source_user_id = user_id('ask') $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'a bonus keeps its member');
 
 -- The natural keys are the only indexes of subjects
@@ -147,6 +148,38 @@ select pays('tyr', 500); select pays('vidar', 500);
 select is_empty($$ select 1 from public.bonuses where bonus_type <> 'referral' and subject_no = position_no('tyr') $$, 'the second alone pays no pair');
 select pays('hodr', 500);
 select is((select amount::numeric from public.bonuses where bonus_type = 'pairing' and subject_no = position_no('tyr')), 400.00, 'both together do');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- The child that completed a pair, when a deposit was voided in between
+-- =====================================================================================================================
+create function pg_temp.pairing() returns setof text language sql as $$
+    select concat_ws(' ', b.amount, s.username)
+    from public.bonuses as b inner join private.profiles as s on b.source_user_id = s.user_id
+    where b.bonus_type = 'pairing' and b.user_id = user_id('freya')
+$$;
+select pays('freya', 500);
+create temporary table deposits_of as select 'ask' as name, pays('ask', 500) as id;
+select corrects('void_deposit', id) from deposits_of where name = 'ask';
+insert into deposits_of values ('embla', pays('embla', 500));
+-- The clock says that Ask paid first.
+set local app.demo_clock = '2026-01-01 00:00+00';
+insert into deposits_of values ('ask again', pays('ask', 500));
+set local app.demo_clock = '';
+select results_eq('select pg_temp.pairing()', array['400.00 ask'], 'funded, voided and funded again after the other: the pair is completed by that');
+create temporary table paired as select id, created_at from public.bonuses where bonus_type = 'pairing';
+select corrects('void_deposit', id) from deposits_of where name = 'embla';
+select results_eq('select pg_temp.pairing()', array['0.00 ask'], 'a pair that no longer pays keeps its row');
+select raises($$ update public.bonuses set source_user_id = user_id('loke') where bonus_type = 'override' and amount = 0 $$, 403, 'append_only', 'A bonus keeps its reason and its date.', 'and an override its source');
+select pays('embla', 1000);
+select results_eq('select pg_temp.pairing()', array['600.00 embla'], 'completed by the other, it names that one');
+select is_empty($$ select * from paired except select id, created_at from public.bonuses $$, 'in the same row');
+select corrects('set_package', profile_id('freya'), 0);
+select corrects('void_deposit', id) from deposits_of where name = 'ask again';
+select pays('ask', 50);
+select pays('freya', 1000);
+select results_eq('select pg_temp.pairing()', array['525.00 ask'], 'so does one that its owner''s package brings back');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================

@@ -16,12 +16,17 @@ select decide_withdrawal(id, 'approve') from withdrawals where amount = 200;
 select act_as('olga');
 select propose_correction('set_package', profile_id('buri'), 1000, 'Promised.');
 select propose_correction('set_package', profile_id('ask'), 1000, 'Promised.');
+create temporary table confirmed as select (propose_correction('set_package', profile_id('embla'), 1000, 'Promised.') #>> '{correction,id}')::uuid as id;
+grant select on confirmed to public;
 select mark_admin_notices_read();
+select act_as('elin');
+select confirm_correction(id) from confirmed;
 select act_as_owner();
 select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), b, 'server', 'login', 8, 'key', 'secret') from unnest(array['Scout', 'Ranger']) as b;
 insert into private.known_admin_addresses (admin_id, address_hash, seen_at) values (user_id('olga'), 'x', now());
 select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
 select private.consume_rate_limit('bucket', 'key', 1, '1 hour');
+insert into private.alarms (kind, object) values ('disk', 'state'), ('disk', 'database');
 insert into private.mail_opt_outs (user_id, topic) values (user_id('freya'), 'bots');
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at) values ('2020-01-01', '{}', now());
@@ -41,6 +46,15 @@ insert into actors.broken (on_table, name, change) values
 ('private.known_admin_addresses', 'known_admin_addresses_admin_id_fkey', 'admin_id = gen_random_uuid()'),
 ('private.admin_session_activity', 'admin_session_activity_session_token_fkey', 'session_token = gen_random_uuid()'),
 ('private.admin_session_activity', 'jti_hash_is_sha256', 'jti_hash = ''short'''),
+('private.alarms', 'alarms_acknowledged_by_fkey', 'acknowledged_by = gen_random_uuid(), acknowledged_at = now(), reason = ''Seen.'''),
+('private.alarms', 'alarms_acknowledged_check', 'reason = ''Seen.'''),
+('private.alarms', 'alarms_details_check', 'details = ''[]'''),
+('private.alarms', 'alarms_kind_check', 'kind = ''other'''),
+('private.alarms', 'alarms_object_check', 'object = '''''),
+('private.alarms', 'alarms_object_check', 'object = repeat(''x'', 201)'),
+('private.alarms', 'alarms_open_key', 'object = (select object from private.alarms order by ctid desc limit 1)'),
+('private.alarms', 'alarms_reason_check', 'acknowledged_by = actors.user_id(''elin''), acknowledged_at = now(), reason = '''''),
+('private.alarms', 'alarms_reason_check', 'acknowledged_by = actors.user_id(''elin''), acknowledged_at = now(), reason = repeat(''x'', 1001)'),
 ('private.admin_users', 'admin_users_email_check', 'email = ''Upper@x.test'''),
 ('private.admin_users', 'admin_users_email_check', 'email = ''no address'''),
 ('private.admin_users', 'admin_users_full_name_check', 'full_name = '''''),
@@ -52,22 +66,27 @@ insert into actors.broken (on_table, name, change) values
 ('private.audit_log', 'audit_log_actor_check', 'actor = ''nobody'''),
 ('private.ledger_check_state', 'ledger_check_state_only_row_check', 'only_row = false'),
 ('private.bot_secrets', 'bot_secrets_subscription_id_fkey', 'subscription_id = gen_random_uuid()'),
-('private.corrections', 'confirmed_or_discarded', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), discarded_by = actors.user_id(''elin''), discarded_at = now()'),
+('private.corrections', 'confirmed_or_discarded', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1, discarded_by = actors.user_id(''elin''), discarded_at = now()'),
 ('private.corrections', 'corrections_discarded_by_fkey', 'discarded_by = gen_random_uuid(), discarded_at = now()'),
 ('private.corrections', 'discard_is_complete', 'discarded_at = now()'),
 ('private.corrections', 'confirmation_is_complete', 'confirmed_at = now()'),
 ('private.corrections', 'confirmation_is_complete', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now()'),
+('private.corrections', 'confirmation_is_complete', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id()'),
+('private.corrections', 'corrections_decision_no_key', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = (select decision_no from private.corrections where decision_no is not null)'),
 ('private.corrections', 'corrections_kind_check', 'kind = ''undo'', value = null'),
 ('private.corrections', 'corrections_reason_check', 'reason = '''''),
 ('private.corrections', 'corrections_reason_check', 'reason = repeat(''x'', 1001)'),
 ('private.corrections', 'only_packages_have_a_value', 'value = null'),
 ('private.corrections', 'only_packages_have_a_value', 'kind = ''void_deposit'''),
-('private.corrections', 'confirmer_is_not_proposer', 'confirmed_by = proposed_by, confirmed_at = now(), confirmed_in = pg_current_xact_id()'),
-('private.corrections', 'corrections_confirmed_by_fkey', 'confirmed_by = gen_random_uuid(), confirmed_at = now(), confirmed_in = pg_current_xact_id()'),
+('private.corrections', 'confirmer_is_not_proposer', 'confirmed_by = proposed_by, confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1'),
+('private.corrections', 'corrections_confirmed_by_fkey', 'confirmed_by = gen_random_uuid(), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1'),
 ('private.corrections', 'corrections_proposed_by_fkey', 'proposed_by = gen_random_uuid()'),
 ('private.corrections', 'corrections_user_id_fkey', 'user_id = gen_random_uuid()'),
-('private.corrections', 'corrections_waiting_key', 'target_id = (select target_id from private.corrections order by ctid desc limit 1)'),
+('private.corrections', 'corrections_waiting_key', 'target_id = (select target_id from private.corrections where confirmed_by is null order by ctid desc limit 1)'),
 ('private.coverage_days', 'coverage_days_figures_check', 'figures = ''[]'''),
+('private.deposit_keys', 'deposit_keys_deposit_id_fkey', 'deposit_id = gen_random_uuid()'),
+('private.deposit_keys', 'deposit_keys_key_check', 'key = '''''),
+('private.deposit_keys', 'deposit_keys_key_check', 'key = repeat(''x'', 201)'),
 ('private.mail_opt_outs', 'mail_opt_outs_topic_fkey', 'topic = ''none'''),
 ('private.mail_opt_outs', 'mail_opt_outs_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.mail_topics', 'mail_topics_label_check', 'label = '''''),
@@ -143,7 +162,8 @@ insert into actors.broken (on_table, name, change) values
 ('public.deposits', 'deposits_admin_notes_check', 'admin_notes = repeat(''x'', 1001)'),
 ('public.deposits', 'deposits_amount_check', 'amount = 0.99'),
 ('public.deposits', 'deposits_amount_check', 'amount = 10000000.01'),
-('public.deposits', 'deposits_decided_by_matches_status', 'decided_by = null'),
+('public.deposits', 'deposits_decided_by_matches_status', 'decided_by = null, decision_no = null'),
+('public.deposits', 'an_administrators_decision_has_a_number', 'decision_no = null'),
 ('public.deposits', 'deposits_kind_check', 'kind = ''gift'''),
 ('public.deposits', 'deposits_receipt_url_check', 'receipt_url = '''''),
 ('public.deposits', 'deposits_reference_key_check', 'reference_key = '''''),
@@ -170,7 +190,8 @@ insert into actors.broken (on_table, name, change) values
 ('public.withdrawals', 'withdrawals_wallet_address_check', 'wallet_address = repeat(''x'', 129)'),
 ('public.withdrawals', 'withdrawals_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('public.withdrawals', 'a_rejection_has_a_reason', 'status = ''rejected'', decided_at = now(), admin_notes = '''''),
-('public.withdrawals', 'withdrawals_decided_by_matches_status', 'decided_by = actors.user_id(''elin''), status = ''pending'', decided_at = null');
+('public.withdrawals', 'an_administrators_decision_has_a_number', 'decision_no = 1'),
+('public.withdrawals', 'withdrawals_decided_by_matches_status', 'decided_by = actors.user_id(''elin''), decision_no = 1, status = ''pending'', decided_at = null');
 insert into actors.broken (on_table, name, change, row_where) values
 ('private.positions', 'positions_referrer_child_key', 'referrer_no = (select referrer_no from private.positions where child_no = 2), child_no = 2', 'child_no = 1'),
 ('private.positions', 'positions_paid_order_key', 'paid_order = (select paid_order from private.positions where user_id = actors.user_id(''ask''))', 'user_id = actors.user_id(''embla'')'),
@@ -178,7 +199,6 @@ insert into actors.broken (on_table, name, change, row_where) values
 ('public.bonuses', 'bonuses_referral_key', 'subject_no = (select max(subject_no) from public.bonuses where bonus_type = ''referral'')', 'bonus_type = ''referral'' and subject_no <> (select max(subject_no) from public.bonuses where bonus_type = ''referral'')'),
 ('public.bonuses', 'bonuses_pairing_key', 'bonus_type = ''pairing'', pair_number = 1, subject_no = (select subject_no from public.bonuses where bonus_type = ''pairing'')', 'bonus_type = ''override'''),
 ('public.bonuses', 'bonuses_override_key', 'bonus_type = ''override'', pair_number = 1, subject_no = (select subject_no from public.bonuses where bonus_type = ''override'')', 'bonus_type = ''pairing'''),
-('public.deposits', 'deposits_reference_approved_key', 'reference_key = (select reference_key from public.deposits where user_id = actors.user_id(''ask''))', 'user_id = actors.user_id(''embla'')'),
 ('public.transactions', 'transactions_source_key', 'reference_id = (select reference_id from public.transactions where transaction_type = ''deposit'' order by ctid desc limit 1)', 'transaction_type = ''deposit'''),
 ('public.withdrawals', 'a_payout_has_its_time', 'payout_reference = ''x''', 'status = ''approved'''),
 ('public.withdrawals', 'a_payout_has_its_time', 'payout_at = now()', 'status = ''approved'''),

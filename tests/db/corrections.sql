@@ -148,40 +148,59 @@ rollback to savepoint fixture_members;
 -- =====================================================================================================================
 -- A package after a correction
 -- =====================================================================================================================
-select administrator('orm', 'super_admin');
 create temporary table things as
 select pays('embla', 500) as package, pays('embla', 7) as cash_in, null::uuid as upgrade;
 grant all on things to public;
 
-create function actors.corrects(p_kind text, p_target uuid, p_value numeric default null) returns void language plpgsql as $$
-declare
-    v_id uuid;
-begin
-    perform act_as('olga');
-    v_id := propose_correction(p_kind, p_target, p_value, 'test') #>> '{correction,id}';
-    perform act_as('orm');
-    perform confirm_correction(v_id);
-    perform act_as_owner();
-end
-$$;
 create function actors.package() returns numeric language sql as $$
     select package_value::numeric from private.profiles where user_id = user_id('embla')
 $$;
 
 -- A super admin lowers embla's package from 500 to 100
-select actors.corrects('set_package', profile_id('embla'), 100);
+select corrects('set_package', profile_id('embla'), 100);
 select is(actors.package(), 100.0, 'a correction sets the package');
-select actors.corrects('void_deposit', cash_in) from things;
+select corrects('void_deposit', cash_in) from things;
 select is(actors.package(), 100.0, 'voiding another deposit does not bring the old package back');
 
 -- She upgrades afterwards
 update things set upgrade = pays('embla', 250);
 select is(actors.package(), 250.0, 'an approval after the correction raises it');
-select actors.corrects('void_deposit', upgrade) from things;
+select corrects('void_deposit', upgrade) from things;
 select is(actors.package(), 100.0, 'voiding that one leaves what the correction set');
-select actors.corrects('void_deposit', package) from things;
+select corrects('void_deposit', package) from things;
 select is(actors.package(), 100.0, 'and so does voiding the deposit that the correction replaced');
 select is_empty($$ select * from private.bonus_discrepancies $$, 'the computation agrees');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- What was decided first is a matter of numbers: the clock steps back and forth, and stands still
+-- =====================================================================================================================
+create function pg_temp.package() returns numeric language sql as $$
+    select package_value::numeric from private.profiles where user_id = user_id('embla')
+$$;
+set local app.demo_clock = '2026-05-05 12:00+00';
+create temporary table things as select pays('embla', 500) as package, pays('embla', 7) as cash_in, null::uuid as upgrade;
+grant all on things to public;
+select corrects('set_package', profile_id('embla'), 100);
+-- Approved after the correction, by a clock that was set back.
+set local app.demo_clock = '2026-05-05 11:00+00';
+update things set upgrade = pays('embla', 250);
+select corrects('void_deposit', cash_in) from things;
+select is(pg_temp.package(), 250.0, 'an upgrade approved after a correction stays, though the clock says before');
+-- At the same time, and by a clock that runs ahead.
+set local app.demo_clock = '2026-05-05 11:00+00';
+select corrects('set_package', profile_id('embla'), 50);
+select is(pg_temp.package(), 50.0, 'the last of two corrections at two times counts');
+create temporary table later as select pays('embla', 8) as cash_in, pays('embla', 1000) as upgrade;
+grant all on later to public;
+set local app.demo_clock = '2026-05-05 13:00+00';
+select corrects('void_deposit', cash_in) from later;
+select is(pg_temp.package(), 1000.0, 'an upgrade approved at the time of the correction, after it, stays');
+set local app.demo_clock = '2026-05-05 10:00+00';
+select corrects('void_deposit', upgrade) from later;
+select is(pg_temp.package(), 50.0, 'what was approved before the last correction does not count again, though the clock says after');
+set local app.demo_clock = '';
 select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 rollback to savepoint fixture_members;
 
@@ -251,9 +270,9 @@ select is(
 select act_as('olga');
 select confirm_correction((list_corrections() #>> '{waiting,0,id}')::uuid);
 select act_as_owner();
-update private.corrections as c set confirmed_at = c.confirmed_at + interval '1 hour' where c.kind = 'set_package' and c.confirmed_at is not null;
+update private.corrections as c set confirmed_at = c.confirmed_at - interval '1 hour' where c.kind = 'set_package' and c.confirmed_at is not null;
 select act_as('elin');
-select is((select string_agg(c ->> 'kind', ' ') from jsonb_array_elements(list_corrections() -> 'confirmed') as c), 'set_package void_deposit', 'the last one first');
+select is((select string_agg(c ->> 'kind', ' ') from jsonb_array_elements(list_corrections() -> 'confirmed') as c), 'set_package void_deposit', 'the last one first, whatever the clock said');
 
 -- What is not to be confirmed
 select act_as('sam');

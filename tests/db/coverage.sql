@@ -6,17 +6,69 @@ select fixture_members();
 savepoint fixture_members;
 
 -- =====================================================================================================================
--- The worker keeps each day
+-- The worker stores each day once it has ended
 -- =====================================================================================================================
-select lives_ok($$ select jobs.snapshot_coverage() $$, 'the worker keeps a day');
-select ok(not jobs.snapshot_coverage(), 'once');
-select is((select count(*) from private.coverage_days where day = (now() at time zone 'UTC')::date), 1::bigint, 'as one row');
-select raises($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'which never changes');
+create function pg_temp.at(p_day integer, p_time time) returns void language sql as $$
+    select set_config('app.demo_clock', (now() at time zone 'UTC')::date + p_day + p_time || '+00', true)
+$$;
+create function pg_temp.day(p_day integer) returns date language sql as $$ select (now() at time zone 'UTC')::date + p_day $$;
+grant execute on all functions in schema pg_temp to public;
+create temporary table ends (day date, figures jsonb);
+
+-- Two requests wait over midnight.
+select pg_temp.at(1, '10:00');
+select pays('freya', 500); select pays('ask', 500);
+create temporary table recalled as select pays('embla', 500) as id;
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address)
+values (auth.uid(), 300, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as_owner();
+insert into ends values (pg_temp.day(1), private.coverage());
+-- One is approved at midnight; then Freya's bonuses are voided, and other members' are not hers.
+select pg_temp.at(2, '00:00');
+select act_as('elin');
+select decide_withdrawal(id, 'approve') from withdrawals where amount = 300;
+select act_as_owner();
+select corrects('void_deposit', id) from recalled;
+insert into ends values (pg_temp.day(2), private.coverage());
+-- Everything is taken back.
+select pg_temp.at(3, '23:59:59');
+select act_as('elin');
+select decide_withdrawal(id, 'reject', 'No.') from withdrawals where amount = 100;
+select act_as_owner();
+select corrects('void_withdrawal', id) from public.withdrawals where amount = 300;
+insert into ends values (pg_temp.day(3), private.coverage());
+select is((select count(distinct figures) from ends), 3::bigint, 'each day ends with other figures');
+
+select is(jobs.snapshot_coverage(), 3, 'on the third evening the days before it are stored');
+select is_empty($$ select 1 from private.coverage_days where day = pg_temp.day(3) $$, 'not the day that has not ended');
+select pg_temp.at(4, '00:05');
+select is(jobs.snapshot_coverage(), 1, 'after midnight it is');
+select is(jobs.snapshot_coverage(), 0, 'once');
+select results_eq(
+    $$ select day, figures from private.coverage_days where day between pg_temp.day(1) and pg_temp.day(3) order by day $$,
+    $$ select day, figures from ends order by day $$, 'each with the figures of its end'
+);
+select pg_temp.at(6, '07:00');
+select is(jobs.snapshot_coverage(), 2, 'a worker that was away stores the days that it missed');
+select results_eq(
+    $$ select distinct taken_at from private.coverage_days where day in (pg_temp.day(4), pg_temp.day(5)) $$,
+    $$ select private.clock() $$, 'and the rows say when'
+);
+select pg_temp.at(2, '00:00');
+select is(jobs.snapshot_coverage(), 0, 'a clock that was set back changes no day');
+select pg_temp.at(46, '00:05');
+select is(jobs.snapshot_coverage(), 31, 'a month at a time');
+select is_empty($$ select 1 from private.coverage_days where day = pg_temp.day(14) $$, 'the last days first');
+select is(jobs.snapshot_coverage(), 9, 'then the others');
+set local app.demo_clock = '';
+select raises($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'a stored day never changes');
 select raises($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');
 
+insert into private.coverage_days (day, figures, taken_at) values (pg_temp.day(-1), '{"ratio": null}', now()), (pg_temp.day(-2), '{}', now());
 select act_as('sam');
-select is(get_coverage_history(1) -> -1 ->> 'day', (now() at time zone 'UTC')::date::text, 'every administrator reads it');
-select ok(get_coverage_history(1) -> -1 ? 'ratio', 'with the figures of the day');
+select is(get_coverage_history(1) #>> '{0,day}', pg_temp.day(-1)::text, 'every administrator reads them, from yesterday on');
+select ok(get_coverage_history(1) -> 0 ?& array['ratio', 'taken_at'], 'with the figures of the day, and when they were computed');
 select is(get_coverage() -> 'rests_on' -> 0 ->> 'days', '30', 'and what it rests on');
 select ok((get_coverage() -> 'rests_on' -> 1 ->> 'deposits')::numeric >= (get_coverage() -> 'rests_on' -> 0 ->> 'deposits')::numeric, 'ninety days hold thirty');
 select act_as('anonymous');

@@ -49,7 +49,7 @@ select raises(deposit_sql('ask', '50', 'r', upload('ask', 'pdf')), 400, 'receipt
 select act_as('newling');
 select raises(deposit_sql('newling', '50'), 403, 'profile_incomplete', 'Please complete your profile and settings first', 'a wallet comes first');
 select throws_ok(format('insert into deposits (user_id, amount, reference_number, receipt_url, %I) values (auth.uid(), 50, %L, %L, null)', c, 'r', 'u'), '42501', null, 'a member cannot write ' || c)
-from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'receipt_name', 'voided_at']) as c;
+from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'receipt_name', 'voided_at', 'decision_no']) as c;
 
 -- Retries
 select act_as('ask');
@@ -92,9 +92,12 @@ select raises(deposit_sql('buri', '50'), 403, 'account_suspended', 'Your account
 
 -- References
 select act_as_owner();
-select is(private.reference_key(r), k, 'reference: ' || r) from (values
-    ('0xABCDEF' || repeat('0', 58), 'abcdef' || repeat('0', 58)), ('tx ' || repeat('aB', 32) || ' !', repeat('ab', 32)), (' Order-No. 77 ', 'orderno77'),
-    ('ＡＢ１', 'ab1'), ('№ 5', 'no5'), ('--', '')) as v (r, k);
+select is(private.reference_keys(r), k, 'reference: ' || r) from (values
+    ('0xABCDEF' || repeat('0', 58), array['abcdef' || repeat('0', 58)]), ('tx ' || repeat('aB', 32) || ' !', array[repeat('ab', 32)]),
+    ('1' || repeat('a', 64) || 'x', array['1' || repeat('a', 63), repeat('a', 64)]), (' Order-No. 77 ', array['orderno77']),
+    ('ＡＢ１', array['ab1']), ('№ 5', array['no5']), (repeat('㌔', 200), array[repeat('キロ', 100)]), ('--', '{}'::text[])) as v (r, k);
+select is(cardinality(private.reference_keys(left(string_agg(md5(i::text), ''), 200))), 137, 'no reference has more keys than 200 digits have')
+from generate_series(1, 7) as i;
 
 -- Even the owner of the database
 select act_as_owner();
@@ -278,7 +281,113 @@ select throws_ok($$ select public.get_deposit_options() $$, '42501', null, 'an a
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- A receipt file that another member sent too
+-- One transfer, however its hash is spelled
+-- =====================================================================================================================
+create temporary table spellings (name text, text text);
+insert into spellings (name, text)
+select v.name, v.text
+from (select md5('transfer') || md5('of Ask') as hash, md5('another') || md5('transfer') as other) as h
+cross join lateral (
+    values
+    ('as it is', h.hash),
+    ('upper case', upper(h.hash)),
+    ('0x', '0x' || h.hash),
+    ('a word before it', 'TXID' || upper(h.hash)),
+    ('words around it', 'code' || h.hash || 'deed'),
+    ('digits around it', '2026-11-23: 50' || h.hash || '.00'),
+    ('blanks in it', 'Hash ' || left(h.hash, 20) || ' ' || substr(h.hash, 21, 20) || U&'\00a0' || substr(h.hash, 41)),
+    ('hyphens in it', left(h.hash, 8) || '-' || substr(h.hash, 9)),
+    ('invisible letters in it', left(h.hash, 32) || U&'\3164\034f\fe0f' || substr(h.hash, 33)),
+    ('zero-width characters in it', left(h.hash, 32) || U&'\200b\2060\feff' || substr(h.hash, 33)),
+    ('full width', translate(h.hash, '0123456789abcdef', '０１２３４５６７８９ａｂｃｄｅｆ')),
+    ('an address', 'https://tronscan.org/#/transaction/' || h.hash || '?lang=en'),
+    ('after another hash', h.other || ' ' || h.hash)
+) as v (name, text);
+-- Two members claim it; the second is approved after the first. What is seen and what comes of it, without a trace.
+create function actors.claimed_by_two(p_one text, p_other text) returns text language plpgsql as $$
+declare
+    v_ids uuid[];
+    v_said text;
+begin
+    v_ids := array[claims_deposit('ask', 50, p_one), claims_deposit('embla', 50, p_other)];
+    perform act_as('sam');
+    select string_agg(concat_ws(': ', i ->> 'username', f ->> 'text'), '; ' order by i ->> 'username') into v_said
+    from jsonb_array_elements(list_deposits() -> 'items') as i left join jsonb_array_elements(i -> 'flags') as f on true;
+    perform act_as('elin');
+    v_said := v_said || '; ' || (decide_deposit(v_ids[1], 'approve') #>> '{deposit,status}');
+    begin
+        v_said := v_said || '; ' || (decide_deposit(v_ids[2], 'approve') #>> '{deposit,status}');
+    exception when sqlstate 'PGRST' then
+        v_said := v_said || '; ' || (sqlerrm::jsonb ->> 'code');
+    end;
+    raise exception 'undone' using errcode = 'ZZ999';
+exception when sqlstate 'ZZ999' then
+    perform act_as_owner();
+    return v_said;
+end
+$$;
+create function actors.today() returns text language sql as $$ select to_char(now() at time zone 'UTC', 'FMDD Mon YYYY') $$;
+grant execute on all functions in schema actors to public;
+
+select ok(
+    private.reference_keys(a.text) && private.reference_keys(b.text), format('one transfer: %s, %s', a.name, b.name)
+) from spellings as a inner join spellings as b on a.name < b.name;
+select is(
+    claimed_by_two(a.text, b.text),
+    format('ask: Same reference as embla, %1$s; embla: Same reference as ask, %1$s; approved; reference_used', today()),
+    format('flagged on both and approved once: %s, %s', a.name, b.name)
+) from spellings as a inner join spellings as b on a.name < b.name
+where private.is_readable(a.text) and private.is_readable(b.text);
+select is(claimed_by_two(a, b), 'ask; embla; approved; approved', 'two transfers: ' || left(b, 40)) from (values
+    (repeat('ab', 32), repeat('ab', 31) || 'ac'), (repeat('ab', 32), 'TXID' || repeat('ba', 31) || 'b'), (repeat('ab', 31), repeat('ab', 31) || 'a'),
+    ('Order 77', 'Order 78'), (md5('a') || md5('b'), md5('b') || md5('a'))
+) as v (a, b);
+
+-- What became of the other claim
+create temporary table claims (name text primary key, id uuid);
+grant all on claims to public;
+create function actors.reference_flags(p_name text) returns text[] language sql as $$
+    select array_agg(f ->> 'text' order by n)
+    from jsonb_array_elements(list_deposits() -> 'items') as i, jsonb_array_elements(i -> 'flags') with ordinality as f (f, n)
+    where i ->> 'username' = p_name and f ->> 'kind' = 'same_reference'
+$$;
+grant execute on all functions in schema actors to public;
+insert into claims
+select v.name, claims_deposit(v.member, 50, 'Order 77')
+from (values ('rejected', 'ask'), ('cancelled', 'embla'), ('cancelled too', 'embla'), ('approved', 'buri'), ('waiting', 'ymir'), ('new', 'freya')) as v (name, member);
+select act_as('elin');
+select lives_ok(format('select decide_deposit(%L, %L)', id, 'reject'), 'one is rejected') from claims where name = 'rejected';
+select lives_ok(format('select decide_deposit(%L, %L)', id, 'approve'), 'one is approved') from claims where name = 'approved';
+select act_as('embla');
+select lives_ok(format('select cancel_request(%L)', id), 'and two are cancelled') from claims where name like 'cancelled%';
+select act_as('sam');
+select is((reference_flags('freya'))[:2], array['This reference was approved on ' || today() || ' (buri)', 'Same reference as ymir, ' || today()], 'what matters most stands first');
+select is(cardinality(reference_flags('freya')), 3, 'three are enough');
+select act_as('ymir');
+select lives_ok(format('select cancel_request(%L)', id), 'Ymir cancels') from claims where name = 'waiting';
+select act_as('olga');
+select lives_ok(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', id, 'The transfer was recalled.'), 'the approved one') from claims where name = 'approved';
+select act_as_owner();
+insert into claims select 'correction', id from private.corrections;
+select act_as('elin');
+select lives_ok(format('select confirm_correction(%L)', id), 'is voided') from claims where name = 'correction';
+select is((reference_flags('freya'))[1], 'This reference was voided on ' || today() || ' (buri)', 'which is said');
+select is((select count(*) from unnest(reference_flags('freya')) as f where f like '%cancelled%(embla)'), (select count(*) from unnest(reference_flags('freya')) as f where f like '%(embla)'), 'as is a cancellation');
+select is(decide_deposit(id, 'approve') ->> 'success', 'true', 'and then the transfer may be credited') from claims where name = 'new';
+select act_as_owner();
+insert into claims values ('again', claims_deposit('freya', 7, 'order-77'));
+select act_as('sam');
+select is((reference_flags('freya'))[1], 'This reference was approved on ' || today() || ' (freya)', 'a member''s own claim is flagged too');
+select act_as_owner();
+select is_empty($$ select * from private.check_ledger() where rule in ('I19', 'I31') $$, 'the ledger checks pass');
+select raises($$ update private.deposit_keys set key = 'x' $$, 403, 'append_only', 'Rows of deposit_keys are kept as they are.', 'keys are not changed');
+select raises($$ delete from private.deposit_keys $$, 403, 'append_only', 'Rows of deposit_keys are kept as they are.', 'or deleted');
+select raises($$ update public.deposits set receipt_etag = 'x' where status = 'pending' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nor is the hash of a receipt');
+select raises($$ update public.deposits set status = 'approved', decided_at = now(), decided_by = user_id('elin') where status = 'pending' $$, 409, 'reference_used', 'This reference was already approved with another deposit.', 'no way of approving leads around them');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A receipt file that was sent before
 -- =====================================================================================================================
 -- A deposit whose receipt has these bytes.
 create function actors.sends_file(p_name text, p_etag text) returns uuid language plpgsql as $$
@@ -306,13 +415,15 @@ grant select on sent to public;
 
 select act_as('sam');
 select is(
-    flags('ask'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'the other member''s file is notified'
+    flags('ask'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'the other member''s file is flagged'
 );
 select is(
     flags('embla'), jsonb_build_array('Same receipt file as ask, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'on both'
 );
-select is(flags('buri'), null, 'a member''s own file twice is no other member''s');
-select is(flags('loke'), null, 'nor is a file that no other member sent');
+select is(
+    flags('buri'), to_jsonb(array_fill('Same receipt file as buri, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY'), array[2])), 'so is a member''s own file, twice'
+);
+select is(flags('loke'), null, 'a file that was sent once is not');
 select act_as('elin');
 do $$
 begin
@@ -331,7 +442,11 @@ select act_as_owner();
 select lives_ok($$ select sends_file('loke', '"one"') $$, 'a third member sends it');
 select act_as('sam');
 select is(
-    flags('loke'), jsonb_build_array('Same receipt file as embla, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')), 'what was rejected counts no more'
+    flags('loke'),
+    jsonb_build_array(
+        'This receipt file was approved on ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY') || ' (embla)',
+        'This receipt file was cancelled on ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY') || ' (ask)'
+    ), 'whatever became of the others'
 );
 rollback to savepoint fixture_members;
 
@@ -385,7 +500,7 @@ select is(
     - array['id', 'user_id', 'profile_id', 'created_at', 'receipt_url', 'receipt_name', 'receipt_etag', 'reference_key'],
     '{
         "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "admin_notes": null, "decided_at": null,
-        "decided_by": null, "decided_by_name": null, "voided_at": null, "username": "jonas", "display_name": "Jonas",
+        "decided_by": null, "decided_by_name": null, "voided_at": null, "decision_no": null, "username": "jonas", "display_name": "Jonas",
         "email": "jonas@people.test", "account_status": "active", "available_balance": "0.00", "cash_in_amount": "100.00",
         "package_value": "100.00", "trc20_wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "total_deposits": "100.00",
         "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00", "flags": []

@@ -31,6 +31,30 @@ select is_empty($$ select 1 from jobs.lease_mail(1000) where template in ('sent_
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- What is due, and nothing else, calls for the worker
+-- =====================================================================================================================
+update private.outbox set sent_at = now() where sent_at is null;
+insert into private.outbox (template, recipient, next_attempt_at) values ('test_mail', 'later@people.test', now() + interval '1 hour');
+insert into private.outbox (template, recipient, leased_until) values ('test_mail', 'leased@people.test', now() + interval '1 hour');
+insert into private.outbox (template, recipient, failed_at) values ('test_mail', 'given-up@people.test', now());
+set local role worker;
+select ok(not jobs.is_mail_due(), 'what is sent, leased, given up or for later is not due');
+reset role;
+update private.outbox set leased_until = clock_timestamp() - interval '1 second' where recipient = 'leased@people.test';
+select ok(jobs.is_mail_due(), 'a lease that ended is');
+update private.outbox set sent_at = now() where recipient = 'leased@people.test';
+update private.outbox set next_attempt_at = clock_timestamp() where recipient = 'later@people.test';
+select ok(jobs.is_mail_due(), 'and what was for later, when its time has come');
+rollback to savepoint fixture_members;
+
+select is_empty(
+    $$
+    select p.oid::regprocedure from pg_proc as p
+    where p.pronamespace in ('public'::regnamespace, 'private'::regnamespace, 'jobs'::regnamespace) and p.prosrc ~* '\mnotify\M|pg_notify'
+    $$, 'no function notifies: that would take a lock of the whole database at the commit of a decision'
+);
+
+-- =====================================================================================================================
 -- A claim is spent when the mail is handed over
 -- =====================================================================================================================
 delete from private.outbox;

@@ -131,6 +131,24 @@ select is(
     'transaction', 'it comes from the journal'
 );
 
+-- A bonus that it set to zero is shown and counted no more; row and journal stay.
+select act_as('rita');
+select set_eq(
+    $$ select pg_temp.items(public.get_transaction_history()) $$,
+    array['deposit 500.00 approved', 'referral bonus 12.50 completed ann', 'withdrawal -100.00 pending T9yD14...uWwb'],
+    'the referrer''s history has the bonuses that are left'
+);
+select is(public.get_member_dashboard() #>> array['bonuses', k, 'count'], n, 'the count of ' || k || ' bonuses')
+from (values ('referral', '1'), ('pairing', '0')) as c (k, n);
+select is(public.get_member_dashboard() #>> '{team,paying_pairs}', '0', 'and of paying pairs');
+select act_as_owner();
+select is((select count(*) from public.bonuses where user_id = user_id('rita') and amount = 0), 2::bigint, 'the rows stay');
+select is((select count(*) from public.transactions where user_id = user_id('rita') and transaction_type = 'bonus'), 5::bigint, 'and the journal says what happened');
+select is(private.counter_value('bonus_rows'), (select count(*) from public.bonuses where amount > 0)::numeric, 'the sync counts the others');
+select pays('ben', 100);
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'and these again when they pay again');
+select is((select pairing_count from private.totals where user_id = user_id('rita')), 1, 'the pair is one');
+
 -- Strangers, anonymous clients, nonsense.
 select act_as('stranger');
 select is(public.get_transaction_history(), '{"items": [], "next": null}'::jsonb, 'a stranger sees none of it');

@@ -4,48 +4,9 @@ begin;
 \ir ../support/actors.sql
 select * from no_plan();
 select fixture_members();
-savepoint fixture_members;
-
--- =====================================================================================================================
--- A long check takes a tenth of the time, and its last response stands meanwhile
--- =====================================================================================================================
-select pays('freya', 500);
-
-select is(jobs.check_ledger(), '{}', 'a sound ledger');
-create temporary table before as select checked_at, check_duration from private.ledger_check_state;
-select is(jobs.check_ledger(), '{}', 'asked again');
-select isnt((select checked_at from private.ledger_check_state), (select checked_at from before), 'they are checked again at once');
-select ok((select check_duration from private.ledger_check_state) > interval '0', 'and it is known how long that took');
-
-set local session_replication_role = replica;
-update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('freya');
-set local session_replication_role = origin;
-update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp() - interval '4 minutes';
-select is(jobs.check_ledger(), '{}', 'before its turn the last response stands');
-update private.ledger_check_state set checked_at = clock_timestamp() - interval '5 minutes';
-select ok(jobs.check_ledger() ? 'I09', 'when its turn has come the check finds what happened');
-update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp();
-select ok(jobs.check_ledger() ? 'I09', 'and an alarm stands too');
-select is((select violations > 0 from private.ledger_check_state), true, 'for every reader');
-rollback to savepoint fixture_members;
-
--- =====================================================================================================================
--- A corruption for each rule
--- =====================================================================================================================
-select pays('freya', 500); select pays('ask', 500); select pays('embla', 500);
-select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
-select act_as('elin');
-select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya') and amount = 200;
-select act_as_owner();
-insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l');
-
 create function actors.broken() returns text language sql stable as $$
     select string_agg(distinct c.rule, ' ' order by c.rule) from private.check_ledger() as c
 $$;
-select is(broken(), null, 'a sound ledger has no violation');
-select is(jobs.check_ledger(), '{}', 'the job says so');
-select is((select violations from private.ledger_check_state), 0, 'and keeps it');
 
 -- A corruption for each rule, planted behind the triggers and, where a constraint forbids it, without the constraint.
 create function actors.plant(p_rule text, p_corruption text, p_description text) returns text language plpgsql as $$
@@ -70,6 +31,50 @@ $$;
 create function actors.without_index(p_index text, p_corruption text) returns text language sql as $$
     select format('drop index %s; %s', p_index, p_corruption)
 $$;
+savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A long check takes a tenth of the time, and its last response stands meanwhile
+-- =====================================================================================================================
+select pays('freya', 500);
+
+select is(jobs.check_ledger(), '{}', 'a sound ledger');
+create temporary table before as select checked_at, check_duration from private.ledger_check_state;
+select is(jobs.check_ledger(), '{}', 'asked again');
+select isnt((select checked_at from private.ledger_check_state), (select checked_at from before), 'they are checked again at once');
+select ok((select check_duration from private.ledger_check_state) > interval '0', 'and it is known how long that took');
+
+set local session_replication_role = replica;
+update private.profiles set cash_in_amount = cash_in_amount + 1 where user_id = user_id('freya');
+set local session_replication_role = origin;
+update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp() - interval '4 minutes';
+select is(jobs.check_ledger(), '{}', 'before its turn the last response stands');
+update private.ledger_check_state set checked_at = clock_timestamp() - interval '5 minutes';
+select ok(jobs.check_ledger() ? 'I09', 'when its turn has come the check finds what happened');
+update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp();
+select ok(jobs.check_ledger() ? 'I09', 'and an alarm stands too');
+select is((select violations > 0 from private.ledger_check_state), true, 'for every reader');
+
+-- The clock is set back by an hour after a long check.
+update private.ledger_check_state set check_duration = '30 seconds', checked_at = clock_timestamp() + interval '1 hour', rules = '{}';
+select ok(jobs.check_ledger() ? 'I09', 'a check in the future is none that others wait for');
+select ok((select checked_at <= clock_timestamp() from private.ledger_check_state), 'and the next one is counted from now');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A corruption for each rule
+-- =====================================================================================================================
+select pays('freya', 500); select pays('ask', 500); select pays('embla', 500);
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya') and amount = 200;
+select act_as_owner();
+insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l');
+
+select is(broken(), null, 'a sound ledger has no violation');
+select is(jobs.check_ledger(), '{}', 'the job says so');
+select is((select violations from private.ledger_check_state), 0, 'and keeps it');
 
 select plant('I01', $$ delete from public.transactions where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a bonus without its journal row');
 select plant('I01', $$ update public.transactions set amount = amount + 1 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a journal row of another amount');
@@ -98,9 +103,11 @@ select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where us
 select plant('I17', without_check('pending_is_undecided', 'public.deposits', $$ update public.deposits set decided_at = null where user_id = user_id('ask') $$), 'a decision without a time');
 select plant('I17', $$ update public.withdrawals set status = 'rejected', admin_notes = 'x', decided_at = now() where user_id = user_id('freya') and amount = 100 $$, 'a decision without a decider');
 select plant('I18', without_index('private.profiles_username_key', $$ update private.profiles set username = 'ASK' where user_id = user_id('embla') $$), 'one name twice');
-select plant('I19', without_index('public.deposits_reference_approved_key', $$ update public.deposits set reference_key = 'same' where user_id in (user_id('ask'), user_id('embla')) $$), 'one transfer approved twice');
+select plant('I19', $$ insert into private.deposit_keys (deposit_id, key) select id, 'same' from public.deposits where user_id in (user_id('ask'), user_id('embla')) $$, 'one transfer approved twice');
 select plant('I20', $$ delete from storage.objects where owner_id = user_id('ask')::text $$, 'a receipt that is gone');
 select plant('I20', $$ update storage.objects set owner_id = user_id('loke')::text where owner_id = user_id('ask')::text $$, 'somebody else''s receipt');
+select plant('I20', $$ update storage.objects set metadata = metadata || '{"eTag": "\"other\""}' where owner_id = user_id('ask')::text $$, 'another file in the place of a receipt');
+select plant('I20', $$ update public.deposits set receipt_etag = 'other' where user_id = user_id('ask') $$, 'a hash that is not the file''s');
 select plant('I21', $$ update public.bonuses set volume = 9000000, amount = 90000 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'bonuses beyond 56% of packages');
 select plant('I22', $$ update public.withdrawals set amount = 9999999 where user_id = user_id('freya') and status = 'approved' $$, 'more paid out than came in');
 select plant('I23', $$ update private.positions set child_no = 7 where user_id = user_id('buri') $$, 'a gap among the children');
@@ -122,6 +129,11 @@ select jobs.roll_up_networks();
 select private.backfill_team_days(array[position_no('ymir'), position_no('freya')], 2);
 select pays('embla', 1000);
 select is(broken(), null, 'kept days and sums are good before a roll-up and after it');
+select plant('I33', $$ update public.bonuses set source_user_id = user_id('ask') where bonus_type = 'pairing' $$, 'a pair that the other child completed');
+select plant('I34', $$ update private.positions set paid_order = paid_order + 1000 where user_id = user_id('ask') $$, 'a member funded later than by any deposit');
+select plant('I34', $$ update private.positions set paid_order = 1000 where user_id = user_id('buri') $$, 'an unfunded member in the order of fundings');
+select plant('I35', $$ update public.transactions set decision_no = null where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a credit of no decision');
+select plant('I03', $$ update public.transactions set decision_no = decision_no + 1 where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'a deposit of another decision in the journal');
 select plant('I28', $$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'earnings on a day that the journal does not have');
 select plant('I28', $$ update private.earning_days set day = day - 1 where no = position_no('freya') $$, 'earnings on another day');
 select plant('I28', $$ delete from private.network_deltas where no = position_no('freya') $$, 'a change that is never rolled up');
@@ -131,6 +143,8 @@ select plant('I29', $$ update private.networks set direct_cents = 0 where no = p
 select plant('I29', $$ update private.networks set direct_funded = direct_funded + 1 where no = position_no('freya') $$, 'a funded referral too many');
 select plant('I30', $$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$, 'a team that grew more than it did');
 select plant('I30', $$ update private.team_days set day = day - 1 where no = position_no('ymir') $$, 'a team that grew on another day');
+select plant('I31', $$ delete from private.deposit_keys where deposit_id = (select id from public.deposits where user_id = user_id('ask')) $$, 'a deposit that no other is compared with');
+select plant('I31', $$ update private.deposit_keys set key = 'other' where deposit_id = (select id from public.deposits where user_id = user_id('ask')) $$, 'a deposit that is compared by another reference');
 select is(broken(), null, 'and nothing of it is left');
 
 -- A correction says what its member's package is from then on; it does not excuse every other one.
@@ -146,8 +160,73 @@ select is(broken(), null, 'a corrected package is right');
 select plant('I13', $$ update private.profiles set package_value = 1000 where user_id = user_id('buri') $$, 'a package that neither a deposit nor the correction gave');
 select plant('I13', $$ update private.profiles set package_value = 0 where user_id = user_id('buri') $$, 'a correction that was lost');
 
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A correction explains what it caused, and nothing else
+-- =====================================================================================================================
+-- Freya earned 450 and was paid 440; then a child's deposit is voided.
+select pays('freya', 500); select pays('ask', 500);
+create temporary table things as select pays('embla', 500) as deposit;
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 440, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select decide_withdrawal(id, 'approve') from withdrawals;
+select act_as_owner();
+create function pg_temp.overdraw(p_name text, p_amount numeric) returns text language sql as $$
+    select format('update private.totals set withdrawn_amount = bonus_amount + %s where user_id = user_id(%L)', p_amount, p_name)
+$$;
+create function pg_temp.shortfall() returns numeric language sql as $$
+    select greatest(t.withdrawn_amount - t.bonus_amount, 0)::numeric from private.totals as t where t.user_id = user_id('freya')
+$$;
+
+select corrects('set_package', profile_id('ask'), 500);
+select plant('I08', pg_temp.overdraw('freya', 0.01), 'an overdraft after a correction that changed nothing');
+select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where bonus_type = 'override' $$, 'a bonus of nothing after such a correction');
+
+select corrects('void_deposit', deposit) from things;
+select is(pg_temp.shortfall(), 415.00, 'the correction leaves a shortfall');
+select is(broken(), null, 'which it explains, with the bonuses that it set to zero');
+select plant('I08', pg_temp.overdraw('freya', 415.01), 'a cent more');
+select plant('I08', pg_temp.overdraw('ymir', 0.01), 'an overdraft of a member whose bonuses it lowered, but not below the withdrawals');
+select plant('I08', pg_temp.overdraw('loke', 0.01), 'an overdraft of somebody else');
+select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where bonus_type = 'referral' and source_user_id = user_id('ask') $$, 'a bonus that the correction did not touch');
+
+select pays('buri', 100);
+select is(pg_temp.shortfall(), 410.00, 'Freya earns five dollars');
+select is(broken(), null, 'the rest of the shortfall is explained');
+select plant('I08', pg_temp.overdraw('freya', 410.01), 'and the five are not, once more');
+select corrects('set_package', profile_id('buri'), 50);
+select is(pg_temp.shortfall(), 412.50, 'another correction adds its part');
+select is(broken(), null, 'which is explained too');
+select plant('I08', pg_temp.overdraw('freya', 412.51), 'to the cent');
+
+select pays('embla', 500);
+select is(pg_temp.shortfall(), 0.00, 'Freya has earned all of it back');
+select plant('I08', pg_temp.overdraw('freya', 0.01), 'a shortfall that was caused once explains no later one');
+select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where bonus_type = 'pairing' $$, 'nor a bonus that was zero once one that pays');
+
+-- A withdrawal that is voided is earned back, too.
+select corrects('void_deposit', (select id from public.deposits where user_id = user_id('embla') and voided_at is null));
+select corrects('void_withdrawal', (select id from public.withdrawals));
+select is(pg_temp.shortfall(), 0.00, 'nothing was paid out any more');
+select is(broken(), null, 'nothing needs explaining');
+select plant('I08', pg_temp.overdraw('freya', 0.01), 'and nothing is explained');
+
+-- Of corrected members, the order of fundings follows from deposits and corrections.
+select pays('embla', 500);
+select is(broken(), null, 'a member who was funded three times');
+select plant('I34', $$ update private.positions set paid_order = (select min(decision_no) from public.deposits where user_id = user_id('embla')) where user_id = user_id('embla') $$, 'the first funding of a member whose deposit was voided');
+select corrects('set_package', profile_id('embla'), 1000);
+select corrects('set_package', profile_id('embla'), 250);
+select is(
+    (select paid_order from private.positions where user_id = user_id('embla')),
+    (select max(decision_no) from private.corrections), 'a correction can make a member funded'
+);
+select is(broken(), null, 'and is found in the corrections');
+
 -- Every rule that is asked has a corruption above
 select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(pg_get_viewdef('private.ledger_violations'), '''(I[0-9]{2})''', 'g') as m) as asked
-    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30') $$, 'no rule without a test');
+    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30','I31','I33','I34','I35') $$, 'no rule without a test');
 select * from finish();
 rollback;

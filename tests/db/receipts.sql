@@ -47,7 +47,7 @@ reset role;
 update storage.objects set created_at = now() - interval '1 day' where bucket_id = 'receipts';
 select lives_ok(put(user_id('freya') || '/17000003' || to_char(i, 'FM00') || '.png', 'freya'), 'receipt ' || i + 10) from generate_series(1, 10) as i;
 update storage.objects set created_at = now() - interval '1 day' where bucket_id = 'receipts';
-select throws_ok(put(user_id('freya') || '/1700000500.png', 'freya'), '42501', 'You have stored 20 receipts or 50 MB. Contact support to add more.', 'twenty are enough');
+select throws_ok(put(user_id('freya') || '/1700000500.png', 'freya'), '42501', 'You have 20 receipts or 50 MB that no deposit uses. They are deleted after a day.', 'twenty are enough');
 
 -- Who opens receipts
 select claims_deposit('ask', 50);
@@ -74,7 +74,78 @@ alter table storage.objects enable trigger harborline_receipts_validate;
 insert into storage.objects (bucket_id, name, owner_id, metadata)
 values ('receipts', user_id('embla') || '/1700000000.png', user_id('embla')::text, '{"mimetype": "image/png", "size": 52428800}');
 select act_as('embla');
-select throws_ok(put(user_id('embla') || '/1700000001.png'), '42501', 'You have stored 20 receipts or 50 MB. Contact support to add more.', 'after 50 MB nothing more is stored');
+select throws_ok(put(user_id('embla') || '/1700000001.png'), '42501', 'You have 20 receipts or 50 MB that no deposit uses. They are deleted after a day.', 'after 50 MB nothing more is stored');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- Receipts of deposits
+-- =====================================================================================================================
+create function actors.put(p_number integer) returns text language sql as $$
+    select format(
+        'insert into storage.objects (bucket_id, name, owner_id, metadata) values (%L, %L, %L, %L)',
+        'receipts', auth.uid() || '/' || 1800000000 + p_number || '.png', auth.uid(), '{"mimetype": "image/png", "size": 5242880}'
+    )
+$$;
+grant execute on all functions in schema actors to public;
+
+-- Freya sends twenty deposits in a day and takes them back, with receipts of 5 MB.
+create function actors.sends_and_cancels(p_name text) returns void language plpgsql as $$
+declare
+    v_receipt text := upload(p_name);
+    v_id uuid := gen_random_uuid();
+begin
+    update storage.objects set metadata = metadata || '{"size": 5242880}' where name = split_part(v_receipt, '/receipts/', 2);
+    perform act_as(p_name);
+    insert into public.deposits (id, user_id, amount, reference_number, receipt_url) values (v_id, user_id(p_name), 50, v_id::text, v_receipt);
+    perform cancel_request(v_id);
+    perform act_as_owner();
+end
+$$;
+select lives_ok($$ select sends_and_cancels('freya') $$, 'deposit ' || i || ' of the day, although no deposit counts') from generate_series(1, 19) as i;
+select lives_ok($$ select pays('freya', 50) $$, 'the twentieth is approved');
+select act_as('freya');
+select throws_ok(put(1), '42501', 'You have uploaded 20 receipts within a day. Try again tomorrow.', 'the day''s uploads are limited');
+select act_as_owner();
+select is((select count(*) from storage.objects where owner_id = user_id('freya')::text), 20::bigint, 'nothing more was stored');
+select jobs.purge();
+select is((select count(*) from private.receipt_uploads where name like user_id('freya') || '/%'), 20::bigint, 'the day''s are remembered');
+update storage.objects set created_at = now() - interval '1 day' where bucket_id = 'receipts';
+select act_as('freya');
+select lives_ok(put(1), 'on the next day a receipt is stored: what deposits use is in nobody''s way, rejected or approved');
+select lives_ok(put(i), 'unused receipt ' || i) from generate_series(2, 10) as i;
+select act_as_owner();
+update storage.objects set created_at = now() - interval '2 hours' where name like '%/18%';
+select act_as('freya');
+select throws_ok(put(11), '42501', 'You have 20 receipts or 50 MB that no deposit uses. They are deleted after a day.', 'ten of 5 MB that no deposit uses are enough');
+select act_as_owner();
+select is((select count(*) from private.receipt_uploads where name like user_id('freya') || '/%'), 30::bigint, 'all are remembered');
+select jobs.purge();
+select is((select count(*) from private.receipt_uploads where name like user_id('freya') || '/%'), 10::bigint, 'until no limit counts them');
+update storage.objects set created_at = now() - interval '1 day' where name like '%/18%';
+select jobs.purge();
+select is((select count(*) from private.receipt_uploads where name like user_id('freya') || '/%'), 10::bigint, 'an unused one is');
+
+-- Ask has been a member for ten years and sent a deposit every day.
+set local session_replication_role = replica;
+create temporary table sent as
+select user_id('ask') || '/' || 1400000000 + i || '.png' as name, now() - i * interval '1 day' as at from generate_series(1, 3650) as i;
+insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
+select 'receipts', s.name, user_id('ask')::text, '{"mimetype": "image/png", "size": 5242880}', s.at from sent as s;
+insert into public.deposits (user_id, amount, reference_number, receipt_url, kind, reference_key, receipt_name, created_at)
+select user_id('ask'), 50, s.name, s.name, 'cash_in', s.name, s.name, s.at from sent as s;
+set local session_replication_role = origin;
+-- As autovacuum would.
+analyze storage.objects, public.deposits;
+create function pg_temp.entries_read() returns bigint language sql as $$
+    select sum(pg_stat_get_xact_tuples_returned(c.oid))::bigint
+    from pg_class as c left join pg_index as i on c.oid = i.indexrelid
+    where coalesce(i.indrelid, c.oid) = any(array['storage.objects', 'public.deposits']::regclass[])
+$$;
+create temporary table read_before as select pg_temp.entries_read() as entries;
+select act_as('ask');
+select lives_ok(put(1), 'a receipt after ten years of deposits');
+select act_as_owner();
+select cmp_ok(pg_temp.entries_read() - (select entries from read_before), '<', 50::bigint, 'is stored without reading all that came before');
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================

@@ -72,6 +72,10 @@ update private.reconcile_state set ran_at = clock_timestamp() - interval '5 seco
 select private.reconcile_if_stale();
 select ok((select ran_at < clock_timestamp() - interval '4 seconds' from private.reconcile_state), 'at most one in ten seconds');
 
+update private.reconcile_state set ran_at = clock_timestamp() + interval '1 hour';
+select private.reconcile_if_stale();
+select ok((select ran_at <= clock_timestamp() from private.reconcile_state), 'a run in the future, from before the clock was set back, holds up none');
+
 -- A planted corruption is found, repaired by the difference, and audited
 create temporary table ids as select id, created_at from public.bonuses;
 set local session_replication_role = replica;
@@ -84,6 +88,11 @@ select is(private.reconcile(), 2, 'and repaired');
 select is_empty($$ select * from private.bonus_discrepancies $$, 'then all is right');
 select is((select amount::numeric from public.bonuses where bonus_type = 'pairing' and user_id = user_id('freya')), 600.00, 'the amount is what the tree says');
 select is((select count(*) from ids inner join public.bonuses using (id, created_at)), (select count(*) - 1 from ids), 'no other row was replaced');
+select is(
+    (select max(t.decision_no) from public.transactions as t inner join public.bonuses as b on t.reference_id = b.id where b.bonus_type = 'pairing'),
+    (select last_value from private.decision_no_seq), 'its journal rows have a number of their own'
+);
+select cmp_ok((select last_value from private.decision_no_seq), '>', (select max(decision_no) from public.deposits), 'after every decision');
 select is((select (payload ->> 'rows')::integer from private.audit_log where action = 'books.repaired' order by seq desc limit 1), 2, 'the repair is audited');
 select is(private.reconcile(), 0, 'a second run finds nothing');
 

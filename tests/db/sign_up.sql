@@ -35,9 +35,13 @@ select is(asks(form('{"username": "NewComer"}')), '{}', 'the same address may as
 select ok(asks(form(jsonb_build_object('username', n))) like '400 %', 'not a username: ' || n)
 from unnest(array['ab', 'a b', 'аdmin', 'x-y', 'Admin', 'closed_12345678', '____', repeat('a', 31), E'abc\n', 'naïve', 'a@b']) as n;
 reset role;
-update private.username_reservations set until = now() - interval '1 second' where username = 'NewComer';
+update private.username_reservations set until = until - interval '23 hours 59 minutes' where username = 'NewComer';
 set local role supabase_auth_admin;
-select is(asks(form(), 'other@people.test'), '{}', 'a reservation lapses after its day');
+select is(asks(form(), 'other@people.test'), '400 Username already exists. Please choose a different username.', 'a reservation lasts nearly a day');
+reset role;
+update private.username_reservations set until = until - interval '1 minute' where username = 'NewComer';
+set local role supabase_auth_admin;
+select is(asks(form(), 'other@people.test'), '{}', 'and lapses after it');
 reset role;
 update private.profiles set account_status = 'suspended' where user_id = user_id('freya');
 select is(asks(form('{"username": "second"}')), '{}', 'a suspended referrer still refers');
@@ -59,18 +63,32 @@ select is(mail_data(profile_id('freya')::text), (select jsonb_build_object('refe
 select is(mail_data(code), '{"referrer_username": null, "referrer_display_name": null}', 'and nobody without one')
 from unnest(array[null, '', 'freya', gen_random_uuid()::text]) as code;
 reset role;
+create function actors.named(p_display_name text) returns text language plpgsql as $$
+begin
+    update private.profiles as p set display_name = p_display_name where p.user_id = user_id('freya');
+    return mail_data(profile_id('freya')::text) ->> 'referrer_display_name';
+end
+$$;
+select is(named(name), name, 'a name stays as it is: ' || name)
+from unnest(array['Dr. med. J. R. O''Neil-Smith', 'M.-L. Ó Súilleabháin Jr.', 'Ξένη Παππά']) as name;
+select is(named(name), (select username from referrer), 'what mails may show as a link is not mailed: ' || name)
+from unnest(array['https:example', 'Win at example.com', 'www.example', 'me@example', 'example/win', 'ｅｘａｍｐｌｅ．ｃｏｍ']) as name;
+select named(display_name) from referrer;
 
 -- Confirmation makes the profile
 create function actors.sign_up(p_email text, p_data jsonb, p_confirmed timestamptz default null) returns uuid language sql as $$
     insert into auth.users (id, instance_id, aud, role, email, email_confirmed_at, created_at, updated_at, raw_app_meta_data, raw_user_meta_data)
     values (gen_random_uuid(), '00000000-0000-0000-0000-000000000000', 'authenticated', 'authenticated', p_email, p_confirmed, now(), now(), '{}', p_data) returning id
 $$;
+create temporary table squatters as select sign_up('squatter' || n || '@people.test', form(jsonb_build_object('username', 'squatter_' || n))) as id
+from generate_series(1, 100) as n;
 create temporary table made as select
     sign_up('first@people.test', form('{"username": "first", "account_status": "disabled", "cash_in_amount": 5, "id": "x", "role": "service_role", "available_balance": 9}')) as first,
     sign_up('late@people.test', form('{"username": "buri"}')) as late,
     sign_up('plain@people.test', '{}', now()) as plain,
     sign_up('lost@people.test', form(jsonb_build_object('username', 'lost', 'referrer_id', gen_random_uuid()))) as lost;
 select is_empty($$ select 1 from private.profiles where user_id in (select first from made) $$, 'an unconfirmed account has no profile and no place');
+select is_empty($$ select 1 from private.profiles where user_id in (select id from squatters) $$, 'nor has one of a hundred');
 update auth.users set email_confirmed_at = now() where id in (select first from made);
 update auth.users set email_confirmed_at = now() where id in (select late from made union select lost from made);
 select results_eq($$ select username, display_name, email, package_value::numeric, cash_in_amount::numeric, account_status::text from private.profiles where user_id = (select first from made) $$,
@@ -83,7 +101,7 @@ insert into private.username_reservations (username, email, until)
 values ('chosen', 'several@people.test', now() + interval '1 day'), ('not_chosen', 'several@people.test', now() + interval '1 day');
 select sign_up('several@people.test', form('{"username": "chosen"}'), now());
 select is_empty($$ select 1 from private.username_reservations where email = 'several@people.test' $$, 'one confirmed, no sign-up of the address reserves a name');
-select is((select child_no from private.positions where user_id = (select first from made)), 4, 'the place is the next one at confirmation');
+select is((select child_no from private.positions where user_id = (select first from made)), 4, 'the place is the next one at confirmation, whoever signed up before');
 
 -- Looking up a member
 select act_as('anonymous');

@@ -50,7 +50,7 @@ select raises((select withdrawal_sql('freya', '110', 'T9yD14Nj9j7xAB4dbGeiX9h8un
 select throws_ok($$ update withdrawals set wallet_address = 'x' $$, '42501', null, 'a member changes nothing');
 select throws_ok($$ delete from withdrawals $$, '42501', null, 'and deletes nothing');
 select throws_ok(format('insert into withdrawals (user_id, amount, wallet_address, %I) values (auth.uid(), 100, %L, null)', c, 'x'), '42501', null, 'a member cannot write ' || c)
-from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'payout_reference', 'payout_at', 'voided_at']) as c;
+from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'payout_reference', 'payout_at', 'voided_at', 'decision_no']) as c;
 
 -- Ymir earned 25 + 10 from Freya but has no package: not verified
 select act_as('ymir');
@@ -162,7 +162,7 @@ select raises(format('select decide_withdrawal(%L, %L)', id_of('mine'), 'approve
 
 select act_as_owner();
 select raises(format('update public.withdrawals set %s where id = %L', change, id_of('all')), 403, 'append_only', 'A withdrawal is decided once and never changed.', 'not changed any more: ' || change)
-from unnest(array['admin_notes = ''x''', 'decided_at = now() + interval ''1 day''', 'payout_reference = ''other''', 'payout_at = now() + interval ''1 day''', 'amount = 250', 'wallet_address = ''x''']) as change;
+from unnest(array['admin_notes = ''x''', 'decided_at = now() + interval ''1 day''', 'payout_reference = ''other''', 'payout_at = now() + interval ''1 day''', 'amount = 250', 'wallet_address = ''x''', 'decision_no = 1']) as change;
 
 -- What was approved is gone: of two requests that were covered, a lower balance pays one
 select join_as('vali', 'ymir');

@@ -39,6 +39,21 @@ PLANTED_BUGS = {
         {"perform private.post_bonuses(v_position.no, (p_deposit).decided_at);": ""},
         [],
     ),
+    "the clock orders decisions": (
+        "private.due_package",
+        {
+            "d.decision_no > coalesce((select c.decision_no from correction as c), 0)": (
+                "d.decided_at > coalesce((select x.confirmed_at from private.corrections as x,"
+                " correction as c where x.decision_no = c.decision_no), '-infinity')"
+            )
+        },
+        [],
+    ),
+    "the first funding counts": (
+        "private.profiles_sync_position",
+        {"when v_paid = 0 then null when p.paid_cents = 0": "when p.paid_order is null"},
+        [],
+    ),
 }
 # Shrinking takes minutes: who looks into a red run asks for it.
 PHASES = [Phase.generate, *([Phase.shrink] if "SHRINK" in os.environ else [])]
@@ -96,4 +111,4 @@ def test_a_planted_bug_is_found(own: OwnCluster, source: str, bug: str) -> None:
         for trigger in triggers:
             connection.execute(f"drop trigger {trigger}")
     with pytest.raises((AssertionError, psycopg.IntegrityError)):
-        play(machine(own, source), settings=settings(USUAL, max_examples=25, report_multiple_bugs=False))
+        play(machine(own, source), settings=settings(USUAL, max_examples=100, report_multiple_bugs=False))

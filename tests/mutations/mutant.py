@@ -8,6 +8,7 @@ instead note there which of their guards a request reaches.
 import importlib.util
 import os
 import runpy
+import signal
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -52,13 +53,26 @@ class Finder:
 
 def _is_edited(module: str) -> bool:
     if "REACHED_LOG" in os.environ:
-        return module.startswith(
-            ("functions.core.", "functions.auth.", "functions.edge.", "functions.storage.")
-        )
+        return module.startswith(SERVICES)
     return module == os.environ.get("MUTANT_MODULE")
 
 
 sys.meta_path.insert(0, Finder)
+
+
+def run_test(test: str, environment: dict[str, str], output: str, seconds: int) -> None:
+    """Run a test in this process, which ends with pytest's exit status; what is printed goes to a file."""
+    # Services run this module too, and need none of it.
+    import pytest
+
+    # Should the run be killed, this process still ends.
+    signal.alarm(2 * seconds)
+    os.environ.update(environment)
+    with Path(output).open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.exit(int(pytest.main(["-q", "-x", "-rfE", "-p", "no:cacheprovider", test])))
+
 
 if __name__ == "__main__":
     sys.argv = sys.argv[1:]

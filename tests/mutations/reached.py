@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 import pytest
 
-from functions.core.logging import request_id
 from tests.mutations import sources
 
 _test: ContextVar[str] = ContextVar("test", default="")
@@ -35,6 +34,9 @@ def noting(path: str) -> str:
 
 def note(guard: str) -> None:
     """Write down that the test of this request, or of this process, reached a guard."""
+    # Not before: it is one of the modules that are noted.
+    from functions.core.logging import request_id
+
     with Path(os.environ["REACHED_LOG"]).open("a") as file:
         file.write(f"{request_id.get() or _test.get()}\t{guard}\n")
 

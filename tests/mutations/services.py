@@ -3,21 +3,26 @@
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
 
-from tests.mutations import reached
+from tests.mutations import mutant, reached
 from tests.mutations.run import PARALLEL, Row, TrialResult, failure_of
 from tests.mutations.sources import CADDYFILE, FOLDERS, ROOT, SourceEdit
+from tests.support import plain_http
+from tests.support.children import ending_with_parent
+from tests.support.own_gateway import NOT_STARTED
+from tests.support.ports import free_port
 from tests.support.stack import env_of, stack_state
 
 LIST = Path(__file__).parent / "sources.csv"
@@ -28,34 +33,73 @@ START_SECONDS = 20
 TEST_SECONDS = 90
 EXPORT = re.compile(r"^export (\w+)=(.*)$", re.MULTILINE)
 # These start the gateway themselves.
-GATEWAY_TESTS = "tests/stack/test_gateway.py"
+GATEWAY_TESTS = "tests/stack/test_gateway"
 # Not for one guard: they take a minute.
 BROAD = ("tests/api/test_authorisation.py", "tests/api/test_openapi.py", "tests/api/test_screen_plans.py")
 MOST_CANDIDATES = 4
+# Imported once, before each row's process is forked, for they take longest. None is a module of the product.
+PRELOADED = (
+    "pytest",
+    "_pytest.main",
+    "_pytest.terminal",
+    "_pytest.assertion.rewrite",
+    "pytest_asyncio.plugin",
+    "hypothesis",
+    "schemathesis.pytest.plugin",
+    "xdist.plugin",
+    "httpx",
+    "psycopg",
+    "psycopg_pool",
+    "uvicorn.protocols.http.httptools_impl",
+    "starlette.applications",
+    "fastapi",
+    "pydantic_settings",
+    "joserfc.jwt",
+    "argon2",
+    "bcrypt",
+    "aiosmtplib",
+    "prometheus_client",
+    "supabase",
+    "tests.mutations.mutant",
+)
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
 
-def run_rows(guards: Mapping[str, SourceEdit], rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
-    """Yield each row with a failure, empty when its test killed the mutant; two at a time."""
-    red = _red_already(sorted({row.test for row in rows}))
+def run_rows(
+    guards: Mapping[str, SourceEdit], rows: Sequence[Row], red: Collection[str] = ()
+) -> Iterator[tuple[Row, str]]:
+    """Yield each row with a failure, empty when its test killed the mutant; two at a time.
+
+    A test that is red with every guard in its place proves nothing.
+    """
+    processes = get_context("forkserver")
+    processes.set_forkserver_preload(list(PRELOADED))
+
+    def trial(row: Row) -> TrialResult:
+        # Most tests serve, start or call themselves what they test; the others ask a service.
+        alone = in_process(processes, guards[row.guard], row.test)
+        needs_no_other = alone.killed or row.test.startswith(GATEWAY_TESTS)
+        return alone if needs_no_other else in_services(guards[row.guard], row.test)
 
     def failure(row: Row) -> str:
-        if row.test in red:
-            return "red with the guard in its place"
-        return failure_of(lambda: in_services(guards[row.guard], row.test))
+        return "red with the guard in its place" if row.test in red else failure_of(lambda: trial(row))
 
     with ThreadPoolExecutor(PARALLEL) as pool:
         yield from zip(rows, pool.map(failure, rows), strict=True)
 
 
-def _red_already(tests: Sequence[str]) -> set[str]:
-    """Return the tests that fail with every guard in place and so prove nothing."""
+def red_already(tests: Sequence[str]) -> set[str]:
+    """Return the tests that fail with every guard in place."""
     if not tests:
         return set()
-    with serving(FOLDERS[1:], {}) as env:
+    with ExitStack() as stack:
+        own = dict(os.environ)
+        if not all(test.startswith(GATEWAY_TESTS) for test in tests):
+            own["STACK_ENV"] = str(stack.enter_context(serving(FOLDERS[1:], {})))
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", *tests]
-        own = {**os.environ, "STACK_ENV": str(env)}
-        done = subprocess.run(command, cwd=ROOT, env=own, text=True, capture_output=True, check=False)
+        done = subprocess.run(
+            ending_with_parent(command), cwd=ROOT, env=own, text=True, capture_output=True, check=False
+        )
     if done.returncode > 1:
         raise RuntimeError(f"the tests did not run:\n{done.stdout[-4000:]}{done.stderr[-2000:]}")
     return set(FAILED.findall(done.stdout))
@@ -64,9 +108,10 @@ def _red_already(tests: Sequence[str]) -> set[str]:
 def search(guards: Sequence[SourceEdit]) -> Iterator[Row]:
     """Yield a row for each guard, with the first test that kills its mutant if one does."""
     reaching = _reaching() if any(guard.services for guard in guards) else {}
+    of_gateway = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(f"{GATEWAY_TESTS}*.py"))]
 
     def row(guard: SourceEdit) -> Row:
-        tests = reaching.get(guard.name, []) if guard.services else [GATEWAY_TESTS]
+        tests = reaching.get(guard.name, []) if guard.services else of_gateway
         for test in [test for test in tests if not test.startswith(BROAD)][:MOST_CANDIDATES]:
             with suppress(RuntimeError):
                 trial = in_services(guard, test)
@@ -102,8 +147,30 @@ def _reaching() -> dict[str, list[str]]:
         return reached.candidates(Path(edited["REACHED_LOG"]))
 
 
+def in_process(processes: ForkServerContext, guard: SourceEdit, test: str) -> TrialResult:
+    """Run a test in a process that lacks the guard; the services have it.
+
+    Raises:
+        RuntimeError: the test did not run.
+    """
+    with TemporaryDirectory(prefix="mutant-") as folder:
+        text, output = Path(folder) / Path(guard.path).name, Path(folder) / "output"
+        text.write_text(guard.mutated)
+        process = processes.Process(
+            target=mutant.run_test,
+            args=(test, _of_edited(guard, text), str(output), TEST_SECONDS),
+            daemon=True,
+        )
+        process.start()
+        process.join(TEST_SECONDS)
+        if process.is_alive():
+            process.kill()
+            return TrialResult(True, f"{test} did not end within {TEST_SECONDS} s")
+        return _result(test, process.exitcode or 0, output.read_text())
+
+
 def in_services(guard: SourceEdit, test: str) -> TrialResult:
-    """Run a test without the guard.
+    """Run a test against services without the guard.
 
     Raises:
         RuntimeError: a service did not start, or the test did not run.
@@ -117,14 +184,24 @@ def in_services(guard: SourceEdit, test: str) -> TrialResult:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "tests.mutations.mutant", "-rfE", test]
         try:
             done = subprocess.run(
-                command, cwd=ROOT, env=env, text=True, capture_output=True, check=False, timeout=TEST_SECONDS
+                ending_with_parent(command),
+                cwd=ROOT,
+                env=env,
+                text=True,
+                capture_output=True,
+                check=False,
+                timeout=TEST_SECONDS,
             )
         except subprocess.TimeoutExpired:
             return TrialResult(True, f"{test} did not end within {TEST_SECONDS} s")
+    return _result(test, done.returncode, done.stdout + done.stderr)
+
+
+def _result(test: str, status: int, output: str) -> TrialResult:
     # 1 is pytest's exit status for tests that ran and failed; 2 to 5 say that none did.
-    if done.returncode > 1:
-        raise RuntimeError(f"{test} did not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return TrialResult(done.returncode == 1, done.stdout)
+    if status not in (0, 1) or NOT_STARTED in output:
+        raise RuntimeError(f"{test} did not run:\n{output[-2000:]}")
+    return TrialResult(status == 1, output)
 
 
 def _of_edited(guard: SourceEdit, text: Path) -> dict[str, str]:
@@ -140,14 +217,14 @@ def serving(services: Sequence[str], edited: Mapping[str, str]) -> Iterator[Path
     state, addresses, waiting = stack_state(), {}, []
     with ExitStack() as stack:
         for name in services:
-            port = _free_port()
+            port = free_port()
             addresses[f"{name.upper()}_ADDRESS"] = f"127.0.0.1:{port}"
-            own = {"PORT": str(port), "METRICS_PORT": str(_free_port())}
+            own = {"PORT": str(port), "METRICS_PORT": str(free_port())}
             command = [sys.executable, "-m", "tests.mutations.mutant", f"functions.{name}"]
             stack.enter_context(_process(command, _environment(state, name) | own, edited))
             waiting.append(f"http://127.0.0.1:{port}/health")
-        port = _free_port()
-        own = {"GATEWAY_SITE": f"http://127.0.0.1:{port}", "INTERNAL_SITE": f"http://:{_free_port()}"}
+        port = free_port()
+        own = {"GATEWAY_SITE": f"http://127.0.0.1:{port}", "INTERNAL_SITE": f"http://:{free_port()}"}
         file = edited.get("GATEWAY_FILE", str(ROOT / CADDYFILE))
         caddy = [
             str(Path(sys.executable).with_name("caddy")),
@@ -180,7 +257,11 @@ def _process(command: list[str], own: dict[str, str], edited: Mapping[str, str])
     mutant = {name: value for name, value in edited.items() if name.startswith(("MUTANT_", "REACHED_"))}
     env = own | mutant | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ending_with_parent(command),
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         yield
@@ -198,14 +279,8 @@ def _wait(url: str) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         try:
-            httpx.get(url, timeout=2, trust_env=False)
+            plain_http.get(url, timeout=2)
             return
         except httpx.TransportError:
             time.sleep(0.03)
     raise RuntimeError(f"nothing answered at {url}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

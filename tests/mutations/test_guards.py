@@ -18,7 +18,7 @@ SAMPLE = (
     "condition: pending withdrawals reserve the balance",
     "policy: public.withdrawals insert_own",
     "error insufficient_available_balance in private.check_payable(public.withdrawals,private.profiles)",
-    "unique index: public.deposits deposits_reference_approved_key",
+    "error reference_used in private.deposits_credit_once()",
 )
 # A lock that is not free needs a second connection: tests/api/test_locks.py.
 RAISED_WHEN_LOCKED = {
@@ -27,6 +27,7 @@ RAISED_WHEN_LOCKED = {
     "private.lock_members(uuid[])",
     "private.lock_money()",
     "private.lock_receipt(text)",
+    "private.lock_request(uuid)",
     "private.lock_requests()",
 }
 

@@ -6,7 +6,7 @@ The whole list takes half an hour: `make mutations`.
 from tests.mutations import run, services, sources
 from tests.mutations.run import Row
 
-SAMPLE = 8
+SAMPLE = 20
 
 
 def test_the_list_names_every_guard_and_nothing_else() -> None:

@@ -45,7 +45,9 @@ class Suite:
 def _pytest(title: str, folders: str, marks: str, workers: str = "") -> Suite:
     report = REPORTS / f"{re.sub(r'[^a-z]+', '-', f'{folders} {marks}')}.xml"
     command = [str(PYTHON), "-m", "pytest", "-q", *folders.split(), "-m", marks, f"--junitxml={report}"]
-    return Suite(title, [Run(report, [*command, *workers.split()])])
+    # It loads for a second in each process, and tests of the APIs alone use it.
+    without = [] if "tests/api" in folders else ["-p", "no:schemathesis"]
+    return Suite(title, [Run(report, [*command, *without, *workers.split()])])
 
 
 def _javascript() -> Suite:
@@ -77,8 +79,8 @@ def usual() -> list[Suite]:
         # They wait for mails and password hashes half of their time, so three processes suit two cores.
         _pytest("APIs (Python)", "tests/api", marks, "-n 3 --dist loadfile --no-loadscope-reorder"),
         Suite("Database (pgTAP)", [*files.runs, *coverage.runs]),
-        _pytest("Money", "tests/money", marks),
         _pytest("Stack", "tests/stack", marks),
+        _pytest("Money", "tests/money", marks),
         _pytest("Faults", "tests/faults", marks),
         _javascript(),
         _pytest("Alone", "tests/api tests/stack", "alone and not long"),

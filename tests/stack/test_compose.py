@@ -140,6 +140,7 @@ def test_the_database_starts_with_the_native_safety_settings() -> None:
         "log_parameter_max_length_on_error=0",
         "log_parameter_max_length=0",
         "log_error_verbosity=terse",
+        "recovery_init_sync_method=${CRASH_SYNC_METHOD:?Variable not set}",
     ):
         assert f"-c{setting}" in command
     assert "--data-checksums" in SERVICES["database"]["environment"]["POSTGRES_INITDB_ARGS"]
@@ -203,6 +204,8 @@ def test_mails_go_to_the_catcher_of_the_demo_or_to_the_operators_server(
     assert env_file(settings, keys)["COMPOSE_PROFILES"] == "auth,mail"
     assert environment_of(settings, "worker")["SMTP_HOST"] == "mail"
     assert SERVICES["mail"]["profiles"] == ["mail"]
+    assert "${MAIL_PATH:" in SERVICES["mail"]["environment"]["MAILDEV_BASE_PATHNAME"]
+    assert env_file(settings, keys)["MAIL_PATH"] == keys.mail_path
     settings.demo = False
     with pytest.raises(Stop, match="name it in SMTP_HOST"):
         compose.prepare(settings, keys)

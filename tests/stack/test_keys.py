@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from test_launcher import launch
 
+from tests.support import plain_http
 from tests.support.stack import Stack
 
 # A key stops being valid at once: no other test may be signed in.
@@ -22,7 +22,7 @@ class Person:
     """The demo's member on one session."""
 
     def __init__(self, stack: Stack) -> None:
-        self.http = httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30)
+        self.http = plain_http.client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30)
         self.session = self._token(
             "password",
             {"email": stack.values["DEMO_MEMBER_EMAIL"], "password": stack.values["DEMO_MEMBER_PASSWORD"]},
@@ -123,7 +123,7 @@ class Officer:
     """The demo's finance administrator on one session."""
 
     def __init__(self, stack: Stack) -> None:
-        self.http = httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30)
+        self.http = plain_http.client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=30)
         login = {
             "action": "login",
             "email": stack.values["DEMO_FINANCE_EMAIL"],

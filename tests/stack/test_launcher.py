@@ -25,6 +25,7 @@ from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import Keys
 from launcher.terminal import Stop
+from tests.support import plain_http
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.stack import Stack, env_of
 
@@ -113,7 +114,10 @@ def test_a_database_that_cannot_start_for_a_while_is_tried_again(state: Path) ->
 
 def healthy(stack: Stack) -> bool:
     """Return whether storage responds through the gateway."""
-    return httpx.get(f"{stack.url}/storage/v1/status", headers={"apikey": stack.anon_key}).status_code == 200
+    return (
+        plain_http.get(f"{stack.url}/storage/v1/status", headers={"apikey": stack.anon_key}).status_code
+        == 200
+    )
 
 
 @pytest.mark.alone
@@ -121,8 +125,13 @@ def test_status_says_whether_the_ledger_is_in_order(state: Path, stack: Stack) -
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
         owner.execute("select jobs.check_ledger()")
         well = launch(state, "status")
-        owner.execute("update private.ledger_check_state set violations = 2, rules = '{\"I07\": 2}'")
+        # As after a long check, which the worker does not repeat within this minute.
+        owner.execute(
+            "update private.ledger_check_state"
+            " set violations = 2, rules = '{\"I07\": 2}', checked_at = now(), check_duration = '1 hour'"
+        )
         wrong = launch(state, "status")
+        owner.execute("update private.ledger_check_state set check_duration = '0'")
         owner.execute("select jobs.check_ledger()")
     assert "in order, checked" in well.stdout
     assert well.returncode == 0
@@ -223,6 +232,31 @@ def test_a_moved_stack_starts_its_own_cluster_and_no_other(fresh: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("system", "release", "method"),
+    [
+        ("Linux", "6.1.0-18-amd64", "syncfs"),
+        ("Linux", "5.8", "syncfs"),
+        ("Linux", "5.7.19-generic", "fsync"),
+        ("Linux", "4.18.0-553.el8", "fsync"),
+        ("Darwin", "23.6.0", "fsync"),
+    ],
+)
+def test_one_sync_after_a_crash_where_the_system_reports_its_failures(
+    monkeypatch: pytest.MonkeyPatch, system: str, release: str, method: str
+) -> None:
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result((system, "host", release, "", "x86_64")))
+    assert cluster.crash_sync_method() == method
+
+
+def test_a_server_without_that_method_keeps_the_other(tmp_path: Path) -> None:
+    own = tools.find_postgres(tools.EXTENSIONS)
+    assert cluster.crash_sync_method(own) == cluster.crash_sync_method()
+    (tmp_path / "postgres").write_text("#!/bin/sh\necho 'invalid value for parameter' >&2; exit 1\n")
+    (tmp_path / "postgres").chmod(0o755)
+    assert cluster.crash_sync_method(tmp_path) == "fsync"
+
+
 def test_a_moved_checkout_makes_its_python_environment_anew(tmp_path: Path) -> None:
     leave = shutil.ignore_patterns("node_modules", "__pycache__")
     for name in (".venv", ".stack-tools/bin", "supabase/stack", "tests/support"):
@@ -380,7 +414,7 @@ class StoredBackup:
 def stored(state: Path, stack: Stack) -> StoredBackup:
     """Return a backup of the stack."""
     bucket, content = f"kept-{secrets.token_hex(4)}", secrets.token_bytes(1000)
-    with httpx.Client(base_url=f"{stack.url}/storage/v1", headers=service(stack), timeout=30) as http:
+    with plain_http.client(base_url=f"{stack.url}/storage/v1", headers=service(stack), timeout=30) as http:
         http.post("/bucket", json={"name": bucket, "public": False}).raise_for_status()
         http.post(f"/object/{bucket}/file", content=content).raise_for_status()
     made = launch(state, "backup")
@@ -434,9 +468,9 @@ def test_a_restored_stack_starts_in_parallel_with_its_original(
         up = launch(fresh, "up")
         assert up.returncode == 0, up.stdout + up.stderr
         url = env_of(fresh / "env")["SUPABASE_URL"]
-        file = httpx.get(f"{url}/storage/v1/object/{stored.file}", headers=service(stack))
+        file = plain_http.get(f"{url}/storage/v1/object/{stored.file}", headers=service(stack))
         assert file.content == stored.content
-        session = httpx.post(
+        session = plain_http.post(
             f"{url}/auth/v1/token?grant_type=password",
             headers={"apikey": stack.anon_key},
             json={

@@ -8,9 +8,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from launcher import cluster
 from launcher import settings as configuration
 from launcher.environment import TEMPLATES
 from launcher.settings import Settings
+from tests.support import plain_http
 from tests.support.stack import Stack, env_of
 
 MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000}
@@ -30,6 +32,7 @@ CLUSTER = {
     "superuser_reserved_connections": "3",
     "listen_addresses": "127.0.0.1",
     "jit": "off",
+    "recovery_init_sync_method": cluster.crash_sync_method(),
 }
 
 
@@ -182,3 +185,12 @@ def test_the_services_weigh_more_than_a_backend(
     backend = Path(f"/proc/{admin.info.backend_pid}/autogroup").read_text()
     assert backend.endswith("nice 0\n"), "each backend is a session of its own"
     assert services.read_text().endswith("nice -10\n")
+
+
+def test_the_mail_catcher_shows_its_mails_where_no_website_finds_them(stack: Stack) -> None:
+    """It responds to any website that a developer has open, and the mails hold sign-in links."""
+    origin, _, path = stack.mail_url.rpartition("/")
+    assert re.fullmatch(r"[0-9a-f]{32}", path)
+    for known in ("/", "/email", "/config", "/socket.io/?EIO=4&transport=polling"):
+        assert plain_http.get(f"{origin}{known}").status_code == 404, known
+    assert plain_http.get(f"{stack.mail_url}/email").status_code == 200

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support import plain_http
 from tests.support.stack import Stack
 
 SERVICES = ("auth", "storage", "edge", "worker")
@@ -26,12 +27,12 @@ def ports(state: Path) -> dict[str, int]:
 @pytest.fixture(scope="session")
 def public_client(stack: Stack) -> Iterator[httpx.Client]:
     """Yield the gateway of the running stack, with the public key."""
-    with httpx.Client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=20) as client:
+    with plain_http.client(base_url=stack.url, headers={"apikey": stack.anon_key}, timeout=20) as client:
         yield client
 
 
 def figures(ports: dict[str, int], service: str) -> str:
-    return httpx.get(f"http://127.0.0.1:{ports[f'{service}_metrics']}/metrics", timeout=10).text
+    return plain_http.get(f"http://127.0.0.1:{ports[f'{service}_metrics']}/metrics", timeout=10).text
 
 
 def figure(text: str, name: str) -> float:
@@ -103,7 +104,7 @@ def test_the_gateway_shows_none(public_client: httpx.Client) -> None:
 
 def test_the_port_of_requests_shows_none(ports: dict[str, int]) -> None:
     for service in SERVICES:
-        response = httpx.get(f"http://127.0.0.1:{ports[service]}/metrics", timeout=10)
+        response = plain_http.get(f"http://127.0.0.1:{ports[service]}/metrics", timeout=10)
         assert response.status_code == 404, service
         assert "http_request" not in response.text, service
 

@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 
 from functions.core.logging import JsonFormatter
+from tests.support import plain_http
 from tests.support.own_auth import OwnAuth
 from tests.support.stack import Stack
 
@@ -34,7 +34,7 @@ def roles_in(content: bytes) -> set[str]:
 def test_browsers_get_the_public_key_and_no_other_secret(stack: Stack, state: Path) -> None:
     shared = json.loads((state / "keys" / "credentials.json").read_text())
     closed = [value.encode() for name, value in shared.items() if name != "SUPABASE_ANON_KEY"]
-    config = httpx.get(f"{stack.url}/config.js").content
+    config = plain_http.get(f"{stack.url}/config.js").content
     assert roles_in(config) == {"anon"}
     files = [path for path in (ROOT / "web" / "dist").rglob("*") if path.is_file()]
     assert files, "the web app is not built"
@@ -51,7 +51,7 @@ def test_what_people_type_is_in_no_log(stack: Stack, state: Path) -> None:
     key = {"apikey": stack.anon_key}
     bearer = {**key, "authorization": f"Bearer {canary}.{canary}.{canary}"}
     mail = f'{canary}@example.com\r\n{{"level": "forged"}}'
-    with httpx.Client(base_url=stack.url, timeout=30) as http:
+    with plain_http.client(base_url=stack.url, timeout=30) as http:
         http.post("/auth/v1/token?grant_type=password", headers=key, json={"email": mail, "password": canary})
         http.post("/auth/v1/token?grant_type=refresh_token", headers=key, json={"refresh_token": canary})
         http.post(
@@ -157,7 +157,7 @@ def test_a_download_that_was_broken_off_leaves_no_key_in_the_log(stack: Stack, s
     start = log.stat().st_size
     bucket = f"torn-{secrets.token_hex(4)}"
     keys = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
-    with httpx.Client(base_url=f"{stack.url}/storage/v1", headers=keys, timeout=30) as http:
+    with plain_http.client(base_url=f"{stack.url}/storage/v1", headers=keys, timeout=30) as http:
         http.post("/bucket", json={"name": bucket, "public": False}).raise_for_status()
         try:
             http.post(f"/object/{bucket}/large", content=bytes(20 * 2**20)).raise_for_status()

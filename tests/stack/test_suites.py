@@ -1,4 +1,4 @@
-"""`make test` interrupted: every command ends, and no other starts."""
+"""Tests interrupted: every command ends, what a test has started too, and no other starts."""
 
 import os
 import signal
@@ -77,3 +77,45 @@ def test_an_interrupted_run_ends_its_commands_and_starts_no_other(tmp_path: Path
     assert not left
     assert sorted(tmp_path.glob("*.started")) == started, "another suite was started"
     assert len(list(tmp_path.glob("*.torn_down"))) == (0 if stubborn else 2)
+
+
+STARTED = {
+    "gateway": """
+with own_gateway.running(folder) as gateway:
+    ready(gateway.process.pid)
+""",
+    "mutant": """
+command = ["sh", "-c", f"echo $$ > {folder}/own; exec sleep 600"]
+with services._process(command, {"PATH": os.environ["PATH"]}, {}):
+    while not (folder / "own").exists() or not (folder / "own").read_text():
+        time.sleep(0.01)
+    ready(int((folder / "own").read_text()))
+""",
+}
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_what_a_killed_test_has_started_ends_too(tmp_path: Path, name: str) -> None:
+    before = """
+import os, sys, time
+from pathlib import Path
+from tests.mutations import services
+from tests.support import own_gateway
+folder = Path(sys.argv[1])
+def ready(pid):
+    print(pid, flush=True)
+    time.sleep(600)
+"""
+    command = [sys.executable, "-c", before + STARTED[name], str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        pid = int(process.stdout.readline())
+        process.kill()
+    try:
+        deadline = time.monotonic() + 5
+        while runs(pid):
+            assert time.monotonic() < deadline, "it goes on"
+            time.sleep(0.02)
+    finally:
+        if runs(pid):
+            os.kill(pid, signal.SIGKILL)

@@ -154,6 +154,7 @@ def test_what_landed_before_upgrades_with_its_data(tmp_path: Path) -> None:
             database.push()
 
 
+@pytest.mark.long
 def test_a_change_of_the_schema_files_reaches_an_installation_with_data(tmp_path: Path) -> None:
     shutil.copytree(SCHEMA, tmp_path / "authored" / "schema")
     with (tmp_path / "authored" / "schema" / "140_deposits.sql").open("a") as file:

@@ -126,6 +126,15 @@ class DbClient:
             f"http://localhost/storage/v1/object/public/receipts/{name}",
         )
 
+    def completers(self) -> dict[tuple[str, int], str]:
+        """Return the stored sources of paying pairs, keyed as in the reference model."""
+        rows = self.db.execute(
+            "select user_id::text, pair_number, source_user_id::text from public.bonuses"
+            " where user_id = any(%s) and bonus_type = 'pairing' and amount > 0",
+            [list(self.users.values())],
+        ).fetchall()
+        return {(self.names[r["user_id"]], r["pair_number"]): self.names[r["source_user_id"]] for r in rows}
+
     def bonuses(self) -> dict[tuple[str, str, str, int | None], Decimal]:
         """Return the stored bonuses of these members, keyed as in the reference model."""
         rows = self.db.execute(

@@ -35,7 +35,9 @@ FUNCTION_BODIES: dict[str, dict[str, Any]] = {
     "admin-approve-withdrawal": {"withdrawalId": ANONYMOUS, "action": "approve"},
     "admin-audit": {"pageSize": 1},
     "admin-auth": {"action": "totp_disable", "code": "000000"},
+    "admin-close-account": {"profileId": ANONYMOUS, "reason": "x"},
     "admin-confirm-correction": {"correctionId": ANONYMOUS},
+    "admin-download-data": {"profileId": ANONYMOUS, "reason": "x"},
     "admin-export": {"list": "deposits"},
     "admin-get-receipt": {"receiptUrl": "https://x.example/storage/v1/object/public/receipts/a/1.png"},
     "admin-get-transactions": {"page": 1, "pageSize": 1},
@@ -49,6 +51,8 @@ FUNCTION_BODIES: dict[str, dict[str, Any]] = {
     "admin-update-member": {"profileId": ANONYMOUS, "admin_notes": "x"},
     "admin-update-subscription": {"subscriptionId": ANONYMOUS, "status": "active", "reason": "x"},
     "bot-subscription": {"bot_name": "Ranger", "action": "unsubscribe"},
+    "close-account": {"confirmed": False},
+    "download-data": {},
 }
 
 

@@ -224,7 +224,7 @@ $$;
 
 -- The members of the original with the numbers that their copies count from.
 create table race.members as
-select p.user_id, o.no, o.paid_order
+select p.user_id, o.no
 from race.original as s, jsonb_each_text(s.member_group) as l, private.profiles as p, private.positions as o
 where p.user_id::text = l.value and o.user_id = p.user_id;
 
@@ -234,9 +234,9 @@ declare
     v_first integer := coalesce((select max(number) from race.copies), 0) + 1;
     v_last integer := v_first + p_count - 1;
     v_no integer := (select max(no) from private.positions);
-    v_order bigint := (select max(paid_order) from private.positions);
+    v_decision_no bigint := private.next_decision_no();
     v_low integer := (select min(no) from race.members);
-    v_low_order bigint := (select min(paid_order) from race.members);
+    v_low_decision_no bigint := (select min(d.decision_no) from public.deposits as d where d.user_id in (select m.user_id from race.members as m));
 begin
     insert into race.copies overriding system value select generate_series(v_first, v_last);
     -- Rows as the rules left them: no trigger may make them anew.
@@ -259,9 +259,9 @@ begin
     overriding system value
     select o.no - v_low + 1 + v_no + (n - v_first) * 16, race.copy_id(o.profile_id, n), race.copy_id(o.user_id, n),
         o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children,
-        o.paid_order - v_low_order + 1 + v_order + (n - v_first) * 16
+        o.paid_order - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from race.members as m);
-    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.positions_paid_order_seq', v_order + p_count * 16 + 1);
+    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.decision_no_seq', v_decision_no + p_count * 16 + 1);
     insert into private.totals (
         user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count,
         reentry_amount, withdrawn_amount, reserved_amount
@@ -270,14 +270,20 @@ begin
         t.override_amount, t.override_count, t.reentry_amount, t.withdrawn_amount, t.reserved_amount
     from generate_series(v_first, v_last) as n, private.totals as t where t.user_id in (select m.user_id from race.members as m);
     insert into public.deposits (
-        id, user_id, amount, reference_number, receipt_url, status, created_at, decided_at, decided_by, kind, reference_key, receipt_name
+        id, user_id, amount, reference_number, receipt_url, status, created_at, decided_at, decided_by, kind, reference_key, receipt_name,
+        decision_no
     )
     select race.copy_id(d.id, n), race.copy_id(d.user_id, n), d.amount, md5(d.id || ' ' || n),
         replace(d.receipt_url, d.user_id::text, race.copy_id(d.user_id, n)::text), d.status, d.created_at, d.decided_at,
-        d.decided_by, d.kind, md5(d.id || ' ' || n), replace(d.receipt_name, d.user_id::text, race.copy_id(d.user_id, n)::text)
+        d.decided_by, d.kind, md5(d.id || ' ' || n), replace(d.receipt_name, d.user_id::text, race.copy_id(d.user_id, n)::text),
+        d.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
-    insert into public.withdrawals (id, user_id, amount, wallet_address, status, created_at, decided_at, decided_by)
-    select race.copy_id(w.id, n), race.copy_id(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by
+    insert into private.deposit_keys (deposit_id, key)
+    select race.copy_id(d.id, n), md5(d.id || ' ' || n)
+    from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
+    insert into public.withdrawals (id, user_id, amount, wallet_address, status, created_at, decided_at, decided_by, decision_no)
+    select race.copy_id(w.id, n), race.copy_id(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by,
+        w.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.withdrawals as w where w.user_id in (select m.user_id from race.members as m);
     insert into public.bonuses (
         id, user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no
@@ -285,8 +291,9 @@ begin
     select race.copy_id(b.id, n), race.copy_id(b.user_id, n), race.copy_id(b.source_user_id, n), b.bonus_type, b.amount,
         b.created_at, b.pair_number, b.rate, b.volume, b.subject_no - v_low + 1 + v_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.bonuses as b where b.user_id in (select m.user_id from race.members as m);
-    insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at)
-    select gen_random_uuid(), race.copy_id(t.user_id, n), t.amount, t.transaction_type, t.status, race.copy_id(t.reference_id, n), t.created_at
+    insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+    select gen_random_uuid(), race.copy_id(t.user_id, n), t.amount, t.transaction_type, t.status, race.copy_id(t.reference_id, n), t.created_at,
+        t.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.transactions as t where t.user_id in (select m.user_id from race.members as m);
     insert into private.corrections (id, kind, target_id, user_id, value, reason, proposed_by, proposed_at)
     select race.copy_id(c.id, n), c.kind, race.copy_id(c.target_id, n), race.copy_id(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at

@@ -4,6 +4,8 @@ import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -22,6 +24,8 @@ class IsolatedDbClient(DbClient):
     """When `crashing`, a statement is first run on a connection that is terminated before the commit."""
 
     crashing = False
+    # What private.clock() says on every connection, as a setting; empty: the time of the machine.
+    clock = ""
 
     def __init__(self, url: str, source: str) -> None:
         self.home = psycopg.connect(url, autocommit=True)
@@ -40,7 +44,7 @@ class IsolatedDbClient(DbClient):
         """Run a statement as a role, after a crashed attempt when `crashing` is set."""
         if self.crashing:
             self.crashing = False
-            doomed = psycopg.connect(self.url, row_factory=dict_row)
+            doomed = self._connect()
             with suppress(psycopg.Error):
                 self.act(doomed, claims, query, *arguments)
             self.value("select pg_terminate_backend(%s, 5000)", doomed.info.backend_pid)
@@ -59,8 +63,17 @@ class IsolatedDbClient(DbClient):
             return [work.result() for work in works]
 
     def _alone(self, claims: dict[str, str], query: str, request: str) -> str | None:
-        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as connection:
+        with self._connect(autocommit=True) as connection:
             return self.attempt_on(connection, claims, query, request)
+
+    def _connect(self, *, autocommit: bool = False) -> psycopg.Connection[dict[str, Any]]:
+        options = f"-c app.demo_clock={self.clock}" if self.clock else ""
+        return psycopg.connect(self.url, autocommit=autocommit, row_factory=dict_row, options=options)
+
+    def set_clock(self, offset: timedelta | None) -> None:
+        """Stop the clock so far from the time of the machine; None lets it run again."""
+        self.clock = "" if offset is None else (datetime.now(UTC) + offset).isoformat()
+        self.db.execute("select set_config('app.demo_clock', %s, false)", [self.clock])
 
     def system(self, query: str, *arguments: object) -> None:
         """Run a statement as the owner."""

@@ -4,7 +4,7 @@ import re
 import time
 from typing import Any
 
-import httpx
+from tests.support import plain_http
 
 LINK = re.compile(r'href="([^"]+)"')
 
@@ -13,7 +13,7 @@ class Mailbox:
     """The emails that maildev lists at {MAIL_URL}/email."""
 
     def __init__(self, mail_url: str) -> None:
-        self._http = httpx.Client(base_url=mail_url, timeout=10)
+        self._http = plain_http.client(base_url=mail_url, timeout=10)
 
     def to(self, address: str) -> list[dict[str, Any]]:
         """Return all emails to an address, oldest first."""

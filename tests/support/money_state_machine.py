@@ -7,6 +7,7 @@ same ids.
 import random
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 
 from hypothesis import strategies as st
@@ -40,6 +41,8 @@ amounts = st.one_of(
     st.sampled_from([Decimal(size) for size in SIZES]),
     st.decimals(min_value=0, max_value=1500, places=2),
 )
+# The clock stands still, at the same or another time, or runs again.
+clocks = st.sampled_from([None, *(timedelta(seconds=n) for n in (0, -2, 2, -3600, 3600, -90000, 90000))])
 # A fraction of the available balance, sometimes a little more than all of it.
 shares = st.sampled_from([Decimal(n) for n in ("0.2", "0.5", "0.9", "1", "1", "1.01")])
 
@@ -109,6 +112,7 @@ class MoneyStateMachine(RuleBasedStateMachine):
         amount = person.pending.pop(deposit)
         if approve:
             person.deposits[deposit] = amount
+            self.model.decided(person)
 
     @rule(number=who, size=st.sampled_from(SIZES))
     def buy(self, number: int, size: int) -> None:
@@ -235,20 +239,21 @@ class MoneyStateMachine(RuleBasedStateMachine):
         if approved is None and expected is None:
             assert rejected == "already_decided"
             (person.deposits if noun == "deposit" else person.withdrawn)[request] = amount
+            self.model.decided(person)
         else:
             assert rejected is None
             assert approved in ("already_decided", expected)
 
     @rule(number=who, pick=who, crashing=crash)
     def cancel(self, number: int, pick: int, crashing: bool) -> None:
-        """Cancel a request as its member."""
+        """Cancel a request as its member, also a pending one: that status blocks only new requests."""
         person = self.person(number)
         request = self.chosen({**person.pending, **person.asked}, pick)
         if request is None:
             return
         self.client.crashing = crashing
         error_code = self.client.as_member(person, "select public.cancel_request(%s)", request)
-        assert error_code == (None if person.status == "active" else f"account_{person.status}")
+        assert error_code == (None if person.status in ("active", "pending") else f"account_{person.status}")
         if error_code is None:
             person.pending.pop(request, None)
             person.asked.pop(request, None)
@@ -292,6 +297,7 @@ class MoneyStateMachine(RuleBasedStateMachine):
         if deposit is not None:
             self.correct("void_deposit", deposit, None, crashing)
             del person.deposits[deposit]
+            self.model.decided(person)
 
     @rule(number=who, pick=who, crashing=crash)
     def void_withdrawal(self, number: int, pick: int, crashing: bool) -> None:
@@ -309,6 +315,23 @@ class MoneyStateMachine(RuleBasedStateMachine):
         if person.name in self.wallets:
             self.correct("set_package", self.client.profiles[person.name], value, crashing)
             person.set_package(value)
+            self.model.decided(person)
+
+    @rule(clock=clocks)
+    def set_clock(self, clock: timedelta | None) -> None:
+        """Step the clock back or forth; what follows happens at one time until the next step."""
+        self.client.set_clock(clock)
+
+    @rule(number=who, pick=who, clock=clocks, size=st.sampled_from(SIZES))
+    def void_and_fund_again(self, number: int, pick: int, clock: timedelta | None, size: int) -> None:
+        """Void a deposit of one of a pair, fund it again by another clock: it completes the pair now."""
+        person = self.person(number)
+        if not person.children:
+            return
+        child = self.model.people.index(person.children[pick % len(person.children)])
+        self.void_deposit(child, pick, False)
+        self.set_clock(clock)
+        self.buy(child, size)
 
     def correct(self, kind: str, target: str, value: int | None, crashing: bool) -> None:
         """Propose a correction as one administrator and confirm it as the other."""
@@ -338,8 +361,9 @@ class MoneyStateMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_database_equals_the_model(self) -> None:
-        """Compare bonuses, balances, packages, statuses and requests; the ledger checks pass."""
+        """Compare bonuses and who caused them, balances, packages, statuses and requests; the checks pass."""
         assert self.client.bonuses() == self.model.bonuses()
+        assert self.client.completers() == self.model.completers()
         rows = self.client.db.execute(STORED, [list(self.client.users.values())]).fetchall()
         stored = {self.client.names[row.pop("user_id")]: tuple(row.values()) for row in rows}
         assert stored == {

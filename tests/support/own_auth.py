@@ -1,26 +1,41 @@
 """An auth service of a test's own, with settings and keys of its own, against the stack's database."""
 
 import contextlib
+import email
+import functools
 import os
+import re
 import secrets
-import socket
 import socketserver
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from email.policy import default
 from typing import Any
+from unittest.mock import patch
 
+import bcrypt
 import httpx
 import orjson
+import psycopg
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
+from functions.auth import passwords
 from functions.auth.app import make_app
 from functions.auth.settings import AuthSettings
+from tests.support import plain_http
+from tests.support.children import ending_with_parent
 from tests.support.in_process import serving
+from tests.support.ports import free_port
 from tests.support.stack import Stack
+
+PASSWORD = "harbour-lantern-41"
+# The least cost of bcrypt. Where the time of a hash matters, a test sets the usual one.
+CHEAP = 4
 
 
 class Smtp(socketserver.StreamRequestHandler):
@@ -70,6 +85,11 @@ class MailServer(socketserver.ThreadingTCPServer):
         self.rejects = False
 
 
+@functools.cache
+def _signing_key() -> RSAKey:
+    return RSAKey.generate_key(2048, {"kid": "own", "alg": "RS256"})
+
+
 class OwnAuth:
     """A process that a test may kill, or a thread, with what only its owner knows: signing key and mails.
 
@@ -81,7 +101,7 @@ class OwnAuth:
         self._command = [binary] if binary else [sys.executable, "-m", "functions.auth"]
         # A real GoTrue looks for its tables where its role's search path leads; the owner here has none.
         self._path = "?search_path=auth" if binary else ""
-        self.key = RSAKey.generate_key(2048, {"kid": "own", "alg": "RS256"})
+        self.key = _signing_key()
         shared = OctKey.import_key(secrets.token_hex(32), {"kid": "shared", "alg": "HS256"})
         self.service_key = jwt.encode({"alg": "HS256", "kid": "shared"}, {"role": "service_role"}, shared)
         signing = {**self.key.as_dict(private=True), "key_ops": ["sign", "verify"]}
@@ -89,11 +109,9 @@ class OwnAuth:
         self._keys = [signing, {**shared.as_dict(private=True), "key_ops": ["verify"]}]
         self.mail = MailServer()
         threading.Thread(target=self.mail.serve_forever, daemon=True).start()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.url, timeout=20)
+        self.http = plain_http.client(base_url=self.url, timeout=20)
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -105,17 +123,17 @@ class OwnAuth:
         """Start a process with the product's limits, changed by settings."""
         environment = {**os.environ, **self._environment(settings)}
         self.process = subprocess.Popen(
-            self._command, env=environment, stdout=self._output, stderr=self._output
+            ending_with_parent(self._command), env=environment, stdout=self._output, stderr=self._output
         )
         self._wait()
 
     @contextlib.contextmanager
     def serving(self, **settings: str) -> Iterator[None]:
-        """Serve from a thread of the test's process instead, with the same settings."""
+        """Serve from a thread of the test's process instead, with the same settings and cheap hashes."""
         environment = self._environment(settings)
         # By its own name or in small letters, as the environment is read.
         given: dict[str, Any] = {name.lower(): value for name, value in environment.items()} | environment
-        with serving(make_app(AuthSettings(**given)), self.port):
+        with patch.object(passwords, "COST", CHEAP), serving(make_app(AuthSettings(**given)), self.port):
             self._wait()
             yield
 
@@ -166,13 +184,14 @@ class OwnAuth:
         self.mail.server_close()
         self.http.close()
 
-    def new_user(self, password: str, **values: Any) -> dict[str, Any]:
-        """Return a confirmed account without a profile."""
+    def new_user(self, password: str, cost: int = CHEAP, **values: Any) -> dict[str, Any]:
+        """Return a confirmed account without a profile; of its password a cheap hash by default."""
         email = f"own-{secrets.token_hex(6)}@example.com"
+        hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(cost, b"2a")).decode()
         made = self.http.post(
             "/admin/users",
             headers=bearer(self.service_key),
-            json={"email": email, "password": password, "email_confirm": True, **values},
+            json={"email": email, "password_hash": hashed, "email_confirm": True, **values},
         )
         return dict(made.raise_for_status().json())
 
@@ -202,3 +221,65 @@ def own_auth(stack: Stack, **settings: str) -> Iterator[OwnAuth]:
     """Yield a service that runs in a thread until the block is left."""
     with contextlib.closing(OwnAuth(stack)) as service, service.serving(**settings):
         yield service
+
+
+Send = Callable[[Callable[[], httpx.Response]], Future[httpx.Response]]
+
+
+@contextlib.contextmanager
+def meanwhile(stack: Stack, statement: str, email: str) -> Iterator[Send]:
+    """Change an account, and commit once a request waits for that."""
+    waits = (
+        "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid)) limit 1"
+    )
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as holder:
+        holder.execute(statement, [email])  # type: ignore[call-overload]
+
+        def send(request: Callable[[], httpx.Response]) -> Future[httpx.Response]:
+            sent = pool.submit(request)
+            while not holder.execute(waits).fetchone():
+                assert not sent.done(), sent.result().text
+            return sent
+
+        yield send
+
+
+def signed_in(auth: OwnAuth, user: dict[str, Any]) -> dict[str, Any]:
+    """Return a new session of an account with the usual password."""
+    return dict(auth.sign_in(user["email"], PASSWORD).raise_for_status().json())
+
+
+def set_password(auth: OwnAuth, token: str, **fields: str) -> httpx.Response:
+    """Ask for another password."""
+    address = f"10.9.{secrets.randbelow(250)}.{secrets.randbelow(250)}"
+    return auth.http.put("/user", headers={**bearer(token), "x-real-ip": address}, json=fields)
+
+
+def mails(auth: OwnAuth, address: str) -> list[str]:
+    """Return the texts of all mails to an address, the oldest first."""
+    received = [message for message in auth.messages if f"RCPT TO:<{address}>" in message]
+    parsed = [email.message_from_string(one.split("\nDATA\n")[1], policy=default) for one in received]
+    bodies = [mail.get_body(("plain", "html")) for mail in parsed]
+    return [body.get_content() for body in bodies if body]
+
+
+def mail_to(auth: OwnAuth, address: str, count: int = 1) -> str:
+    """Return the newest mail to an address, once there are so many."""
+    until = time.monotonic() + 10
+    while len(found := mails(auth, address)) < count:
+        assert time.monotonic() < until, f"{len(found)} of {count} mails"
+        time.sleep(0.02)
+    return found[-1]
+
+
+def link_in(mail: str) -> str:
+    """Return the address of a mail's link."""
+    return re.findall(r"http\S+/verify\?[^\s\"<]+", mail)[0].replace("&amp;", "&")
+
+
+def wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:
+    """Wait for a mail to an address that holds this word."""
+    until = time.monotonic() + 10
+    while not any(email in message and word in message for message in auth.messages):
+        assert time.monotonic() < until, f"no mail to {email} that says {word!r}"
+        time.sleep(0.05)

@@ -18,10 +18,18 @@ from launcher import cluster, tools
 from launcher import settings as configuration
 from launcher.keys import Keys
 from launcher.settings import Settings
+from tests.support.children import ending_with_parent
 
 PLAIN = "plain"
 # Crashes of PostgreSQL lose nothing that the operating system has: the disk need not be waited for.
-OPTIONS = {"fsync": "off", "max_connections": "150", "deadlock_timeout": "200ms", "log_lock_waits": "off"}
+OPTIONS = {
+    "fsync": "off",
+    "max_connections": "150",
+    "deadlock_timeout": "200ms",
+    "log_lock_waits": "off",
+    # A server that stops waits so long for a client that has connected and says nothing.
+    "authentication_timeout": "10s",
+}
 
 
 class OwnCluster:
@@ -54,8 +62,7 @@ class OwnCluster:
     def start(self, **options: str) -> None:
         """Start the server and wait until it accepts connections."""
         given = {**OPTIONS, "port": str(self.settings.ports["postgres"]), **options}
-        # Should the test run be killed, the server goes with it.
-        command: list[str | Path] = ["setpriv", "--pdeathsig", "INT", "--", self.postgres / "postgres"]
+        command = ending_with_parent([self.postgres / "postgres"], "INT")
         command += ["-D", cluster.place(self.settings)]
         command += [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
         with (self.settings.state / "postgres.log").open("a") as log:

@@ -4,7 +4,6 @@ import base64
 import contextlib
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -18,7 +17,10 @@ from joserfc.jwk import RSAKey
 
 from functions.edge.support.application import make_app
 from functions.edge.support.settings import EdgeSettings
+from tests.support import plain_http
+from tests.support.children import ending_with_parent
 from tests.support.in_process import serving
+from tests.support.ports import free_port
 from tests.support.stack import Stack
 
 
@@ -29,7 +31,9 @@ class OwnEdge:
         admin = RSAKey.generate_key(2048, {"kid": "own-admin", "alg": "RS256", "use": "sig"})
         self._members = RSAKey.generate_key(2048, {"kid": "own-members", "alg": "RS256", "use": "sig"})
         self._admin = admin
-        public = httpx.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
+        public = (
+            plain_http.get(f"{stack.url}/auth/v1/.well-known/jwks.json").raise_for_status().json()["keys"]
+        )
         own = [{**key.as_dict(private=False), "alg": "RS256", "use": "sig"} for key in (admin, self._members)]
         # A name of its own: what is encrypted stays in the database.
         self.secret_key = f"own-{secrets.token_hex(4)}"
@@ -40,14 +44,12 @@ class OwnEdge:
             "SECRETS_KEY_PATH": {"active": self.secret_key, "keys": self.secret_keys},
         }
         self._folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._stack = stack
         self.database_url = stack.values["DATABASE_ADMIN_URL"]
         # Failed sign-ins count by address, and there is no gateway here to name it.
         address = {"x-real-ip": f"10.{secrets.randbelow(256)}.{secrets.randbelow(256)}.1"}
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", headers=address, timeout=20)
+        self.http = plain_http.client(base_url=f"http://127.0.0.1:{self.port}", headers=address, timeout=20)
 
     def change_secret_keys(self, active: str, keys: dict[str, str]) -> Path:
         """Let the next start encrypt with another key; returns the key file."""
@@ -60,7 +62,9 @@ class OwnEdge:
     def running(self, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:
         """Start a process, and end it if it still runs."""
         environment = {**os.environ, **self._settings(), "FAILPOINT": failpoint}
-        process = subprocess.Popen([sys.executable, "-m", "functions.edge"], env=environment)
+        process = subprocess.Popen(
+            ending_with_parent([sys.executable, "-m", "functions.edge"]), env=environment
+        )
         try:
             self._wait()
             yield process

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,9 @@ import psycopg
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
+from tests.support import plain_http
+from tests.support.children import ending_with_parent
+from tests.support.ports import free_port
 from tests.support.stack import Stack
 
 
@@ -32,11 +34,9 @@ class OwnService:
         self.token = jwt.encode({"alg": "HS256", "kid": "test"}, {"role": "service_role"}, key)
         self.database_url = stack.database_url
         self.bucket = f"crash-{secrets.token_hex(4)}"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         headers = {"authorization": f"Bearer {self.token}"}
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", headers=headers, timeout=20)
+        self.http = plain_http.client(base_url=f"http://127.0.0.1:{self.port}", headers=headers, timeout=20)
 
     @contextlib.contextmanager
     def running(
@@ -60,7 +60,7 @@ class OwnService:
             files.mkdir(exist_ok=True)
             mount = f'mount -t tmpfs -o size={disk} own {files} && exec "$@"'
             command = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, "sh", *command]
-        process = subprocess.Popen(command, env=environment)
+        process = subprocess.Popen(ending_with_parent(command), env=environment)
         try:
             self._wait()
             yield process

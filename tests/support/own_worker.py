@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.children import ending_with_parent
+
 
 @contextlib.contextmanager
 def own_worker(database_url: str, smtp_port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -25,7 +27,8 @@ def own_worker(database_url: str, smtp_port: int, folder: Path) -> Iterator[subp
         "AUDIT_HEADS_PATH": str(folder / "audit-heads"),
         "LOG_LEVEL": "WARNING",
     }
-    process = subprocess.Popen([sys.executable, "-m", "functions.worker"], env=environment)
+    command = ending_with_parent([sys.executable, "-m", "functions.worker"])
+    process = subprocess.Popen(command, env=environment)
     try:
         yield process
     finally:

@@ -15,6 +15,7 @@ import httpx
 import psycopg
 from argon2 import PasswordHasher
 
+from tests.support import plain_http
 from tests.support.files import png
 from tests.support.stack import Stack
 
@@ -59,11 +60,11 @@ class ApiClient:
 
     def __post_init__(self) -> None:
         headers = {"apikey": self.stack.anon_key, "authorization": f"Bearer {self.token}"}
-        self.http = httpx.Client(
+        self.http = plain_http.client(
             base_url=self.stack.url,
             headers=headers,
             timeout=TIMEOUT_SECONDS,
-            transport=httpx.HTTPTransport(local_address=self.address or None),
+            address=self.address,
         )
 
     def function(self, name: str, body: Any = None) -> httpx.Response:
@@ -180,7 +181,9 @@ class People:
         self.owner = owner
         self.address = new_address(stack)
         headers = {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
-        self._auth = httpx.Client(base_url=f"{stack.url}/auth/v1", headers=headers, timeout=TIMEOUT_SECONDS)
+        self._auth = plain_http.client(
+            base_url=f"{stack.url}/auth/v1", headers=headers, timeout=TIMEOUT_SECONDS
+        )
         self._anonymous = self.anonymous()
 
     def anonymous(self) -> ApiClient:

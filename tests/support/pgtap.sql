@@ -166,6 +166,18 @@ begin
     return v_id;
 end
 $$;
+-- A correction that Olga proposes and Elin confirms.
+create function actors.corrects(p_kind text, p_target uuid, p_value numeric default null) returns void language plpgsql as $$
+declare
+    v_id uuid;
+begin
+    perform actors.act_as('olga');
+    v_id := public.propose_correction(p_kind, p_target, p_value, 'test') #>> '{correction,id}';
+    perform actors.act_as('elin');
+    perform public.confirm_correction(v_id);
+    perform actors.act_as_owner();
+end
+$$;
 -- Ymir is the root; below: Freya; her children Ask, Embla, Buri; Loke is a stranger with a root of his own.
 create function actors.fixture_members() returns void language plpgsql as $$
 begin

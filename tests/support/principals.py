@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from joserfc import jwk, jwt
 
+from tests.support import plain_http
 from tests.support.people import Administrator, Member, People, new_address
 from tests.support.stack import stack_state
 
@@ -42,8 +43,9 @@ class PrincipalClients:
         }
         self._tokens = {
             "anon": self.stack.anon_key,
-            "member": member.token,
-            "other": other.token,
+            # Most people signed in a while ago; what asks for a recent sign-in rejects them.
+            "member": _earlier(member.token),
+            "other": _earlier(other.token),
             "suspended": suspended,
             "service": self.stack.service_key,
             **{role: who.token for role, who in administrators.items()},
@@ -72,11 +74,11 @@ class PrincipalClients:
 
     def _open(self, name: str, headers: dict[str, str]) -> httpx.Client:
         if name not in self._clients:
-            self._clients[name] = httpx.Client(
+            self._clients[name] = plain_http.client(
                 base_url=self.stack.url,
                 headers=headers,
                 timeout=30,
-                transport=httpx.HTTPTransport(local_address=self._address or None),
+                address=self._address,
             )
         return self._clients[name]
 
@@ -98,6 +100,13 @@ def signed(name: str, claims: dict[str, Any]) -> str:
     header = {"alg": document["alg"], "kid": document["kid"]}
     given = {claim: value for claim, value in claims.items() if value is not None}
     return jwt.encode(header, given, jwk.import_key(document), algorithms=[document["alg"]])
+
+
+def _earlier(token: str) -> str:
+    """Return a token of the same session, as if its password had been shown an hour ago."""
+    claims = claims_of(token)
+    shown = [{**method, "timestamp": method["timestamp"] - 3600} for method in claims["amr"]]
+    return signed("auth", {**claims, "amr": shown})
 
 
 def _false(token: str, key_file: Path) -> dict[str, str]:

@@ -30,6 +30,8 @@ class Person:
     on_hold: bool = False
     set_to: int = 0
     replaced: set[str] = field(default_factory=set)
+    # Place of the decision that funded the member, the last one, among all decisions.
+    funded_at: int | None = None
 
     @property
     def cash_in(self) -> Decimal:
@@ -59,10 +61,11 @@ class Person:
 
 
 class ReferenceModel:
-    """A forest of members and what each of them is owed."""
+    """A forest of members and what each of them is owed; it counts decisions and has no clock."""
 
     def __init__(self) -> None:
         self.people: list[Person] = []
+        self.decisions = 0
 
     def join(self, referrer: Person | None) -> Person:
         """Add a new member, the youngest below the referrer."""
@@ -71,6 +74,24 @@ class ReferenceModel:
         if referrer:
             referrer.children.append(person)
         return person
+
+    def decided(self, person: Person) -> None:
+        """Note a decision about a member's package or money: it may fund the member, or the opposite."""
+        self.decisions += 1
+        if not person.funded_package:
+            person.funded_at = None
+        elif person.funded_at is None:
+            person.funded_at = self.decisions
+
+    def completers(self) -> dict[tuple[str, int], str]:
+        """Return who completed each paying pair, by owner and pair number: the child funded later."""
+        found = {}
+        for person in self.people:
+            pairs = zip(person.children[0::2], person.children[1::2], strict=False)
+            for number, pair in enumerate(pairs, start=1):
+                if person.package and all(child.funded_at for child in pair):
+                    found[person.name, number] = max(pair, key=lambda child: child.funded_at or 0).name
+        return found
 
     def bonuses(self) -> dict[Bonus, Decimal]:
         """Every bonus by (earner, kind, child or pair owner, pair number), above zero."""

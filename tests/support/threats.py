@@ -15,7 +15,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 CATALOGUE = TESTS / "api" / "threats.csv"
 TABLE = TESTS / "api" / "THREATS.md"
-FOLDERS = ("api", "db", "e2e/journeys", "faults", "money", "stack")
+FOLDERS = ("api", "db", "e2e/journeys", "faults", "money", "stack", "../web/src/lib")
 COMMENT = re.compile(r"^(?:--|//|\s*\*) threats: (T\d[\dT ]*)$", re.MULTILINE)
 HEAD = """# Threats and the tests about them
 
@@ -46,7 +46,7 @@ def marked() -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for folder in FOLDERS:
         for path in sorted((TESTS / folder).glob("*")):
-            name = f"{folder}/{path.name}"
+            name = f"{folder.removeprefix('../')}/{path.name}"
             if path.suffix == ".py":
                 for test, threat in _marks(ast.parse(path.read_text())):
                     found[threat].append(f"{name}::{test}")

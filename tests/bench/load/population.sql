@@ -4,25 +4,28 @@ set session_replication_role = replica;
 create temporary table more as
 select
     p.user_id, gen_random_uuid() as id, 25 + i.no % 60 as amount, md5('more' || i.no) || md5('most' || i.no) as reference,
-    p.user_id || '/' || (1500000000000 + i.no) || '.png' as receipt, p.created_at + interval '3 days' as created_at
+    p.user_id || '/' || (1500000000000 + i.no) || '.png' as receipt, p.created_at + interval '3 days' as created_at,
+    nextval('private.decision_no_seq') as decision_no
 from generate_series(1, 20000 - (select count(*) from public.deposits)::integer) as i (no)
 inner join private.positions as o on o.no = 1 + i.no % (select count(*) from private.positions)
 inner join private.profiles as p on o.user_id = p.user_id;
 
 insert into public.deposits (
     id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key,
-    receipt_name
+    receipt_name, decision_no
 )
 select
     m.id, m.user_id, m.amount, m.reference, 'http://127.0.0.1/storage/v1/object/public/receipts/' || m.receipt, 'rejected', 'No such transfer',
-    m.created_at, m.created_at + interval '1 hour', a.id, 'cash_in', m.reference, m.receipt
+    m.created_at, m.created_at + interval '1 hour', a.id, 'cash_in', m.reference, m.receipt, m.decision_no
 from more as m cross join (select d.id from private.admin_users as d limit 1) as a;
+
+insert into private.deposit_keys (deposit_id, key) select m.id, m.reference from more as m;
 
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
 select 'receipts', m.receipt, m.user_id::text, '{"mimetype": "image/png", "size": 20480}', m.created_at from more as m;
 
-insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
-select m.user_id, m.amount, 'deposit', 'failed', m.id, m.created_at from more as m;
+insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+select m.user_id, m.amount, 'deposit', 'failed', m.id, m.created_at, m.decision_no from more as m;
 drop table more;
 delete from public.bot_subscriptions;
 update private.counters as c set value = f.value

@@ -79,6 +79,7 @@ test('a deposit is sent once, waits in sight, and is cancelled by its member', a
   await expect(waiting.getByRole('listitem')).toHaveCount(1)
   await waiting.getByRole('button', { name: 'Cancel deposit of $250.00' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel deposit' }).click()
+  await expect(page.getByText('Deposit cancelled', { exact: true })).toBeVisible()
   await expect(waiting).toBeHidden()
   await page.goto('/transactions?status=rejected')
   await page.getByRole('button', { name: /Details of Deposit/ }).click()

@@ -4,7 +4,8 @@ import { administratorPages, memberPages, publicPages } from '../pages'
 import { administratorBrowser, createFunded, memberBrowser, requestDeposit, send } from '../people'
 import { need } from '../stack'
 
-// Every page is opened and looked at in both themes and at every width; the pictures are taken to be looked at.
+// Every page is opened and looked at in one theme and at every width, by turns, and in the long run in the other one
+// and on a phone; the pictures are taken to be looked at.
 const themes = ['light', 'dark'] as const
 const desk = { width: 1440, height: 900 }
 const phone = { width: 390, height: 844 }
@@ -69,23 +70,23 @@ function errorsOf(page: Page): string[] {
   return errors
 }
 
+/** The theme of a page in the usual run; the long run looks at it in the other one. */
+const themeOf = (index: number) => (index % 2 ? 'dark' : 'light')
+const otherThemeOf = (index: number) => themeOf(index + 1)
+
 for (const [who, person] of Object.entries(people)) {
-  test(`every page of a ${who} is accessible in both themes, fits every width and logs no error`, async ({
-    browser,
-  }) => {
+  test(`every page of a ${who} is accessible, fits every width and logs no error`, async ({ browser }) => {
     const context = await person.open(browser)
     const page = await context.newPage()
     const errors = errorsOf(page)
-    for (const path of person.paths) {
+    for (const [index, path] of person.paths.entries()) {
+      const theme = themeOf(index)
       await open(page, path, desk)
-      for (const theme of themes) {
-        await switchTo(page, theme)
-        await fits(page, path)
-        expect.soft(await tableOverflow(page), `${path}: a column is out of sight`).toBe(0)
-        const complaints = await violations(page, theme === 'light' ? 'all' : 'colours')
-        expect.soft(complaints, `${path} in ${theme}`).toEqual([])
-        await takePicture(page, path, theme)
-      }
+      await switchTo(page, theme)
+      await fits(page, path)
+      expect.soft(await tableOverflow(page), `${path}: a column is out of sight`).toBe(0)
+      expect.soft(await violations(page), `${path} in ${theme}`).toEqual([])
+      await takePicture(page, path, theme)
       for (const size of [phone, smallest]) {
         await page.setViewportSize(size)
         await fits(page, path)
@@ -97,13 +98,17 @@ for (const [who, person] of Object.entries(people)) {
 
   // A page that becomes narrow is the same as one that was opened so, but for what it loads first.
   test(
-    `every page of a ${who} opens on a phone, fits it and logs no error`,
+    `every page of a ${who} has the other theme's colours, opens on a phone, fits it and logs no error`,
     { tag: '@long' },
     async ({ browser }) => {
       const context = await person.open(browser)
       const page = await context.newPage()
       const errors = errorsOf(page)
-      for (const path of person.paths) {
+      for (const [index, path] of person.paths.entries()) {
+        await open(page, path, desk)
+        await switchTo(page, otherThemeOf(index))
+        expect.soft(await violations(page, 'colours'), `${path} in ${otherThemeOf(index)}`).toEqual([])
+        await takePicture(page, path, otherThemeOf(index))
         await open(page, path, phone)
         for (const theme of themes) {
           await switchTo(page, theme)

@@ -25,9 +25,11 @@ async function send(amount: number, pdf: Buffer): Promise<void> {
   await requestDeposit(account, amount, undefined, pdf)
 }
 
-async function openList(browser: Browser): Promise<Page> {
+async function openList(browser: Browser, said: string[] = []): Promise<Page> {
   const context = await administratorBrowser(browser, { deviceScaleFactor: 2 })
   const page = await context.newPage()
+  page.on('console', (message) => said.push(message.text()))
+  page.on('dialog', (dialog) => said.push(dialog.message()))
   await page.goto(`/admin/deposits?q=${person.username}&status=all`)
   return page
 }
@@ -62,12 +64,10 @@ test('the pages are drawn, larger, turned and fitted again, and no script of the
   browser,
 }) => {
   await send(11, receiptPdf(2, "globalThis.ranScript = true; app.alert\\('ran'\\);"))
-  const page = await openList(browser)
-  const asked: string[] = []
   const said: string[] = []
+  const page = await openList(browser, said)
+  const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
-  page.on('console', (message) => said.push(message.text()))
-  page.on('dialog', (dialog) => said.push(dialog.message()))
   const viewer = await openReceipt(page, '$11.00')
   const first = viewer.getByRole('img', { name: 'Page 1 of 2' })
   await expect(viewer.getByText('2 pages')).toBeVisible()

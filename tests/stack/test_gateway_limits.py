@@ -1,0 +1,422 @@
+"""The limits of the gateway: bodies, headers, places, how long it waits, what is not plainly one request."""
+
+import contextlib
+import http.client
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from tests.support.own_gateway import ANON, KEY, PERSON, TOKEN, Gateway, running
+
+NEXT = "GET /config.js HTTP/1.1\r\nHost: x\r\n\r\n"
+POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
+WHO = f"apikey: {ANON}\r\nAuthorization: {TOKEN}\r\n"
+ANYONE = f"apikey: {ANON}\r\nAuthorization: Bearer {ANON}\r\n"
+# How many requests each service is asked at once.
+PLACES = {"rest": 56, "auth": 32, "storage": 24, "functions": 24}
+# Of the gateway whose seconds are short.
+SECOND = 0.005
+MIB = 2**20
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize(
+    ("service", "most"),
+    [("rest", MIB), ("auth", 2 * MIB), ("functions", MIB), ("storage", 51 * MIB)],
+    ids=["rest", "auth", "functions", "storage"],
+)
+def test_bodies_are_limited_with_one_error_format(gateway: Gateway, service: str, most: int) -> None:
+    path = f"/{service}/v1/x"
+    response = gateway.http.post(path, headers=PERSON, content=b"x" * (most + 1))
+    assert response.status_code == 413
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == {
+        "code": "payload_too_large",
+        "message": "This is larger than the server accepts.",
+        "error": "This is larger than the server accepts.",
+    }
+    if service != "storage":
+        assert gateway.http.post(path, headers=PERSON, content=b"x" * most).json()["bytes"] == most
+
+
+@pytest.mark.threat("T126")
+def test_a_body_of_unknown_length_that_becomes_too_large(gateway: Gateway) -> None:
+    """A matcher reads it and fails, without a status."""
+    parts = (b'"' + b"x" * 65536 for _ in range(40))
+    response = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=parts)
+    assert (response.status_code, response.json()["code"]) == (413, "payload_too_large")
+
+
+@pytest.mark.threat("T126")
+def test_a_filter_of_1300_ids_fits_and_100_kb_of_headers_do_not(gateway: Gateway) -> None:
+    ids = ",".join(["8047ea26-4e1c-47e1-8082-44bdc998e7b7"] * 1300)
+    assert gateway.http.get(f"/rest/v1/x?id=in.({ids})", headers=PERSON).status_code == 200
+    assert gateway.http.get("/rest/v1/x", headers={**PERSON, "x-junk": "j" * 100_000}).status_code == 431
+
+
+@pytest.mark.parametrize(
+    ("service", "who"),
+    [*(pytest.param(service, PERSON, id=service) for service in PLACES), ("storage", KEY)],
+)
+def test_overload_is_rejected_soon(gateway: Gateway, service: str, who: dict[str, str]) -> None:
+    """Exactly as many as there are places are served; the others wait half a second for one."""
+    gateway.upstream.released.clear()
+
+    def ask(_: int) -> tuple[int, str]:
+        response = gateway.http.get(f"/{service}/v1/held", headers=who, timeout=20)
+        return response.status_code, response.headers.get("retry-after", "")
+
+    places = PLACES[service]
+    with ThreadPoolExecutor(places + 5) as crowd:
+        asked = [crowd.submit(ask, number) for number in range(places + 5)]
+        until = time.monotonic() + 3
+        while sum(request.done() for request in asked) < 5 and time.monotonic() < until:
+            time.sleep(0.02)
+        gateway.upstream.released.set()
+        found = [request.result() for request in asked]
+    assert sorted(found) == [(200, "")] * places + [(503, "1")] * 5
+
+
+def test_a_place_that_becomes_free_soon_is_taken(gateway: Gateway) -> None:
+    gateway.upstream.released.clear()
+    places = PLACES["functions"]
+    with ThreadPoolExecutor(places + 1) as crowd:
+        before = len(gateway.upstream.arrived)
+        held = [crowd.submit(gateway.http.get, "/functions/v1/held") for _ in range(places)]
+        _until(lambda: len(gateway.upstream.arrived) == before + places)
+        last = crowd.submit(gateway.http.get, "/functions/v1/held")
+        time.sleep(0.1)
+        gateway.upstream.released.set()
+        assert {request.result().status_code for request in (*held, last)} == {200}
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize(("service", "asked"), [(name, name == "storage") for name in PLACES], ids=PLACES)
+def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str, asked: bool) -> None:
+    """Slow bodies take no place. Storage asks first who sends it."""
+    path = f"/{service}/v1/unfinished"
+    with _connected(gateway) as connection:
+        connection.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: 1000\r\n\r\nsome".encode()
+        )
+        arrived = _until(lambda: "/unfinished" in gateway.upstream.arrived, 0.3)
+    gateway.upstream.arrived.clear()
+    assert arrived == asked
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize(
+    ("path", "who"),
+    [
+        ("/rest/v1/x", WHO),
+        ("/auth/v1/x", ANYONE),
+        ("/functions/v1/x", ANYONE),
+        ("/storage/v1/object/list/receipts", ANYONE),
+        ("/storage/v1/object/receipts/a.png", f"apikey: {ANON}\r\n"),
+        ("/storage/v1/object/receipts/a.png", ""),
+        ("/storage/v1/object/receipts/a.png", "Authorization: Basic a.persons.token\r\n"),
+    ],
+)
+def test_slow_bodies_block_no_other_client(gateway: Gateway, path: str, who: str) -> None:
+    start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{who}Content-Length: 1000\r\n\r\nsome"
+    slow = [_connected(gateway) for _ in range(80)]
+    try:
+        for connection in slow:
+            connection.sendall(start.encode())
+        # More than once: the gateway may read the first of these before the slow ones.
+        for _ in range(10):
+            assert gateway.http.get(path, headers=PERSON).status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "TRACK"])
+def test_odd_methods_are_rejected(gateway: Gateway, method: str) -> None:
+    for path in ("/", "/functions/v1/x"):
+        _, received = _raw(gateway, f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert received.startswith(b"HTTP/1.1 405 "), path
+        assert received.endswith(b"Method not allowed"), path
+
+
+@pytest.mark.threat("T126")
+def test_ambiguous_requests_are_never_two(gateway: Gateway) -> None:
+    for text in (
+        f"{POST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /",
+        f"{POST}Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd",
+        "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET  / HTTP/9.9\r\nHost: x\r\n\r\n",
+    ):
+        status, rest = _raw(gateway, text)
+        assert status == 400 or (status == 200 and rest.count(b"HTTP/1.1 2") == 1), text
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/rest/v1/deposits"),
+        ("POST", "/rest/v1/rpc/get_sponsor?select=id"),
+        ("OPTIONS", "/rest/v1/deposits"),
+        ("POST", "/storage/v1/object/receipts/down"),
+        ("POST", "/functions/v1/docs"),
+        ("POST", "/metrics"),
+        ("POST", "/config.js"),
+        ("GET", "/assets/app-1a2b.js"),
+        ("GET", "/"),
+    ],
+)
+@pytest.mark.parametrize("key", [ANON, "guess"], ids=["key", "guess"])
+def test_a_response_before_the_body_was_read_ends_the_connection(
+    gateway: Gateway, method: str, path: str, key: str
+) -> None:
+    """What is left of the body would break the next request of that connection."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=5)) as connection:
+        for _ in range(3):
+            connection.request(method, path, body=b"{}", headers={"apikey": key})
+            response = connection.getresponse()
+            response.read()
+            assert response.getheader("connection") == "close"
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize(
+    "path", ["/rest/v1/deposits", "/rest/v1/rpc/get_platform", "/storage/v1/x", "/functions/v1/x", "/metrics"]
+)
+def test_a_connection_of_http_1_0_ends_with_its_response(gateway: Gateway, path: str) -> None:
+    """There chunks are no body: what is in them would be read as requests."""
+    start = f"POST {path} HTTP/1.0\r\nHost: x\r\napikey: {ANON}\r\nConnection: keep-alive\r\n"
+    chunked = f"{len(NEXT):x}\r\n{NEXT}\r\n0\r\n\r\n"
+    for body in (
+        f"Transfer-Encoding: chunked\r\n\r\n{NEXT}",
+        f"Transfer-Encoding: chunked\r\n\r\n{chunked}",
+        f"Content-Length: {len(NEXT)}\r\n\r\n{NEXT}{NEXT}",
+        f"\r\n{NEXT}",
+    ):
+        _, received = _raw(gateway, start + body)
+        assert received.count(b"HTTP/1.") == 1, received
+        assert b"\r\nConnection: close\r\n" in received
+
+
+@pytest.mark.parametrize("path", ["/rest/v1/x", "/auth/v1/x", "/storage/v1/x", "/functions/v1/x"])
+def test_a_connection_outlives_its_request(gateway: Gateway, path: str) -> None:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=5)) as connection:
+        for _ in range(3):
+            connection.request("POST", path, body=b"{}", headers=PERSON)
+            response = connection.getresponse()
+            response.read()
+            assert (response.status, response.getheader("connection")) == (200, None)
+
+
+# What the gateway says itself, before it reads the body.
+EARLY = {
+    "closed to anonymous": ("/rest/v1/deposits", f"apikey: {ANON}\r\n", 401),
+    "form": ("/rest/v1/rpc/x", f"{WHO}Content-Type: text/csv\r\n", 415),
+    "repeated": ("/rest/v1/x", f"apikey: {ANON}\r\napikey: {ANON}\r\n", 400),
+    "too much": (f"/rest/v1/{'x' * 101}", WHO, 400),
+    "no text": ("/rest/v1/x?a=%FF", WHO, 400),
+    "announced": ("/rest/v1/rpc/x", f"{WHO}Content-Length: 200000\r\n", 413),
+    "without a key": ("/rest/v1/x", "", 401),
+    "unknown key": ("/auth/v1/user", "apikey: other\r\n", 401),
+    "not plain": ("/rest/v1/rpc/get_sponsor?x=1", f"apikey: {ANON}\r\n", 400),
+    "closed": ("/metrics", "", 404),
+    "closed page": ("/auth/v1/metrics", "", 404),
+}
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize("name", EARLY)
+def test_a_response_before_the_body_comes_at_once_and_the_body_is_no_request(
+    gateway: Gateway, name: str
+) -> None:
+    path, headers, status = EARLY[name]
+    bodies = {
+        "Content-Length: 1000\r\n": "some",
+        f"Content-Length: {len(NEXT)}\r\n": NEXT,
+        "Transfer-Encoding: chunked\r\n": "5\r\nso",
+    }
+    for length, body in ({"": "some"} if "Content-Length" in headers else bodies).items():
+        start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}{length}\r\n"
+        found, received = _raw(gateway, start + body)
+        assert (found, received.count(b"HTTP/1.1 ")) == (status, 1), received
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize("path", ["rest/v1/rpc/x", "functions/v1/x", "metrics", "config.js"])
+def test_a_broken_body_is_followed_by_no_request(gateway: Gateway, path: str) -> None:
+    start = f"POST /{path} HTTP/1.1\r\nHost: x\r\n{WHO}Transfer-Encoding: chunked\r\n\r\n"
+    for broken in ("zz\r\n\r\n", "2\r\n{}\r\nzz\r\n", "2\r\n{}XX"):
+        _, received = _raw(gateway, f"{start}{broken}{NEXT}")
+        assert received.count(b"HTTP/1.1 ") == 1, received
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize("service", PLACES)
+@pytest.mark.parametrize(
+    "broken",
+    ["zz\r\n\r\n", "2\r\n{}XX", f"{'f' * 20}\r\n", f"2{';x' * 5000}\r\n"],
+    ids=["length", "end", "huge", "line"],
+)
+def test_a_broken_body_is_the_clients_error(gateway: Gateway, service: str, broken: str) -> None:
+    gateway.upstream.released.clear()
+    start = f"POST /{service}/v1/held HTTP/1.1\r\nHost: x\r\n{WHO}Transfer-Encoding: chunked\r\n\r\n"
+    status, received = _raw(gateway, start + broken)
+    gateway.upstream.released.set()
+    assert (status, b'{"code":"invalid_request"' in received) == (400, True), received
+
+
+def test_a_whole_body_is_followed_by_the_next_request(gateway: Gateway) -> None:
+    _, received = _raw(gateway, f"{NEXT}{POST}Content-Length: 2\r\n\r\n{{}}{NEXT}")
+    assert received.count(b"HTTP/1.1 200 OK") == 3, received
+
+
+def test_a_connection_of_http_2_outlives_it_too(encrypted: Gateway) -> None:
+    asked = [encrypted.http.post("/metrics", content=b"{}") for _ in range(2)]
+    assert {response.http_version for response in asked} == {"HTTP/2"}
+    assert (
+        len({response.extensions["network_stream"].get_extra_info("client_addr") for response in asked}) == 1
+    )
+
+
+def test_storage_may_reject_a_body_that_has_not_come(gateway: Gateway) -> None:
+    start = f"POST /storage/v1/denied HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: {len(NEXT)}\r\n\r\n"
+    status, received = _raw(gateway, start + NEXT)
+    assert (status, received.count(b"HTTP/1.1 ")) == (403, 1), received
+    assert b"\r\nConnection: close\r\n" in received
+
+
+@pytest.mark.parametrize("name", ["closed to anonymous", "form", "repeated", "too much", "no text"])
+def test_a_response_before_the_body_has_its_headers(gateway: Gateway, name: str) -> None:
+    path, headers, _ = EARLY[name]
+    own = "Content-Length: 2\r\nX-Request-Id: own.1\r\n"
+    _, received = _raw(gateway, f"POST {path} HTTP/1.1\r\nHost: x\r\n{own}{headers}\r\n{{}}")
+    head = received.partition(b"\r\n\r\n")[0].decode().lower().split("\r\n")
+    for line in ("content-type: application/json; charset=utf-8", "connection: close", "x-request-id: own.1"):
+        assert head.count(line) == 1, received
+
+
+def test_an_error_ends_the_connection(gateway: Gateway) -> None:
+    for path in ("/assets/none.js", "/functions/v1/down"):
+        assert gateway.http.get(path).headers["connection"] == "close", path
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """Start a gateway with the product's file whose seconds are two hundred times as short."""
+
+    def shorten(text: str) -> str:
+        return re.sub(r"\b(\d+)s\b", lambda found: f"{round(int(found[1]) * SECOND * 1000)}ms", text)
+
+    with running(tmp_path_factory.mktemp("hasty"), shorten) as started:
+        yield started
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize(
+    ("sent", "seconds"),
+    [
+        ("GET / HTTP/1.1\r\nHost: x\r\n", 10),
+        (f"{POST}Content-Length: 1000\r\n\r\nsome", 120),
+        ("GET /theme.js HTTP/1.1\r\nHost: x\r\n\r\n", 120),
+    ],
+    ids=["headers", "body", "next request"],
+)
+def test_a_client_that_says_no_more_is_not_waited_for(hasty: Gateway, sent: str, seconds: int) -> None:
+    with _connected(hasty) as connection:
+        started = time.monotonic()
+        connection.settimeout(2)
+        connection.sendall(sent.encode())
+        while connection.recv(65536):
+            pass
+    assert time.monotonic() - started < seconds * SECOND + 0.4
+
+
+@pytest.mark.threat("T126")
+def test_a_body_that_comes_too_late_is_no_request(hasty: Gateway) -> None:
+    with _connected(hasty) as connection:
+        connection.sendall(f"{POST}Content-Length: {len(NEXT)}\r\n\r\n".encode())
+        received = connection.recv(65536)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(NEXT.encode())
+            while part := connection.recv(65536):
+                received += part
+    assert received.startswith(b"HTTP/1.1 499 ")
+    assert received.count(b"HTTP/1.1 ") == 1, received
+
+
+@pytest.mark.threat("T126")
+def test_a_client_that_does_not_read_is_not_waited_for(hasty: Gateway) -> None:
+    size = 64 * MIB
+    with (hasty.web / "large.bin").open("wb") as file:
+        file.truncate(size)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", hasty.port))
+        connection.sendall(b"GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(180 * SECOND + 0.2)
+        connection.settimeout(2)
+        received = 0
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(MIB):
+                received += len(part)
+    assert received < size
+
+
+def test_a_service_that_says_nothing_is_not_waited_for(hasty: Gateway) -> None:
+    hasty.upstream.released.clear()
+    response = hasty.http.get("/functions/v1/held")
+    assert (response.status_code, response.json()["code"]) == (504, "try_again")
+    assert response.elapsed.total_seconds() < 2
+
+
+def test_an_idle_connection_to_a_service_ends_before_the_service_ends_it(hasty: Gateway) -> None:
+    assert hasty.http.get("/functions/v1/idle").status_code == 200
+    assert "/idle" not in hasty.upstream.ended
+    assert _until(lambda: "/idle" in hasty.upstream.ended, 2)
+
+
+def test_a_stop_does_not_wait_for_the_slowest(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def shorten(text: str) -> str:
+        return text.replace("grace_period 5s", "grace_period 50ms")
+
+    with running(tmp_path_factory.mktemp("stopped"), shorten) as gateway, ThreadPoolExecutor(1) as client:
+        held = client.submit(gateway.http.get, "/functions/v1/held")
+        assert _until(lambda: "/held" in gateway.upstream.arrived)
+        gateway.process.terminate()
+        ended = _until(lambda: gateway.process.poll() is not None)
+        gateway.upstream.released.set()
+        assert ended
+        with contextlib.suppress(httpx.TransportError):
+            held.result()
+
+
+def _connected(gateway: Gateway) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", gateway.port), timeout=5)
+
+
+def _until(happened: Callable[[], bool], seconds: float = 3) -> bool:
+    """Wait for something; whether it happened."""
+    until = time.monotonic() + seconds
+    while not (done := happened()) and time.monotonic() < until:
+        time.sleep(0.01)
+    return done
+
+
+def _raw(gateway: Gateway, text: str) -> tuple[int, bytes]:
+    """Send raw bytes; return the status of the first response and everything received."""
+    with _connected(gateway) as connection:
+        connection.sendall(text.encode())
+        received = b""
+        with contextlib.suppress(TimeoutError, ConnectionResetError):
+            while part := connection.recv(65536):
+                received += part
+                # A second response would follow at once.
+                connection.settimeout(0.2)
+    assert received, "nothing came back"
+    return int(received.split(b" ", 2)[1]), received

@@ -1,0 +1,201 @@
+"""A gateway of a test's own with the product's Caddyfile, in front of upstreams that echo requests."""
+
+import contextlib
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.children import ending_with_parent
+from tests.support.ports import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+ANON, SERVICE = "the-anon-key", "the-service-key"
+KEY = {"apikey": ANON}
+# The gateway looks whether a token is there; PostgREST verifies it.
+TOKEN = "Bearer a.persons.token"
+PERSON = {**KEY, "authorization": TOKEN}
+START_SECONDS = 20
+# tests.mutations looks for it: a file that Caddy rejects proves nothing.
+NOT_STARTED = "the gateway did not start"
+HELD_SECONDS = 10
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Echoes the request; like PostgREST and GoTrue it sends CORS headers of its own.
+
+    A path that ends with `held` waits until it is released, `down` hangs up, `torn` does so within its
+    response, `denied` reads no body, `idle` keeps the connection.
+    """
+
+    protocol_version = "HTTP/1.1"
+    server: "Upstream"
+
+    def response(self) -> None:
+        """Read the body and repeat the request."""
+        self.server.arrived.append(self.path)
+        path = self.path.partition("?")[0]
+        if path.endswith("held"):
+            self.server.released.wait(HELD_SECONDS)
+        if path.endswith("down"):
+            self.close_connection = True
+            return
+        denied = path.endswith("denied")
+        body = b"" if denied else self.rfile.read(int(self.headers.get("content-length") or 0))
+        seen = {
+            "method": self.command,
+            "path": self.path,
+            "headers": {name.lower(): value for name, value in self.headers.items()},
+            "bytes": len(body),
+        }
+        text = json.dumps(seen).encode()
+        self.send_response(403 if denied else 200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text) + path.endswith("torn")))
+        self.send_header("access-control-allow-origin", "https://upstream.example")
+        self.send_header("access-control-allow-credentials", "true")
+        self.send_header("server", "upstream/1.0")
+        if not path.endswith("idle"):
+            # What is left of a body that was cut off must not be read as the next request.
+            self.send_header("connection", "close")
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = response
+
+    def finish(self) -> None:
+        """Note that the connection has ended."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            super().finish()
+        self.server.ended.append(getattr(self, "path", ""))
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class Upstream(ThreadingHTTPServer):
+    """Stands for every service: what arrived, which connections ended, and when the held ones go on."""
+
+    # Many may knock at once.
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Echo)
+        self.arrived: list[str] = []
+        self.ended: list[str] = []
+        self.released = threading.Event()
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing: the gateway breaks off what a test asks it to break off."""
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """The gateway under test."""
+
+    port: int
+    http: httpx.Client
+    command: list[str | Path]
+    environment: dict[str, str]
+    upstream: Upstream
+    process: subprocess.Popen[bytes]
+    web: Path
+    log: Path = field(repr=False)
+
+    @property
+    def internal(self) -> int:
+        """The port of the site for the auth service alone."""
+        return int(self.environment["INTERNAL_SITE"].rpartition(":")[2])
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path, edit: Callable[[str], str] = str, host: str = "", **settings: str
+) -> Iterator[Gateway]:
+    """Start Caddy with the product's file, edited; `host` makes it serve HTTPS.
+
+    Raises:
+        RuntimeError: it did not start.
+    """
+    web, templates = _files_of(folder)
+    # A mutant of the file stands in for it: tests/mutations.
+    product = Path(os.environ.get("GATEWAY_FILE", ROOT / "supabase" / "gateway" / "Caddyfile"))
+    file = folder / "Caddyfile"
+    file.write_text(edit(product.read_text()))
+    upstream, port = Upstream(), free_port()
+    threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    echo = f"127.0.0.1:{upstream.server_address[1]}"
+    site = f"https://{host}:{port}" if host else f"http://:{port}"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "CADDY_ADMIN": f"127.0.0.1:{free_port()}",
+        "GATEWAY_SITE": site,
+        "GATEWAY_BIND": "127.0.0.1",
+        "INTERNAL_SITE": f"http://:{free_port()}",
+        "INTERNAL_BIND": "127.0.0.1",
+        **dict.fromkeys(("POSTGREST_ADDRESS", "AUTH_ADDRESS", "EDGE_ADDRESS", "STORAGE_ADDRESS"), echo),
+        "WEB_ROOT": str(web),
+        "TEMPLATES_ROOT": str(templates),
+        "SUPABASE_ANON_KEY": ANON,
+        "SUPABASE_SERVICE_ROLE_KEY": SERVICE,
+        **settings,
+    }
+    caddy = ROOT / ".venv" / "bin" / "caddy"
+    command: list[str | Path] = [caddy, "run", "--config", file, "--adapter", "caddyfile"]
+    log = folder / "log"
+    with log.open("wb") as written:
+        process = subprocess.Popen(
+            ending_with_parent(command), env=environment, stdout=written, stderr=subprocess.STDOUT
+        )
+    try:
+        limits = httpx.Limits(max_connections=None)
+        base = f"https://{host}:{port}" if host else f"http://127.0.0.1:{port}"
+        with httpx.Client(
+            base_url=base, timeout=20, limits=limits, verify=False, trust_env=False, http2=bool(host)
+        ) as client:
+            _wait(client, process, log)
+            yield Gateway(port, client, command, environment, upstream, process, web, log)
+    finally:
+        upstream.released.set()
+        process.kill()
+        process.wait()
+        upstream.shutdown()
+        upstream.server_close()
+
+
+def _files_of(folder: Path) -> tuple[Path, Path]:
+    """Write a web app and an email template."""
+    web, templates = folder / "web", folder / "templates"
+    for path in (web / "assets", web / ".well-known", templates):
+        path.mkdir(parents=True)
+    (web / "index.html").write_text("<!doctype html><title>app</title>" + "x" * 2000)
+    (web / "assets" / "app-1a2b.js").write_text("console.log(1);" * 200)
+    (web / "assets" / "app-1a2b.js.map").write_text("{}")
+    (web / "theme.js.map").write_text("{}")
+    (web / ".well-known" / "security.txt").write_text("Contact: mailto:security@example.com\n")
+    (web / ".env").write_text("SECRET=1")
+    (templates / "confirmation.html").write_text("<p>{{ .ConfirmationURL }}</p>")
+    return web, templates
+
+
+def _wait(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            client.get("/config.js")
+            return
+        except httpx.TransportError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{NOT_STARTED}:\n{log.read_text()[-2000:]}") from None
+            time.sleep(0.02)

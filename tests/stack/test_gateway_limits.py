@@ -301,9 +301,26 @@ def test_a_response_before_the_body_has_its_headers(gateway: Gateway, name: str)
         assert head.count(line) == 1, received
 
 
-def test_an_error_ends_the_connection(gateway: Gateway) -> None:
-    for path in ("/assets/none.js", "/functions/v1/down"):
-        assert gateway.http.get(path).headers["connection"] == "close", path
+def test_an_error_of_the_gateway_ends_the_connection(gateway: Gateway) -> None:
+    assert gateway.http.get("/assets/none.js").headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("service", ["rest", "auth", "functions"])
+def test_a_connection_outlives_a_service_that_is_down(gateway: Gateway, service: str) -> None:
+    """Under overload, clients that connect again for each response would keep the others from connecting."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=5)) as connection:
+        for _ in range(3):
+            connection.request("POST", f"/{service}/v1/down", body=b"{}", headers=PERSON)
+            response = connection.getresponse()
+            response.read()
+            assert (response.status, response.getheader("connection")) == (502, None)
+
+
+def test_a_file_that_storage_did_not_take_ends_the_connection(gateway: Gateway) -> None:
+    start = f"POST /storage/v1/down HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: {len(NEXT)}\r\n\r\n"
+    status, received = _raw(gateway, start + NEXT)
+    assert (status, received.count(b"HTTP/1.1 ")) == (502, 1), received
+    assert b"\r\nConnection: close\r\n" in received
 
 
 @pytest.fixture(scope="module")

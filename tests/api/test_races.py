@@ -20,12 +20,14 @@ from tests.support.stack import Stack
 
 Owner = psycopg.Connection[dict[str, Any]]
 T = TypeVar("T")
+# One that fails before the start lets the others fail too; they would wait for it for ever.
+START_SECONDS = 30
 BALANCE = 1100
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     """Run all calls at the same moment and return their responses in order."""
-    barrier = threading.Barrier(len(calls))
+    barrier = threading.Barrier(len(calls), timeout=START_SECONDS)
 
     def run(call: Callable[[], T]) -> T:
         barrier.wait()
@@ -232,7 +234,7 @@ def test_syncs_parallel_to_readers_change_nothing(earner: Member, owner: Owner) 
 
 
 @pytest.mark.threat("T11")
-def test_one_username_asked_for_twenty_times(stack: Stack, referrer: Member) -> None:
+def test_one_username_asked_for_at_once(stack: Stack, referrer: Member) -> None:
     name = f"r_{secrets.token_hex(5)}"
 
     def ask(number: int) -> Any:
@@ -254,11 +256,12 @@ def test_one_username_asked_for_twenty_times(stack: Stack, referrer: Member) -> 
         assert row is not None
         return row["answer"]
 
-    barrier = threading.Barrier(10)
-    with ThreadPoolExecutor(10) as pool:
-        responses = list(pool.map(ask, range(10)))
+    # The server has connections for few more beside what runs at the same time.
+    barrier = threading.Barrier(5, timeout=START_SECONDS)
+    with ThreadPoolExecutor(5) as pool:
+        responses = list(pool.map(ask, range(5)))
     rejected = [a for a in responses if a]
-    assert len(rejected) == 9
+    assert len(rejected) == 4
     assert {a["error"]["message"] for a in rejected} == {
         "Username already exists. Please choose a different username."
     }

@@ -182,6 +182,10 @@ $$;
 
 select corrects('set_package', profile_id('ask'), 500);
 select plant('I08', pg_temp.overdraw('freya', 0.01), 'an overdraft after a correction that changed nothing');
+select plant(
+    'I08', pg_temp.overdraw('freya', 0.01) || $$; update public.transactions set amount = -450.01 where transaction_type = 'withdrawal' $$,
+    'a withdrawal of more than was earned'
+);
 select plant('I16', $$ update public.bonuses set volume = 0, amount = 0 where bonus_type = 'override' $$, 'a bonus of nothing after such a correction');
 
 select corrects('void_deposit', deposit) from things;

@@ -43,8 +43,8 @@ $$;
 comment on function private.reject_change() is 'Trigger: raises append_only, so that rows are never deleted, truncated or changed.';
 
 -- The advisory locks, in the order in which they are taken; each ends with its transaction. Those with a second key
--- are one lock for each value of it. Row locks stand between: members by id after the money lock, before the audit
--- log's, which is always the last.
+-- are one lock for each value of it. Row locks stand between: members by id after the money lock. The linker of the audit
+-- log takes its own and no other.
 create function private.lock_key(p_name text) returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
@@ -67,7 +67,7 @@ begin
         when 'login_to_account' then return 49;
         -- With a client address: one login attempt of an administrator from it at a time.
         when 'login_from_address' then return 50;
-        -- The end of the audit chain.
+        -- The end of the audit chain: one linker at a time.
         when 'audit_log' then return 43;
     end case;
 end

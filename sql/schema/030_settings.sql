@@ -166,7 +166,7 @@ declare
     v_recorded text := coalesce(
         (
             select (l.payload ->> 'after')::jsonb #>> '{}' from private.audit_log as l
-            where l.action = 'setting.changed' and l.payload ->> 'key' = 'deposit.address' order by l.seq desc limit 1
+            where l.action = 'setting.changed' and l.payload ->> 'key' = 'deposit.address' order by l.id desc limit 1
         ),
         'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
     );
@@ -247,7 +247,8 @@ begin
         'admin:' || v_admin.id, 'setting.changed', null, null,
         pg_catalog.jsonb_build_object('key', p_key, 'before', pg_catalog.left(v_before::text, 500), 'after', pg_catalog.left(p_value::text, 500))
     );
-    return pg_catalog.jsonb_build_object('success', true, 'setting', pg_catalog.jsonb_build_object('key', v_setting.key, 'value', v_setting.value));
+    return pg_catalog.jsonb_build_object('success', true, 'setting', pg_catalog.jsonb_build_object('key', v_setting.key, 'value', v_setting.value))
+        || private.audit_entries();
 end
 $$;
 comment on function public.change_setting(text, jsonb) is
@@ -422,7 +423,7 @@ begin
     end if;
     update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'demo';
     perform private.audit('admin:' || v_admin.id, 'demo.left', null, null);
-    return '{"success": true}'::jsonb;
+    return '{"success": true}'::jsonb || private.audit_entries();
 end
 $$;
 comment on function public.leave_demo() is

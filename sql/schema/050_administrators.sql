@@ -455,7 +455,7 @@ begin
         'admin:' || v_caller.id, 'admin.updated', 'admin_user', p_admin_id,
         pg_catalog.jsonb_build_object('role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active)
     );
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_after));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_after)) || private.audit_entries();
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
@@ -489,13 +489,19 @@ comment on function public.reset_two_step(uuid, text) is
 grant execute on function public.reset_two_step(uuid, text) to platform_admin;
 
 create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
-language sql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_id uuid;
+begin
     insert into private.admin_users (email, full_name, role, password_hash)
     values (pg_catalog.lower(p_email), p_full_name, p_role, p_password_hash)
-    returning id
+    returning id into v_id;
+    perform private.audit('system', 'admin.created', 'admin_user', v_id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
+    return v_id;
+end
 $$;
 comment on function private.create_administrator(text, text, public.admin_role, text) is
-'Creates an administrator (bootstrap, account management). p_password_hash is Argon2id.';
+'Creates an administrator without one: the first, and those of the sample data. p_password_hash is Argon2id.';
 
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -510,8 +516,8 @@ begin
     if v_admin.id is null then
         perform private.raise_error(409, 'email_taken', 'There is an administrator with this e-mail.');
     end if;
-    perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role));
-    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
+    perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin)) || private.audit_entries();
 end
 $$;
 comment on function edge.create_administrator(uuid, text, text, text, text) is

@@ -1,27 +1,152 @@
--- The audit log: actions of administrators and the system, as a hash chain: each row's hash covers the row before it.
--- Insert only through private.audit(), whose trigger takes the audit lock last of all locks; without the lock nine
--- links in ten would be wrong under load. Rows are never updated, deleted or truncated, not even by the owner.
+-- The audit log: actions of administrators, members and the system, and what each said at the time. An entry is written
+-- in the transaction of what it records and takes no lock: its hash covers it alone. The worker links committed entries
+-- to a hash chain, each link covering the link before it and its entry, within two seconds. So neither entry nor order
+-- can change, and a response or a log line that names an entry by its hash proves it for ever. Insert only through
+-- private.audit(). Entries and links are never updated, deleted or truncated, not even by the owner.
 
 create table private.audit_log (
-    seq bigint primary key,
+    id bigint generated always as identity primary key,
     at timestamptz not null,
     actor text not null check (actor ~ '\A(admin|member|system|service)(:[0-9a-f-]{36})?\Z'),
     action text not null check (action ~ '\A[a-z][a-z0-9_.]{1,62}\Z'),
     object_type text,
     object_id uuid,
     payload jsonb not null default '{}',
-    prev bytea,
     hash bytea not null
 );
-comment on table private.audit_log is 'Hash chain of audited actions. Append-only.';
+comment on table private.audit_log is 'Audited actions. Append-only; linked by private.audit_chain.';
+comment on column private.audit_log.id is 'The order of writing; commits may come in another.';
+comment on column private.audit_log.hash is 'Of everything else in the row.';
 alter table private.audit_log enable row level security;
-create index audit_log_object_idx on private.audit_log (object_id, seq desc) where object_id is not null;
-create index audit_log_actor_idx on private.audit_log (actor, seq desc);
+create index audit_log_object_idx on private.audit_log (object_id, id desc) where object_id is not null;
+create index audit_log_actor_idx on private.audit_log (actor, id desc);
 create index audit_log_at_idx on private.audit_log (at);
 -- Collate "C" (bytes): a group of actions is then one range of the index.
-create index audit_log_action_idx on private.audit_log (action collate "C", seq desc);
-create index audit_log_settings_idx on private.audit_log (seq) where action = 'setting.changed';
+create index audit_log_action_idx on private.audit_log (action collate "C", id desc);
+create index audit_log_settings_idx on private.audit_log (id) where action = 'setting.changed';
 comment on index private.audit_log_settings_idx is 'Finds the last change of a setting, queried every minute.';
+
+create table private.audit_chain (
+    seq bigint primary key,
+    entry_id bigint not null references private.audit_log (id) on delete restrict,
+    hash bytea not null,
+    constraint audit_chain_entry_key unique (entry_id)
+);
+comment on table private.audit_chain is 'The hash chain of the audit log, in the order in which the entries were found committed. Append-only.';
+comment on column private.audit_chain.hash is 'Of the link before it, its number and its entry.';
+alter table private.audit_chain enable row level security;
+
+create table private.audit_state (
+    only_row boolean primary key default true check (only_row),
+    final_id bigint not null default 0,
+    seen_id bigint not null default 0,
+    seen_until xid8,
+    earlier_id bigint not null default 0
+);
+comment on table private.audit_state is 'How far the audit log is linked.';
+comment on column private.audit_state.final_id is 'Every entry before this id that will ever be there is linked.';
+comment on column private.audit_state.seen_id is 'The last id drawn when the linker looked; it becomes final_id when every transaction before seen_until has ended.';
+comment on column private.audit_state.earlier_id is
+'Entries up to this one are from before entries said all that the ledger checks compare; what they say must hold, and backfilled ones are among them.';
+alter table private.audit_state enable row level security;
+
+insert into private.audit_state default values;
+
+create function private.entry_hash(p_entry private.audit_log) returns bytea
+language plpgsql stable set search_path = '' as $$
+begin
+    return pg_catalog.sha256(pg_catalog.convert_to(
+        pg_catalog.concat_ws(
+            '|', (p_entry).id, extract(epoch from (p_entry).at), (p_entry).actor, (p_entry).action,
+            coalesce((p_entry).object_type, ''), coalesce((p_entry).object_id::text, ''), (p_entry).payload::text
+        ), 'UTF8'
+    ));
+end
+$$;
+comment on function private.entry_hash(private.audit_log) is 'Hash of an entry: covers every other column.';
+
+create function private.link_hash(p_prev bytea, p_seq bigint, p_entry private.audit_log) returns bytea
+language plpgsql stable set search_path = '' as $$
+begin
+    return pg_catalog.sha256(
+        coalesce(p_prev, ''::bytea) || pg_catalog.convert_to(
+            pg_catalog.concat_ws(
+                -- An id that is the number is left out: links from before entries had ids are still what they were.
+                '|', p_seq, nullif((p_entry).id, p_seq), extract(epoch from (p_entry).at), (p_entry).actor, (p_entry).action,
+                coalesce((p_entry).object_type, ''), coalesce((p_entry).object_id::text, ''), (p_entry).payload::text
+            ), 'UTF8'
+        )
+    );
+end
+$$;
+comment on function private.link_hash(bytea, bigint, private.audit_log) is
+'Hash of a link: covers the hash of the link before it, its number and every column of its entry.';
+
+create function private.audit_log_set_hash() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    new.hash := private.entry_hash(new);
+    return new;
+end
+$$;
+comment on function private.audit_log_set_hash() is 'Trigger: sets the hash of a new entry.';
+
+create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
+create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
+create trigger _100_reject_delete before delete or truncate on private.audit_log
+for each statement execute function private.reject_change();
+create trigger _100_reject_change before update or delete or truncate on private.audit_chain
+for each statement execute function private.reject_change();
+
+-- Store the administrator's role and the request id in the payload, which the hash covers, because roles change:
+-- `actor_role` is the role at the time, `request_id` the x-request-id under which the services logged the request.
+create function private.audit(
+    p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb default '{}', p_at timestamptz default null
+) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_id bigint;
+    v_hash bytea;
+begin
+    -- Before the id is drawn, so that who has drawn one is a transaction that others see running: by these the linker
+    -- knows which entries may still come.
+    perform pg_catalog.pg_current_xact_id();
+    insert into private.audit_log (at, actor, action, object_type, object_id, payload)
+    values (
+        coalesce(p_at, private.clock()), p_actor, p_action, p_object_type, p_object_id,
+        coalesce(p_payload, '{}') || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+            'actor_role', case
+                when pg_catalog.starts_with(p_actor, 'admin:')
+                    then (select a.role from private.admin_users as a where a.id = pg_catalog.substr(p_actor, 7)::uuid)
+            end,
+            -- Truncate what a client may choose to the length that the services accept.
+            'request_id', pg_catalog.left(nullif(pg_catalog.current_setting('request.headers', true), '')::jsonb ->> 'x-request-id', 64)
+        ))
+    )
+    returning id, hash into v_id, v_hash;
+    if pg_catalog.starts_with(p_actor, 'admin:') then
+        perform pg_catalog.set_config(
+            'app.audit_entries', pg_catalog.concat_ws(
+                ' ', nullif(pg_catalog.current_setting('app.audit_entries', true), ''), v_id || ':' || pg_catalog.encode(v_hash, 'hex')
+            ), true
+        );
+    end if;
+end
+$$;
+comment on function private.audit(text, text, text, uuid, jsonb, timestamptz) is
+'Writes one entry, with the administrator''s role and the request id; p_at is the time of what it records, now by default. Takes no lock.';
+
+create function private.audit_entries() returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object('audit_entries', coalesce(pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object('id', pg_catalog.split_part(e.entry, ':', 1)::bigint, 'hash', pg_catalog.split_part(e.entry, ':', 2))
+    ), '[]'))
+    from pg_catalog.string_to_table(nullif(pg_catalog.current_setting('app.audit_entries', true), ''), ' ') as e (entry)
+$$;
+comment on function private.audit_entries() is
+'{audit_entries: [{id, hash}]}: what an administrator''s transaction wrote, for its response. Whoever keeps that proves the entry.';
+
+-- The chain.
 
 create function private.lock_audit_log() returns void
 language plpgsql volatile set search_path = '' as $$
@@ -31,109 +156,141 @@ exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.lock_audit_log() is 'Takes the audit lock. Always the last lock: take none after it. Errors: try_again.';
+comment on function private.lock_audit_log() is 'Takes the audit lock: one linker at a time. Nobody else takes it. Errors: try_again.';
 
-create function private.audit_hash(p_prev bytea, p_row private.audit_log) returns bytea
-language plpgsql stable set search_path = '' as $$
-begin
-    return (
-        select pg_catalog.sha256(
-            coalesce(p_prev, ''::bytea) || pg_catalog.convert_to(
-                pg_catalog.concat_ws(
-                    '|', (p_row).seq, extract(epoch from (p_row).at), (p_row).actor, (p_row).action,
-                    coalesce((p_row).object_type, ''), coalesce((p_row).object_id::text, ''), (p_row).payload::text
-                ), 'UTF8'
-            )
-        )
+create view private.unlinked_entries as
+select
+    l.id,
+    l.at,
+    l.actor,
+    l.action,
+    l.object_type,
+    l.object_id,
+    l.payload,
+    l.hash
+from private.audit_log as l
+cross join private.audit_state as s
+where
+    l.id >= s.final_id
+    and not exists (
+        select 1 from private.audit_chain as c
+        where c.entry_id = l.id
     );
-end
-$$;
-comment on function private.audit_hash(bytea, private.audit_log) is 'Hash of a row: covers the previous hash and every column.';
+comment on view private.unlinked_entries is 'Committed entries that are not linked yet.';
 
-create function private.audit_log_set_hash() returns trigger
+create function private.link_entries() returns integer
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_prev bytea;
-    v_seq bigint;
+    v_seen_id bigint;
+    v_snapshot pg_snapshot;
+    v_last private.audit_chain;
+    v_entry private.audit_log;
+    v_linked integer := 0;
 begin
     perform private.lock_audit_log();
-    select a.hash, a.seq into v_prev, v_seq from private.audit_log as a order by a.seq desc limit 1;
-    new.seq := coalesce(v_seq, 0) + 1;
-    new.prev := v_prev;
-    new.hash := private.audit_hash(v_prev, new);
-    return new;
-end
-$$;
-comment on function private.audit_log_set_hash() is 'Trigger: sets number, previous hash and hash of a new row, under the audit lock.';
-
-create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
-create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
-create trigger _100_reject_delete before delete or truncate on private.audit_log
-for each statement execute function private.reject_change();
-
--- Store the administrator's role and the request id in the payload, which the chain covers, because roles change:
--- `actor_role` is the role at the time, `request_id` the x-request-id under which the services logged the request.
-create function private.audit(p_actor text, p_action text, p_object_type text, p_object_id uuid, p_payload jsonb default '{}') returns void
-language plpgsql volatile set search_path = '' as $$
-begin
-    insert into private.audit_log (seq, at, actor, action, object_type, object_id, payload, hash)
-    values (
-        0, private.clock(), p_actor, p_action, p_object_type, p_object_id,
-        coalesce(p_payload, '{}') || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-            'actor_role', case
-                when pg_catalog.starts_with(p_actor, 'admin:')
-                    then (select a.role from private.admin_users as a where a.id = pg_catalog.substr(p_actor, 7)::uuid)
-            end,
-            -- Truncate what a client may choose to the length that the services accept.
-            'request_id', pg_catalog.left(nullif(pg_catalog.current_setting('request.headers', true), '')::jsonb ->> 'x-request-id', 64)
-        )),
-        ''
+    -- Before the snapshot and before a transaction id of one's own: whoever drew an id so far has an earlier one.
+    select q.last_value into v_seen_id from private.audit_log_id_seq as q;
+    select pg_catalog.pg_current_snapshot() into v_snapshot;
+    select * into v_last from private.audit_chain as c order by c.seq desc limit 1;
+    for v_entry in select u.* from private.unlinked_entries as u order by u.id loop
+        v_last.seq := coalesce(v_last.seq, 0) + 1;
+        v_last.hash := private.link_hash(v_last.hash, v_last.seq, v_entry);
+        insert into private.audit_chain (seq, entry_id, hash) values (v_last.seq, v_entry.id, v_last.hash);
+        v_linked := v_linked + 1;
+    end loop;
+    update private.audit_state as s set
+        final_id = case when s.seen_until <= pg_catalog.pg_snapshot_xmin(v_snapshot) then s.seen_id else s.final_id end,
+        seen_id = v_seen_id,
+        seen_until = pg_catalog.pg_current_xact_id()
+    where s.final_id <> v_seen_id and (
+        s.seen_until is null or s.seen_until <= pg_catalog.pg_snapshot_xmin(v_snapshot)
+        -- Of the server that a backup was made on.
+        or s.seen_until > pg_catalog.pg_snapshot_xmax(v_snapshot)
     );
+    return v_linked;
 end
 $$;
-comment on function private.audit(text, text, text, uuid, jsonb) is
-'Writes one audit row, with the administrator''s role and the request id. Call it last in a transaction: it holds the audit lock until the end.';
+comment on function private.link_entries() is
+'Links what is committed and not linked yet, in the order of writing; returns how many. Errors: try_again.';
 
--- Detect a truncated chain: whoever bypasses the triggers can delete the newest rows and leave a valid chain. So the
--- worker stores the chain head outside the database every hour (functions/worker/audit_heads.py) and passes its last
--- external anchor here; that row must still exist. The anchor is stored, so that every ledger check verifies it.
-create function private.verify_audit_chain() returns setof bigint
+create function jobs.link_audit_entries() returns jsonb
+language plpgsql volatile security definer set search_path = ''
+-- So that the alarm is raised whoever holds the lock.
+set lock_timeout = '3s' as $$
+declare
+    v_result jsonb := '{}'::jsonb;
+    v_late private.audit_log;
+begin
+    begin
+        if private.link_entries() > 0 then
+            v_result := pg_catalog.jsonb_build_object('audit_head', jobs.audit_head());
+        end if;
+    -- Whatever it is, entries stay unlinked, and the alarm says so.
+    exception when others then
+        v_result := pg_catalog.jsonb_build_object('error', sqlstate);
+    end;
+    -- What is unlinked although linking went well was committed just now, however long ago it was written.
+    if v_result ? 'error' then
+        select u.* into v_late from private.unlinked_entries as u
+        where u.at < pg_catalog.clock_timestamp() - interval '10 seconds' order by u.id limit 1;
+    end if;
+    if v_late.id is not null then
+        perform private.raise_alarm('audit_entry', 'not linked', null, pg_catalog.jsonb_build_object('entry', v_late.id, 'since', v_late.at));
+    else
+        perform private.end_alarm('audit_entry', 'not linked');
+    end if;
+    return v_result;
+end
+$$;
+comment on function jobs.link_audit_entries() is
+'Links new entries; raises the alarm audit_entry while one is unlinked for more than 10 seconds. Returns {}, {audit_head} when it linked any, or {error: SQLSTATE}.';
+grant execute on function jobs.link_audit_entries() to worker;
+
+-- Detect a truncated chain: whoever bypasses the triggers can delete the newest entries with their links and leave a
+-- valid chain. So the worker stores the chain head outside the database every hour (functions/worker/audit_heads.py)
+-- and passes its last external anchor here; that link must still exist. The anchor is stored, so that every ledger
+-- check verifies it. In between, logs and responses tell: `make audit-log-check`.
+create function private.verify_audit_chain() returns setof text
 language plpgsql stable set search_path = '' as $$
 begin
     return query
-    select a.seq
+    select coalesce(a.seq::text, 'entry ' || a.id)
     from (
         select
-            l.seq,
-            l.hash,
-            l.prev,
-            pg_catalog.lag(l.hash) over w as before,
-            pg_catalog.lag(l.seq) over w as seq_before,
-            private.audit_hash(l.prev, l.*) as expected
+            c.seq,
+            l.id,
+            l.hash is distinct from private.entry_hash(l.*) as wrong_entry,
+            c.hash is distinct from private.link_hash(pg_catalog.lag(c.hash) over w, c.seq, l.*) as wrong_link,
+            pg_catalog.lag(c.seq) over w as seq_before,
+            s.final_id
         from private.audit_log as l
-        window w as (order by l.seq)
+        full join private.audit_chain as c on l.id = c.entry_id
+        cross join private.audit_state as s
+        window w as (order by c.seq)
     ) as a
-    where a.hash <> a.expected or a.prev is distinct from a.before or a.seq <> coalesce(a.seq_before, 0) + 1
+    where a.id is null or a.wrong_entry
+        or (a.seq is not null and (a.wrong_link or a.seq <> coalesce(a.seq_before, 0) + 1))
+        or (a.seq is null and a.id < a.final_id)
     union all
-    select s.anchored_seq
+    select s.anchored_seq::text
     from private.ledger_check_state as s
-    left join private.audit_log as l on s.anchored_seq = l.seq and s.anchored_hash = l.hash
-    where s.anchored_seq is not null and l.seq is null;
+    left join private.audit_chain as c on s.anchored_seq = c.seq and s.anchored_hash = c.hash
+    where s.anchored_seq is not null and c.seq is null;
 end
 $$;
 comment on function private.verify_audit_chain() is
-'Numbers of the audit rows at which the chain is broken, and of the externally anchored row when it is missing or different; none when the chain is intact.';
+'Numbers of the links at which the chain is broken, entries that were changed or have lost their link, and the number of the externally anchored link when it is missing or different; none when the chain is intact. What is not linked yet is no error.';
 
 create function jobs.audit_head() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
     return (
-        select pg_catalog.jsonb_build_object('seq', l.seq, 'hash', pg_catalog.encode(l.hash, 'hex'))
-        from private.audit_log as l order by l.seq desc limit 1
+        select pg_catalog.jsonb_build_object('seq', c.seq, 'hash', pg_catalog.encode(c.hash, 'hex'))
+        from private.audit_chain as c order by c.seq desc limit 1
     );
 end
 $$;
-comment on function jobs.audit_head() is 'Number and hash of the newest audit row; null when there is none.';
+comment on function jobs.audit_head() is 'Number and hash of the newest link; null when there is none.';
 grant execute on function jobs.audit_head() to worker;
 
 create function jobs.check_audit_anchor(p_seq bigint, p_hash text) returns jsonb
@@ -141,7 +298,7 @@ language plpgsql volatile security definer set search_path = '' as $$
 begin
     update private.ledger_check_state as s set anchored_seq = p_seq, anchored_hash = pg_catalog.decode(p_hash, 'hex');
     if p_seq is null or exists (
-        select 1 from private.audit_log as l where l.seq = p_seq and l.hash = pg_catalog.decode(p_hash, 'hex')
+        select 1 from private.audit_chain as c where c.seq = p_seq and c.hash = pg_catalog.decode(p_hash, 'hex')
     ) then
         return '{}'::jsonb;
     end if;
@@ -149,7 +306,7 @@ begin
 end
 $$;
 comment on function jobs.check_audit_anchor(bigint, text) is
-'Stores the worker''s last external anchor (null for none) for the ledger check. Returns {}, or the number of the anchored row when it is missing or different.';
+'Stores the worker''s last external anchor (null for none) for the ledger check. Returns {}, or the number of the anchored link when it is missing or different.';
 grant execute on function jobs.check_audit_anchor(bigint, text) to worker;
 
 -- Read the audit log. Finance and super administrators read everything, support administrators their own actions. An
@@ -185,7 +342,7 @@ begin
             p_action, p_action || '/', p_action || '.'
         ) end,
         ' and a.object_id = ' || pg_catalog.quote_literal(p_object),
-        ' order by a.seq desc limit $1 offset $2'
+        ' order by a.id desc limit $1 offset $2'
     ) using p_limit, p_offset;
 end
 $$;
@@ -211,9 +368,9 @@ begin
             select coalesce(
                 pg_catalog.jsonb_agg(
                     pg_catalog.jsonb_build_object(
-                        'seq', a.seq, 'at', a.at, 'actor', a.actor, 'actor_name', private.actor_name(a.actor), 'action', a.action,
+                        'seq', a.id, 'at', a.at, 'actor', a.actor, 'actor_name', private.actor_name(a.actor), 'action', a.action,
                         'object_type', a.object_type, 'object_id', a.object_id, 'payload', a.payload
-                    ) order by a.seq desc
+                    ) order by a.id desc
                 ), '[]'
             )
             from private.audit_page(v_actor, v_action, v_object, v_size, (v_page - 1) * v_size) as a
@@ -223,7 +380,7 @@ begin
 end
 $$;
 comment on function public.list_audit(jsonb) is
-'The audit log, newest first; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support administrators read their own rows. Errors: forbidden, session_ended.';
+'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support administrators read their own rows. Errors: forbidden, session_ended.';
 grant execute on function public.list_audit(jsonb) to platform_admin;
 
 create function public.note_export(p_list text, p_filters jsonb) returns jsonb

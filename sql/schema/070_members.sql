@@ -747,10 +747,7 @@ begin
         p_user_id, 'account_closed', 'Your account was closed',
         'You can no longer sign in. Pending requests were cancelled. If this was not you, contact support.', null, null
     );
-    update public.deposits as d set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
-    where d.user_id = p_user_id and d.status = 'pending';
-    update public.withdrawals as w set status = 'rejected', admin_notes = 'Account closed', decided_at = v_now
-    where w.user_id = p_user_id and w.status = 'pending';
+    perform private.cancel_requests(p_user_id, null, 'Account closed');
     delete from private.bot_secrets as b using public.bot_subscriptions as s
     where s.id = b.subscription_id and s.user_id = p_user_id;
     update public.bot_subscriptions as s set status = 'cancelled', mt5_password_length = null, updated_at = v_now

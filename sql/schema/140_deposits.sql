@@ -44,9 +44,10 @@
 --       record_deposit_flow             the days of the request and of the decision
 --   notify_decision, dollars            the message for the member
 --     notify_member, clock, money       the notification, and the email unless the member opted out
---   audit, clock, money                 who decided what; last, because of its lock
---     audit_log _100_set_hash           audit_log_set_hash: lock_audit_log, then number and audit_hash over the last row
---   request_json, money                 the response
+--   deposit_decision_facts, money       what the entry of the audit log says
+--   audit                               who decided what; takes no lock
+--     audit_log _100_set_hash           audit_log_set_hash, entry_hash: the hash of the entry alone; the worker links it
+--   request_json, money, audit_entries  the response
 
 create table public.deposits (
     id uuid primary key default gen_random_uuid(),
@@ -269,6 +270,25 @@ $$;
 comment on function private.deposits_credit_once() is
 'Trigger: rejects the approval of a transfer that was approved with another deposit. Errors: reference_used.';
 
+-- What the entries of the audit log say of a deposit.
+create function private.deposit_request_facts(p_deposit public.deposits) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'user_id', (p_deposit).user_id, 'amount', private.money((p_deposit).amount), 'reference_number', (p_deposit).reference_number
+    )
+$$;
+comment on function private.deposit_request_facts(public.deposits) is 'Payload of deposit.requested.';
+
+create function private.deposit_decision_facts(p_deposit public.deposits) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'user_id', (p_deposit).user_id, 'amount', private.money((p_deposit).amount),
+        'reason', (p_deposit).admin_notes, 'decision_no', (p_deposit).decision_no
+    )
+$$;
+comment on function private.deposit_decision_facts(public.deposits) is
+'Payload of deposit.approved, deposit.rejected and deposit.cancelled.';
+
 create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -277,10 +297,11 @@ begin
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
     perform private.increment_counter('pending_deposits', 1);
+    perform private.audit(private.requester(), 'deposit.requested', 'deposit', new.id, private.deposit_request_facts(new), new.created_at);
     return null;
 end
 $$;
-comment on function private.deposits_record_request() is 'Trigger: keys, journal row and counter of a new deposit.';
+comment on function private.deposits_record_request() is 'Trigger: keys, journal row, counter and audit entry of a new deposit.';
 
 create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -427,10 +448,9 @@ begin
     returning d.* into v_deposit;
     perform private.notify_decision('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
     perform private.audit(
-        'admin:' || v_admin.id, 'deposit.' || v_status, 'deposit', v_deposit.id,
-        pg_catalog.jsonb_build_object('user_id', v_deposit.user_id, 'amount', private.money(v_deposit.amount), 'reason', v_reason)
+        'admin:' || v_admin.id, 'deposit.' || v_status, 'deposit', v_deposit.id, private.deposit_decision_facts(v_deposit), v_deposit.decided_at
     );
-    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
+    return pg_catalog.jsonb_build_object('success', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit))) || private.audit_entries();
 end
 $$;
 comment on function public.decide_deposit(uuid, text, text) is

@@ -137,6 +137,34 @@ $$;
 comment on function private.withdrawals_immutable() is
 'Trigger: a request never changes; it is decided once; a payout reference is added once; only a confirmed correction voids it. Errors: append_only.';
 
+-- What the entries of the audit log say of a withdrawal.
+create function private.withdrawal_request_facts(p_withdrawal public.withdrawals) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'user_id', (p_withdrawal).user_id, 'amount', private.money((p_withdrawal).amount), 'wallet_address', (p_withdrawal).wallet_address
+    )
+$$;
+comment on function private.withdrawal_request_facts(public.withdrawals) is 'Payload of withdrawal.requested.';
+
+create function private.withdrawal_decision_facts(p_withdrawal public.withdrawals) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'user_id', (p_withdrawal).user_id, 'amount', private.money((p_withdrawal).amount), 'wallet_address', (p_withdrawal).wallet_address,
+        'reason', (p_withdrawal).admin_notes, 'decision_no', (p_withdrawal).decision_no
+    )
+$$;
+comment on function private.withdrawal_decision_facts(public.withdrawals) is
+'Payload of withdrawal.approved, withdrawal.rejected and withdrawal.cancelled.';
+
+create function private.payout_facts(p_withdrawal public.withdrawals) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'user_id', (p_withdrawal).user_id, 'amount', private.money((p_withdrawal).amount), 'wallet_address', (p_withdrawal).wallet_address,
+        'payout_reference', (p_withdrawal).payout_reference
+    )
+$$;
+comment on function private.payout_facts(public.withdrawals) is 'Payload of withdrawal.paid.';
+
 create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -145,10 +173,13 @@ begin
     update private.totals as t set reserved_amount = t.reserved_amount + new.amount where t.user_id = new.user_id;
     perform private.increment_counter('pending_withdrawals', 1);
     perform private.increment_counter('reserved', new.amount);
+    perform private.audit(
+        private.requester(), 'withdrawal.requested', 'withdrawal', new.id, private.withdrawal_request_facts(new), new.created_at
+    );
     return null;
 end
 $$;
-comment on function private.withdrawals_record_request() is 'Trigger: journal row, reserved amount and counters of a new withdrawal.';
+comment on function private.withdrawals_record_request() is 'Trigger: journal row, reserved amount, counters and audit entry of a new withdrawal.';
 
 create function private.record_withdrawal_flow(p_withdrawal public.withdrawals, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -261,8 +292,7 @@ begin
     where w.id = (p_withdrawal).id
     returning w.* into v_withdrawal;
     perform private.audit(
-        'admin:' || (p_admin).id, 'withdrawal.paid', 'withdrawal', v_withdrawal.id,
-        pg_catalog.jsonb_build_object('payout_reference', v_reference)
+        'admin:' || (p_admin).id, 'withdrawal.paid', 'withdrawal', v_withdrawal.id, private.payout_facts(v_withdrawal), v_withdrawal.payout_at
     );
     return v_withdrawal;
 end
@@ -298,7 +328,9 @@ begin
             perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
         v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
-        return pg_catalog.jsonb_build_object('success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)));
+        return pg_catalog.jsonb_build_object(
+            'success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal))
+        ) || private.audit_entries();
     end if;
     if v_status = 'approved' then
         perform private.check_payable(v_withdrawal, v_member);
@@ -310,10 +342,11 @@ begin
     perform private.notify_decision('withdrawal', v_withdrawal.user_id, v_withdrawal.amount, v_status, v_reason);
     perform private.audit(
         'admin:' || v_admin.id, 'withdrawal.' || v_status, 'withdrawal', v_withdrawal.id,
-        pg_catalog.jsonb_build_object('user_id', v_withdrawal.user_id, 'amount', private.money(v_withdrawal.amount), 'reason', v_reason)
+        private.withdrawal_decision_facts(v_withdrawal), v_withdrawal.decided_at
     );
     v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
-    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)));
+    return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)))
+        || private.audit_entries();
 end
 $$;
 comment on function public.decide_withdrawal(uuid, text, text, text) is
@@ -380,7 +413,7 @@ begin
                     and l.action = 'member.wallet_changed'
                     and l.payload ->> 'from' is not null
                     and l.at > pg_catalog.now() - interval '7 days'
-                order by l.seq desc
+                order by l.id desc
                 limit 1
             )
             union all

@@ -1,7 +1,7 @@
 -- What deposits and withdrawals share. A request is decided once: pending to approved or rejected by compare-and-set,
 -- in one transaction with journal row, cash-in, package, bonuses, notification and audit row. A repeated call by the
 -- same administrator returns the first result; any other gets already_decided with who and when. Locks: money, then
--- members by id, then the audit log.
+-- members by id.
 
 -- A new request looks for a row with its id, so that a retry makes no second one. Two members' requests of one id do
 -- not see each other's row yet: the second waits here until the first is committed.
@@ -15,6 +15,14 @@ end
 $$;
 comment on function private.lock_request(uuid) is
 'Serialises new requests of one id; taken after the member. Errors: try_again.';
+
+create function private.requester() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+    return case private.my_role() when 'authenticated' then 'member:' || auth.uid() when 'service_role' then 'service' else 'system' end;
+end
+$$;
+comment on function private.requester() is 'Who makes a new request, for its audit entry: the member, a service, or the system, which plays the sample data.';
 
 create function private.parse_action(p_action text) returns public.request_status
 language plpgsql immutable set search_path = '' as $$
@@ -106,26 +114,51 @@ end
 $$;
 comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, with its amount as text.';
 
+create function private.cancel_requests(p_user_id uuid, p_id uuid, p_reason text) returns integer
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_deposit public.deposits;
+    v_withdrawal public.withdrawals;
+    v_cancelled integer := 0;
+begin
+    for v_deposit in
+        update public.deposits as d set status = 'rejected', admin_notes = p_reason, decided_at = private.clock()
+        where d.user_id = p_user_id and d.status = 'pending' and d.id = coalesce(p_id, d.id)
+        returning d.*
+    loop
+        v_cancelled := v_cancelled + 1;
+        perform private.audit(
+            'member:' || p_user_id, 'deposit.cancelled', 'deposit', v_deposit.id,
+            private.deposit_decision_facts(v_deposit), v_deposit.decided_at
+        );
+    end loop;
+    for v_withdrawal in
+        update public.withdrawals as w set status = 'rejected', admin_notes = p_reason, decided_at = private.clock()
+        where w.user_id = p_user_id and w.status = 'pending' and w.id = coalesce(p_id, w.id)
+        returning w.*
+    loop
+        v_cancelled := v_cancelled + 1;
+        perform private.audit(
+            'member:' || p_user_id, 'withdrawal.cancelled', 'withdrawal', v_withdrawal.id,
+            private.withdrawal_decision_facts(v_withdrawal), v_withdrawal.decided_at
+        );
+    end loop;
+    return v_cancelled;
+end
+$$;
+comment on function private.cancel_requests(uuid, uuid, text) is
+'Takes a member''s pending requests back, or the one with this id: rejected for this reason, by no administrator. Returns how many. Call under the member''s lock.';
+
 -- A pending account may not request anything new, but may cancel its own requests.
 create function public.cancel_request(p_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_row jsonb;
-    v_noun text;
 begin
     -- Status pending blocks only new requests.
     perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
-    update public.deposits as d set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
-    where d.id = p_id and d.user_id = auth.uid() and d.status = 'pending';
-    if found then
-        v_noun := 'deposit';
-    else
-        update public.withdrawals as w set status = 'rejected', admin_notes = 'Cancelled by the member', decided_at = private.clock()
-        where w.id = p_id and w.user_id = auth.uid() and w.status = 'pending';
-        v_noun := case when found then 'withdrawal' end;
-    end if;
-    if v_noun is not null then
-        perform private.audit('member:' || auth.uid(), v_noun || '.cancelled', v_noun, p_id);
+    -- Without an id all would be cancelled.
+    if p_id is not null and private.cancel_requests(auth.uid(), p_id, 'Cancelled by the member') > 0 then
         return pg_catalog.jsonb_build_object('success', true);
     end if;
     select pg_catalog.to_jsonb(r) into v_row from (

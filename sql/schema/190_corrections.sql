@@ -87,6 +87,28 @@ $$;
 comment on function private.require_correctable_member(text, uuid) is
 'User id of the member whom a correction affects. Errors: invalid_input, not_correctable.';
 
+create function private.correction_facts(p_correction private.corrections) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'user_id', (p_correction).user_id, 'kind', (p_correction).kind, 'target_id', (p_correction).target_id,
+        'value', private.money((p_correction).value), 'reason', (p_correction).reason, 'proposed_by', (p_correction).proposed_by,
+        'decision_no', (p_correction).decision_no
+    )
+$$;
+comment on function private.correction_facts(private.corrections) is
+'Payload of correction.proposed, correction.confirmed and correction.discarded.';
+
+create function private.audit_correction(p_action text, p_admin_id uuid, p_correction private.corrections, p_at timestamptz) returns jsonb
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.audit('admin:' || p_admin_id, p_action, 'correction', (p_correction).id, private.correction_facts(p_correction), p_at);
+    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in')
+        || private.audit_entries();
+end
+$$;
+comment on function private.audit_correction(text, uuid, private.corrections, timestamptz) is
+'Audits what happened to a correction and when; returns the response.';
+
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -112,11 +134,7 @@ begin
     exception when unique_violation then
         perform private.raise_error(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
     end;
-    perform private.audit(
-        'admin:' || v_admin.id, 'correction.proposed', 'correction', v_correction.id,
-        pg_catalog.jsonb_build_object('kind', p_kind, 'target_id', p_target_id, 'value', private.money(p_value), 'reason', v_reason)
-    );
-    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(v_correction) - 'confirmed_in');
+    return private.audit_correction('correction.proposed', v_admin.id, v_correction, v_correction.proposed_at);
 end
 $$;
 comment on function public.propose_correction(text, uuid, numeric, text) is
@@ -316,21 +334,6 @@ $$;
 comment on function private.lock_waiting_correction(uuid) is
 'Takes the money lock and returns a pending correction: no other transaction can confirm or discard it. Errors: not_found, already_decided, try_again.';
 
-create function private.audit_correction(p_action text, p_admin_id uuid, p_correction private.corrections) returns jsonb
-language plpgsql volatile set search_path = '' as $$
-begin
-    perform private.audit(
-        'admin:' || p_admin_id, p_action, 'correction', (p_correction).id,
-        pg_catalog.jsonb_build_object(
-            'kind', (p_correction).kind, 'target_id', (p_correction).target_id, 'proposed_by', (p_correction).proposed_by
-        )
-    );
-    return pg_catalog.jsonb_build_object('success', true, 'correction', pg_catalog.to_jsonb(p_correction) - 'confirmed_in');
-end
-$$;
-comment on function private.audit_correction(text, uuid, private.corrections) is
-'Audits what happened to a correction; returns the response.';
-
 create function public.confirm_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -359,7 +362,7 @@ begin
             else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
         end, v_correction.reason), v_correction.value, '/transactions'
     );
-    return private.audit_correction('correction.confirmed', v_admin.id, v_correction);
+    return private.audit_correction('correction.confirmed', v_admin.id, v_correction, v_correction.confirmed_at);
 end
 $$;
 comment on function public.confirm_correction(uuid) is
@@ -378,7 +381,7 @@ begin
     update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
     where c.id = p_correction_id
     returning * into v_correction;
-    return private.audit_correction('correction.discarded', v_admin.id, v_correction);
+    return private.audit_correction('correction.discarded', v_admin.id, v_correction, v_correction.discarded_at);
 end
 $$;
 comment on function public.discard_correction(uuid) is

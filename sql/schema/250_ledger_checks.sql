@@ -19,8 +19,8 @@ comment on table private.ledger_check_state is 'The last ledger check: number of
 comment on column private.ledger_check_state.check_duration is
 'Duration of the last check. When above three seconds, the next one waits nine times as long.';
 comment on column private.ledger_check_state.anchored_seq is
-'Number of the audit row that the worker anchored externally last; null when there is none.';
-comment on column private.ledger_check_state.anchored_hash is 'Hash of that row.';
+'Number of the link that the worker anchored externally last; null when there is none.';
+comment on column private.ledger_check_state.anchored_hash is 'Hash of that link.';
 alter table private.ledger_check_state enable row level security;
 
 insert into private.ledger_check_state default values;
@@ -717,10 +717,10 @@ union all
 -- I26 The audit chain is intact.
 select
     'I26',
-    a.seq::text,
+    a.object,
     null,
     null
-from private.verify_audit_chain() as a (seq)
+from private.verify_audit_chain() as a (object)
 union all
 -- I27 Counters equal the values they count.
 select
@@ -927,7 +927,16 @@ select
     j.user_id,
     jsonb_build_object('rows', j.undecided_rows)
 from journal as j
-where j.undecided_rows > 0;
+where j.undecided_rows > 0
+union all
+-- I43 to I48 A request, its decision, a payout and a correction have one entry of the audit log each, which says the
+-- same. I49 An administrator has the role of the last entry.
+select
+    a.rule,
+    a.object,
+    a.user_id,
+    a.details
+from private.audit_discrepancies as a;
 comment on view private.ledger_violations is
 'Violations of the ledger''s invariants: the rule, the violating object, the member whose money it concerns (null: everybody''s), and figures that change when the violation does. Empty when there are none.';
 

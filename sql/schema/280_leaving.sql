@@ -267,7 +267,7 @@ begin
         'at', a.at, 'action', a.action, 'object_type', a.object_type, 'object_id', a.object_id, 'details', a.payload
     )
     from private.audit_log as a where a.actor = 'member:' || p_user_id
-    order by a.seq;
+    order by a.id;
 end
 $$;
 comment on function private.member_activity_data(uuid) is

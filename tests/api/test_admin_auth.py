@@ -46,7 +46,7 @@ def test_a_sign_in_is_on_record_with_the_number_of_its_request(people: People, a
     response = login(anonymous, people.account("finance_admin")).raise_for_status()
     recorded = people.owner.execute(
         "select payload from private.audit_log where action = 'admin.signed_in' and object_id = %s"
-        " order by seq desc limit 1",
+        " order by id desc limit 1",
         [response.json()["admin"]["id"]],
     ).fetchone()
     assert recorded
@@ -154,9 +154,7 @@ def test_an_inactive_administrator_cannot_sign_in_and_is_out_at_once(
     people: People, anonymous: ApiClient
 ) -> None:
     administrator = people.administrator("finance_admin")
-    people.owner.execute(
-        "update private.admin_users set is_active = false where id = %s", [administrator.admin_id]
-    )
+    people.switch_administrators([administrator.admin_id], is_active=False)
     assert not works(administrator)
     right, wrong = (login(anonymous, administrator.email, each) for each in (PASSWORD, "wrong"))
     assert (right.status_code, right.content) == (wrong.status_code, wrong.content)

@@ -209,6 +209,7 @@ select setval('private.decision_no_seq', (select max(t.decision_no) from public.
 select setval('private.bonus_revision_seq', 2);
 update private.reconcile_state set bonus_revision = -1, ran_at = null, repaired = 0;
 update private.ledger_check_state set checked_at = null, violations = 0, rules = '{}';
+update private.audit_state set final_id = 0, seen_id = 0, seen_until = null, earlier_id = 0;
 insert into public.bot_subscriptions (user_id, bot_name, status, mt5_server, mt5_login, mt5_password_length, subscribed_at)
 select
     p.user_id, b.bot_name, b.status::public.subscription_status, 'MT5-' || p.no % 7, (700000 + p.no)::text,
@@ -301,26 +302,18 @@ insert into private.admin_notices (kind, title, body, created_at)
 select 'bot_subscribed', 'Scout: new subscription', p.username || ' subscribed to Scout.', p.joined_at from people as p where p.no % 9 = 0;
 insert into private.username_reservations (username, email, until)
 select 'new_' || p.no, p.email, now() + interval '1 day' from people as p where p.no % 50 = 0;
-do $$
-declare
-    v_row private.audit_log;
-begin
-    v_row.seq := 0;
-    for v_row.at, v_row.object_id, v_row.action in
-        select d.decided_at, d.id, 'deposit.' || d.status from public.deposits as d
-        inner join people as p on d.user_id = p.user_id
-        where p.no % 10 = 0 and d.status <> 'pending' order by d.decided_at
-    loop
-        v_row.seq := v_row.seq + 1;
-        v_row.actor := 'admin:' || pg_temp.id('admin', 1);
-        v_row.object_type := 'deposit';
-        v_row.payload := '{"amount": "50.00"}';
-        v_row.prev := v_row.hash;
-        v_row.hash := private.audit_hash(v_row.prev, v_row);
-        insert into private.audit_log select (v_row).*;
-    end loop;
-end
-$$;
-
-drop table members, people, claims, funded, earned, payouts;
+create temporary table entries as
+select d.at, coalesce(d.actors[1], 'admin:' || pg_temp.id('admin', 1)) as actor, d.action, d.object_type, d.object_id,
+    d.facts || jsonb_strip_nulls(jsonb_build_object('actor_role', d.roles[1])) as payload
+from private.due_audit_entries as d
+union all
+select a.created_at, 'system', 'admin.created', 'admin_user', a.id, jsonb_build_object('role', a.role, 'is_active', true)
+from private.admin_users as a
+order by 1;
+-- The trigger makes their hashes.
 set session_replication_role = origin;
+insert into private.audit_log (at, actor, action, object_type, object_id, payload)
+select e.at, e.actor, e.action, e.object_type, e.object_id, e.payload from entries as e;
+select private.link_entries();
+
+drop table members, people, claims, funded, earned, payouts, entries;

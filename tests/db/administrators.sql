@@ -124,6 +124,9 @@ select is(
     edge.create_administrator(user_id('olga'), 'New@Admins.test', 'New', 'support_admin', '$argon2id$x') #>> '{administrator,email}',
     'new@admins.test', 'Olga makes an account'
 );
+select is(
+    (select actor from private.audit_log where action = 'admin.created' order by id desc limit 1), 'admin:' || user_id('olga'), 'and is on record with it'
+);
 select raises(
     format($$ select edge.create_administrator(%L, 'NEW@admins.test', 'New', 'support_admin', '$argon2id$x') $$, user_id('olga')),
     409, 'email_taken', 'There is an administrator with this e-mail.', 'once'
@@ -150,7 +153,7 @@ select raises(
     403, 'forbidden', 'Change your own password with the current one.', 'one''s own password is changed, not reset'
 );
 select is(
-    (select action from private.audit_log where object_id = user_id('elin') order by seq desc limit 1), 'admin.two_step_reset', 'the audit log knows'
+    (select action from private.audit_log where object_id = user_id('elin') order by id desc limit 1), 'admin.two_step_reset', 'the audit log knows'
 );
 
 select act_as('olga');
@@ -257,6 +260,6 @@ select is((select count(*) from generate_series(1, 20), lateral (select edge.rec
 select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '192.0.2.1', true) $$, 'a success from there');
 select is(edge.admin_sign_in_way('olga@admins.test', '192.0.2.1'), 'closed', 'forgives none of them');
 reset role;
-select is((select a.payload ->> 'address' from private.audit_log as a where a.action = 'admin.signed_in' order by a.seq desc limit 1), '192.0.2.1', 'and is on record');
+select is((select a.payload ->> 'address' from private.audit_log as a where a.action = 'admin.signed_in' order by a.id desc limit 1), '192.0.2.1', 'and is on record');
 select * from finish();
 rollback;

@@ -1,63 +1,183 @@
--- The audit log: no row changes or goes, the chain of hashes finds what an insider does, each row keeps role and request,
--- and administrators read it.
+-- The audit log: no entry changes or goes, the chain of hashes finds what an insider does, an entry takes no lock and is
+-- linked later, an entry that is not is an alarm, each keeps role and request, and administrators read it.
 -- threats: T130
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
+create function pg_temp.found() returns text[] language sql as $$ select array(select private.verify_audit_chain()) $$;
+create function pg_temp.id_of(p_action text) returns bigint language sql as $$ select max(l.id) from private.audit_log as l where l.action = p_action $$;
+create function pg_temp.seq_of(p_action text) returns text language sql as $$ select c.seq::text from private.audit_chain as c where c.entry_id = pg_temp.id_of(p_action) $$;
 savepoint start;
 
 -- =====================================================================================================================
 -- The chain
 -- =====================================================================================================================
 select private.audit('system', 'test.' || n, 'thing', gen_random_uuid(), jsonb_build_object('n', n)) from unnest(array['one', 'two', 'three']) as n;
+select is((select count(*) from private.unlinked_entries where action like 'test.%'), 3::bigint, 'what is written is not linked yet');
+select is(pg_temp.found(), '{}', 'which is no error');
+select is(private.link_entries(), (select count(*)::integer from private.audit_log), 'the linker links it');
+select is_empty($$ select from private.unlinked_entries $$, 'all of it');
+select is(private.link_entries(), 0, 'once');
+select results_eq(
+    $$ select l.action from private.audit_chain as c inner join private.audit_log as l on c.entry_id = l.id where l.action like 'test.%' order by c.seq $$,
+    array['test.one', 'test.two', 'test.three'], 'in the order of writing'
+);
+select is(
+    (select l.hash from private.audit_log as l where l.action = 'test.two'),
+    (select sha256(convert_to(concat_ws('|', l.id, extract(epoch from l.at), 'system', 'test.two', 'thing', l.object_id, '{"n": "two"}'), 'UTF8')) from private.audit_log as l where l.action = 'test.two'),
+    'an entry has a hash of its own, of everything it says'
+);
+select is(
+    (select c.hash from private.audit_chain as c where c.seq::text = pg_temp.seq_of('test.two')),
+    (
+        select private.link_hash(b.hash, c.seq, l.*) from private.audit_log as l
+        inner join private.audit_chain as c on l.id = c.entry_id inner join private.audit_chain as b on c.seq = b.seq + 1
+        where l.action = 'test.two'
+    ), 'a link covers the link before it and its entry'
+);
 select is_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'the chain is whole');
 select raises($$ update private.audit_log set action = 'test.other' $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is changed');
 select raises($$ delete from private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no row is deleted');
-select raises($$ truncate private.audit_log $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'the table is not emptied');
+select raises($$ truncate private.audit_log, private.audit_chain $$, 403, 'append_only', 'Rows of audit_log are kept as they are.', 'the table is not emptied');
+select raises($$ update private.audit_chain set hash = '' $$, 403, 'append_only', 'Rows of audit_chain are kept as they are.', 'no link is changed');
+select raises($$ delete from private.audit_chain $$, 403, 'append_only', 'Rows of audit_chain are kept as they are.', 'no link is deleted');
 select throws_ok($$ select private.audit('nobody', 'test.one', null, null) $$, '23514', null, 'an actor is an administrator, a member, the system or a service');
 
 -- An insider who goes around the triggers is found out
 set local session_replication_role = replica;
 savepoint intact;
 update private.audit_log set payload = '{"n": "forged"}' where action = 'test.two';
-select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'an edited row breaks the chain');
+select is(pg_temp.found(), array[pg_temp.seq_of('test.two')], 'an edited entry breaks the chain');
+select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'for all to see');
+update private.audit_log as l set hash = private.entry_hash(l.*) where action = 'test.two';
+select is(pg_temp.found(), array[pg_temp.seq_of('test.two')], 'with a hash that fits too');
+rollback to intact;
+update private.audit_log set hash = '' where action = 'test.two';
+select is(pg_temp.found(), array[pg_temp.seq_of('test.two')], 'so does an edited hash');
 rollback to intact;
 delete from private.audit_log where action = 'test.two';
-select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'a missing row breaks the chain');
+select is(cardinality(pg_temp.found()), 1, 'a missing entry breaks the chain');
 rollback to intact;
-update private.audit_log set seq = seq + 1000000 where action = 'test.three';
-select isnt_empty($$ select 1 from private.check_ledger() where rule = 'I26' $$, 'a renumbered row breaks the chain');
+delete from private.audit_chain where seq::text = pg_temp.seq_of('test.two');
+select ok(pg_temp.found() @> array[pg_temp.seq_of('test.three')], 'a missing link breaks the chain');
+rollback to intact;
+delete from private.audit_chain where seq::text = pg_temp.seq_of('test.two');
+delete from private.audit_log where action = 'test.two';
+update private.audit_chain as c set hash = private.link_hash((select b.hash from private.audit_chain as b where b.seq = c.seq - 2), c.seq, l.*)
+from private.audit_log as l where l.id = c.entry_id and l.action = 'test.three';
+select is(pg_temp.found(), array[pg_temp.seq_of('test.three')], 'with hashes that fit around the gap too');
+rollback to intact;
+alter table private.audit_log alter id set generated by default;
+update private.audit_log set id = id + 1000000 where action = 'test.three';
+update private.audit_chain set entry_id = entry_id + 1000000 where seq::text = (select max(c.seq)::text from private.audit_chain as c);
+select is(pg_temp.found(), array[pg_temp.seq_of('test.three')], 'a renumbered entry breaks the chain');
+rollback to intact;
+update private.audit_chain set seq = seq + 1000000 where seq::text = pg_temp.seq_of('test.three');
+select is(cardinality(pg_temp.found()), 1, 'a renumbered link breaks the chain');
+rollback to intact;
+update private.audit_state set final_id = pg_temp.id_of('test.three') + 1;
+delete from private.audit_chain;
+select ok(pg_temp.found() @> array['entry ' || pg_temp.id_of('test.three')], 'an emptied chain is found, and is not linked anew');
+select is_empty($$ select from private.unlinked_entries $$, 'as if nothing had been there');
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- How far the log is linked for good
+-- =====================================================================================================================
+create function pg_temp.state() returns private.audit_state language sql as $$ select s from private.audit_state as s $$;
+update private.audit_state set final_id = 0, seen_id = 0, seen_until = null;
+select private.link_entries();
+select is((pg_temp.state()).seen_id, (select last_value from private.audit_log_id_seq), 'the last id drawn is kept');
+select is((pg_temp.state()).seen_until, pg_current_xact_id(), 'with the transactions that may have drawn one: earlier ones');
+select is((pg_temp.state()).final_id, 0::bigint, 'nothing is final yet');
+-- Others run on the same server.
+update private.audit_state set seen_until = pg_snapshot_xmin(pg_current_snapshot());
+select private.audit('system', 'test.later', null, null);
+select private.link_entries();
+select is((pg_temp.state()).final_id, (select last_value - 1 from private.audit_log_id_seq), 'when all have ended, what they may have drawn is');
+update private.audit_state set seen_until = '9223372036854775807'::xid8;
+select private.link_entries();
+select is((pg_temp.state()).seen_until, pg_current_xact_id(), 'transactions of another server are not waited for');
+select is((pg_temp.state()).final_id, (select last_value - 1 from private.audit_log_id_seq), 'and make nothing final');
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- An entry that is not linked is an alarm
+-- =====================================================================================================================
+create function pg_temp.alarms() returns bigint language sql as $$ select count(*) from private.alarms where kind = 'audit_entry' and ended_at is null $$;
+select private.audit('system', 'test.late', null, null, '{}', now() - interval '11 seconds');
+create temporary table linked as select jobs.link_audit_entries() as result;
+select is((select l.result from linked as l), jsonb_build_object('audit_head', jobs.audit_head()), 'the worker links, and gets the head of the chain for its log');
+select is(jobs.link_audit_entries(), '{}', 'only when there is a new one');
+select is(pg_temp.alarms(), 0::bigint, 'an entry of an earlier time is linked like any other');
+-- Somebody broke the chain's numbers, so that nothing can be linked.
+insert into private.audit_log (at, actor, action) values (now() - interval '9 seconds', 'system', 'test.stuck');
+alter table private.audit_chain add constraint stuck check (seq < 0) not valid;
+select is(jobs.link_audit_entries(), '{"error": "23514"}', 'what cannot be linked is said');
+select is(pg_temp.alarms(), 0::bigint, 'and no alarm for ten seconds');
+insert into private.audit_log (at, actor, action) values (clock_timestamp() - interval '11 seconds', 'system', 'test.stuck');
+select jobs.link_audit_entries();
+select is(
+    (select array[a.object, a.user_id::text, a.details ->> 'entry'] from private.alarms as a where a.kind = 'audit_entry'),
+    array['not linked', null, pg_temp.id_of('test.stuck')::text], 'then there is one, which names the entry'
+);
+select jobs.link_audit_entries();
+select is(pg_temp.alarms(), 1::bigint, 'one');
+alter table private.audit_chain drop constraint stuck;
+select jobs.link_audit_entries();
+select is(pg_temp.alarms(), 0::bigint, 'until it is linked');
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- An administrator's response names the entries
+-- =====================================================================================================================
+select set_config('app.audit_entries', '', true);
+select is(private.audit_entries(), '{"audit_entries": []}', 'no entry, no name');
+select private.audit('system', 'test.system', null, null);
+select is(private.audit_entries(), '{"audit_entries": []}', 'what the system writes is nobody''s response');
+select private.audit('admin:' || user_id('elin'), 'test.' || n, null, null) from unnest(array['one', 'two']) as n;
+select is(
+    private.audit_entries(), (
+        select jsonb_build_object('audit_entries', jsonb_agg(jsonb_build_object('id', l.id, 'hash', encode(l.hash, 'hex')) order by l.id))
+        from private.audit_log as l where l.action in ('test.one', 'test.two')
+    ), 'id and hash of each'
+);
 rollback to savepoint start;
 
 -- =====================================================================================================================
 -- The chain's head is copied elsewhere
 -- =====================================================================================================================
 select private.audit('system', 'test.' || n, 'thing', gen_random_uuid()) from unnest(array['one', 'two', 'three']) as n;
+select private.link_entries();
 create temporary table head as select jobs.audit_head() as head;
 select is(
-    (select h.head from head as h), (select jsonb_build_object('seq', a.seq, 'hash', encode(a.hash, 'hex')) from private.audit_log as a where a.action = 'test.three'),
-    'the head is the newest row'
+    (select h.head from head as h), (
+        select jsonb_build_object('seq', c.seq, 'hash', encode(c.hash, 'hex')) from private.audit_chain as c
+        inner join private.audit_log as a on c.entry_id = a.id where a.action = 'test.three'
+    ), 'the head is the newest link'
 );
 create function pg_temp.compared() returns jsonb language sql as $$
     select jobs.check_audit_anchor((h.head ->> 'seq')::bigint, h.head ->> 'hash') from head as h
 $$;
-create function pg_temp.found() returns bigint[] language sql as $$ select array(select private.verify_audit_chain()) $$;
 select is(jobs.check_audit_anchor(null, null), '{}', 'before the first copy nothing is compared');
 select is(pg_temp.compared(), '{}', 'the row that was written down is there');
 select private.audit('system', 'test.four', 'thing', gen_random_uuid());
+select private.link_entries();
 select is(pg_temp.compared(), '{}', 'and stays, whatever comes after it');
 select is(pg_temp.found(), '{}', 'the chain is whole');
 
 -- An insider cuts the tail; what is left is a whole chain
 set local session_replication_role = replica;
 savepoint intact;
+delete from private.audit_chain as c using private.audit_log as a where c.entry_id = a.id and a.action in ('test.three', 'test.four');
 delete from private.audit_log where action in ('test.three', 'test.four');
-select is(pg_temp.found(), array[(select (h.head ->> 'seq')::bigint from head as h)], 'a tail that was cut is found');
+select is(pg_temp.found(), array[(select h.head ->> 'seq' from head as h)], 'a tail that was cut is found');
 select is(pg_temp.compared(), (select jsonb_build_object('audit_row', h.head -> 'seq') from head as h), 'and the worker is notified');
 select ok(jobs.check_ledger() ? 'I26', 'and administrators, with the ledger checks');
 set local session_replication_role = origin;
 select private.audit('system', 'test.three', 'thing', gen_random_uuid());
-select is(pg_temp.found(), array[(select (h.head ->> 'seq')::bigint from head as h)], 'a new row in its place is another');
+select private.link_entries();
+select is(pg_temp.found(), array[(select h.head ->> 'seq' from head as h)], 'a new link in its place is another');
 rollback to intact;
 set local session_replication_role = origin;
 select is(pg_temp.found(), '{}', 'with its tail the chain is whole again');
@@ -70,7 +190,7 @@ rollback to savepoint start;
 create function pg_temp.noted(p_actor text, p_payload jsonb default '{}') returns jsonb language plpgsql as $$
 begin
     perform private.audit(p_actor, 'test.noted', null, null, p_payload);
-    return (select a.payload from private.audit_log as a where a.action = 'test.noted' order by a.seq desc limit 1);
+    return (select a.payload from private.audit_log as a where a.action = 'test.noted' order by a.id desc limit 1);
 end
 $$;
 select is(pg_temp.noted('system', '{"n": 1}'), '{"n": 1}', 'without a request nothing is added');
@@ -81,7 +201,7 @@ select is(
 );
 update private.admin_users set role = 'support_admin' where id = user_id('elin');
 select is(
-    (select array_agg(a.payload ->> 'actor_role' order by a.seq) from private.audit_log as a where a.payload ->> 'role' = 'x'), array['finance_admin'],
+    (select array_agg(a.payload ->> 'actor_role' order by a.id) from private.audit_log as a where a.payload ->> 'role' = 'x'), array['finance_admin'],
     'and stays what it was then'
 );
 select is(pg_temp.noted('admin:' || user_id('elin')), '{"actor_role": "support_admin"}', 'the next row has the new one');
@@ -103,7 +223,7 @@ savepoint fixture_members;
 select private.audit('system', 'mail.retried', null, null), private.audit('system', 'mail_other.done', null, null),
     private.audit('member:' || user_id('ask'), 'mail.retried_twice', 'profile', profile_id('ask')), private.audit('system', 'mail', null, null);
 create function pg_temp.actions(p_actor text, p_action text, p_object uuid) returns text language sql as $$
-    select string_agg(a.action, ' ' order by a.seq) from private.audit_page(p_actor, p_action, p_object, 100, 0) as a
+    select string_agg(a.action, ' ' order by a.id) from private.audit_page(p_actor, p_action, p_object, 100, 0) as a
 $$;
 select is(pg_temp.actions(null, 'mail', null), 'mail.retried mail.retried_twice mail', 'an action, and all of its kind');
 select is(pg_temp.actions(null, 'mail.retried', null), 'mail.retried', 'not what only begins like it');
@@ -123,7 +243,7 @@ select act_as('olga');
 select is(list_audit() #>> '{entries,0,action}', 'deposit.approved', 'the newest is first');
 select is(list_audit() #>> '{entries,0,actor_name}', 'Elin', 'with the name of who did it');
 select is(
-    (list_audit((select jsonb_build_object('action', 'deposit', 'objectId', p.id) from paid as p)) ->> 'total')::integer, 1, 'found by the part before the dot'
+    (list_audit((select jsonb_build_object('action', 'deposit', 'objectId', p.id) from paid as p)) ->> 'total')::integer, 2, 'found by the part before the dot'
 );
 select is(
     (list_audit((select jsonb_build_object('action', 'deposit.appr', 'objectId', p.id) from paid as p)) ->> 'total')::integer, 0, 'but not by any beginning'

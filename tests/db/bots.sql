@@ -41,7 +41,7 @@ select is((select response #>> '{subscription,status}' from stored), 'active', '
 select is((select response -> 'subscription' ? 'secret' from stored), false, 'and returns no secret');
 select is((select secret from private.bot_secrets where subscription_id = '11111111-1111-4111-8111-111111111111'), '\x0102'::bytea, 'the encrypted password is kept as it came');
 select is((select title from private.admin_notices order by created_at desc limit 1), 'Scout: new subscription', 'the administrators are notified');
-select is((select action from private.audit_log order by seq desc limit 1), 'bot.subscribed', 'it is audited');
+select is((select action from private.audit_log order by id desc limit 1), 'bot.subscribed', 'it is audited');
 select raises(
     $$ select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), 'Scout', 's', 'l', 1, 'k1', '\x00') $$,
     409, 'already_subscribed', 'You are already subscribed to Scout.', 'twice is rejected'
@@ -67,7 +67,7 @@ select act_as_owner();
 select is(
     (select s.key_id from edge.encrypted_mt5_password(user_id('elin'), '11111111-1111-4111-8111-111111111111') as s), 'k1', 'finance may'
 );
-select is((select action from private.audit_log order by seq desc limit 1), 'bot.password_revealed', 'each look is audited');
+select is((select action from private.audit_log order by id desc limit 1), 'bot.password_revealed', 'each look is audited');
 select raises(
     $$ select edge.encrypted_mt5_password(user_id('sam'), '11111111-1111-4111-8111-111111111111') $$,
     403, 'forbidden', 'Only finance and super administrators can see MT5 passwords.', 'support may not'

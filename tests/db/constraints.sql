@@ -26,6 +26,7 @@ select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), b, 'server', 'log
 insert into private.known_admin_addresses (admin_id, address_hash, seen_at) values (user_id('olga'), 'x', now());
 select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
 select private.consume_rate_limit('bucket', 'key', 1, '1 hour');
+select private.link_entries();
 insert into private.alarms (kind, object) values ('disk', 'state'), ('disk', 'database');
 insert into private.mail_opt_outs (user_id, topic) values (user_id('freya'), 'bots');
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
@@ -64,6 +65,9 @@ insert into actors.broken (on_table, name, change) values
 ('private.admin_users', 'admin_users_email_key', 'email = (select email from private.admin_users order by ctid desc limit 1)'),
 ('private.audit_log', 'audit_log_action_check', 'action = ''No action'''),
 ('private.audit_log', 'audit_log_actor_check', 'actor = ''nobody'''),
+('private.audit_chain', 'audit_chain_entry_key', 'entry_id = (select entry_id from private.audit_chain order by seq desc limit 1)'),
+('private.audit_chain', 'audit_chain_entry_id_fkey', 'entry_id = 0'),
+('private.audit_state', 'audit_state_only_row_check', 'only_row = false'),
 ('private.ledger_check_state', 'ledger_check_state_only_row_check', 'only_row = false'),
 ('private.bot_secrets', 'bot_secrets_subscription_id_fkey', 'subscription_id = gen_random_uuid()'),
 ('private.corrections', 'confirmed_or_discarded', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1, discarded_by = actors.user_id(''elin''), discarded_at = now()'),

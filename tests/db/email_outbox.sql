@@ -107,7 +107,7 @@ select lives_ok($$ select retry_mail(l.id) from lost as l $$, 'and sends it once
 select raises($$ select retry_mail(l.id) from lost as l $$, 404, 'not_found', 'There is no failed mail like this.', 'while it waits there is nothing to retry');
 select act_as_owner();
 select is((select attempts from private.outbox where recipient = 'gone@people.test'), 0, 'with all its attempts');
-select is((select action from private.audit_log order by seq desc limit 1), 'mail.retried', 'on the record');
+select is((select action from private.audit_log order by id desc limit 1), 'mail.retried', 'on the record');
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================

@@ -31,7 +31,7 @@ select act_as_owner();
 select is_empty(format('select 1 from auth.sessions where user_id = %L', user_id('freya')), 'the sign-ins of who is suspended end');
 select is((select body from public.notifications where kind = 'account_suspended' and user_id = user_id('freya')), 'Shared password', 'the member reads why');
 select is(
-    (select payload - 'reason' from private.audit_log where action = 'member.updated' order by seq desc limit 1),
+    (select payload - 'reason' from private.audit_log where action = 'member.updated' order by id desc limit 1),
     '{"status_before": "active", "status_after": "suspended", "actor_role": "support_admin"}'::jsonb, 'the audit row names both'
 );
 select is((select account_status from private.profiles where id = profile_id('ask')), 'active', 'what was rejected changed nothing');

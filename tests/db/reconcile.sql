@@ -93,7 +93,7 @@ select is(
     (select last_value from private.decision_no_seq), 'its journal rows have a number of their own'
 );
 select cmp_ok((select last_value from private.decision_no_seq), '>', (select max(decision_no) from public.deposits), 'after every decision');
-select is((select (payload ->> 'rows')::integer from private.audit_log where action = 'books.repaired' order by seq desc limit 1), 2, 'the repair is audited');
+select is((select (payload ->> 'rows')::integer from private.audit_log where action = 'books.repaired' order by id desc limit 1), 2, 'the repair is audited');
 select is(private.reconcile(), 0, 'a second run finds nothing');
 
 -- A bonus that is too high is lowered, and only by the repair

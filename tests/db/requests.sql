@@ -91,5 +91,8 @@ select results_eq(
     'one is taken back, and counts as rejected'
 );
 select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+select act_as('loke');
+select raises($$ select cancel_request(null) $$, 404, 'not_found', 'There is no such request of yours.', 'without an id nothing is cancelled');
+select act_as_owner();
 select * from finish();
 rollback;

@@ -73,7 +73,7 @@ select is(change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t
 select act_as_owner();
 select is((select kind from private.admin_notices order by created_at desc limit 1), 'deposit_address_changed', 'and every administrator is notified');
 select is(
-    (select payload ->> 'key' from private.audit_log where action = 'setting.changed' order by seq desc limit 1), 'deposit.address', 'with a row of the audit log'
+    (select payload ->> 'key' from private.audit_log where action = 'setting.changed' order by id desc limit 1), 'deposit.address', 'with a row of the audit log'
 );
 
 -- Readiness names what is missing.

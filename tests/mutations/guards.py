@@ -35,7 +35,9 @@ SENTENCE = re.compile(r"(?:%s|[A-Z][a-z]*) ")
 ROW_LOCK = re.compile(r" for (?:no key )?update(?: skip locked)?")
 MEMBER_LOCK = re.compile(r"private\.lock_member\(")
 ROLES = re.compile(r"array\[('[a-z_]+'(?:, )?)+\]::public\.admin_role\[\]")
-LEDGER, RULE = "private.ledger_violations", re.compile(r"'(I\d\d)'")
+# Questions of the ledger checks: each is left out once, by its rule or by what it compares.
+QUESTIONS = ("private.ledger_violations", "private.due_audit_entries", "private.audit_discrepancies")
+RULE = re.compile(r"'(I\d\d)'|(private\.[a-z_]+)")
 EVERY_ROLE = "array['super_admin', 'finance_admin', 'support_admin']::public.admin_role[]"
 
 
@@ -139,15 +141,18 @@ def _arguments(text: str, start: int) -> tuple[list[str], int]:
 
 def _ledger_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
     """Each question of check_ledger, one left out at a time."""
-    definition, source = _definitions(connection)[LEDGER]
-    seen: dict[str, int] = {}
-    for part in _split(source.rstrip(";"), "UNION ALL"):
-        # What questions share stands before the first one.
-        question = "SELECT" + _split(part, "SELECT")[-1]
-        rule = RULE.search(question)
-        assert rule
-        silenced = definition.replace(question, f" SELECT * FROM ({question}) AS q WHERE false ")
-        yield Guard(f"ledger rule: {rule[1]}{_number(seen, rule[1])}", silenced, definition)
+    definitions, seen = _definitions(connection), dict[str, int]()
+    for view in QUESTIONS:
+        definition, source = definitions[view]
+        for part in _split(source.rstrip(";"), "UNION ALL"):
+            # What questions share stands before the first one.
+            question = "SELECT" + _split(part, "SELECT")[-1]
+            rule = RULE.search(question)
+            assert rule
+            silenced = definition.replace(question, f" SELECT * FROM ({question}) AS q WHERE false ")
+            yield Guard(
+                f"ledger rule: {rule[0]}{_number(seen, rule[0])}".replace("'", ""), silenced, definition
+            )
 
 
 def _split(text: str, word: str) -> list[str]:

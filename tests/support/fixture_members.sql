@@ -318,6 +318,12 @@ begin
     insert into private.counter_deltas (name, delta)
     select c.key, c.value::numeric * p_count from race.original as s, jsonb_each_text(s.counters) as c;
     perform set_config('session_replication_role', 'origin', true);
+    insert into private.audit_log (at, actor, action, object_type, object_id, payload)
+    select d.at, coalesce(d.actors[1], 'admin:' || a.id), d.action, d.object_type, d.object_id, d.facts || jsonb_strip_nulls(jsonb_build_object('actor_role', d.roles[1]))
+    from private.due_audit_entries as d, race.administrators as a
+    where a.name = 'ada' and d.user_id in (
+        select race.copy_id(m.user_id, n) from generate_series(v_first, v_last) as n, race.members as m
+    );
     return query
     select jsonb_object_agg(l.key, case
         when l.key = 'receipt' then replace(l.value, s.member_group ->> 'member', race.copy_id((s.member_group ->> 'member')::uuid, n)::text)

@@ -340,9 +340,12 @@ class Screens:
 
     def _sign_in(self) -> str:
         self.connection.execute(
+            "with made as ("
             "insert into private.admin_users (id, email, full_name, role, password_hash) "
             "values (%s, 'screens@admins.test', 'Screens', 'super_admin', '$argon2id$none') "
-            "on conflict do nothing",
+            "on conflict do nothing returning id, role"
+            ") select private.audit('system', 'admin.created', 'admin_user', m.id,"
+            " jsonb_build_object('role', m.role, 'is_active', true)) from made as m",
             [ADMINISTRATOR],
         )
         return str(

@@ -36,10 +36,10 @@ def make_first(database: Database, email: str, name: str) -> str:
 
 def put(database: Database, email: str, name: str, role: Role, password: str) -> None:
     """Make an administrator, or give an existing one this password."""
-    database.execute(
-        """
-        insert into private.admin_users (email, full_name, role, password_hash) values (lower(%s), %s, %s, %s)
-        on conflict (email) do update set password_hash = excluded.password_hash, updated_at = now()
-        """,
-        [email, name, role, PasswordHasher().hash(password)],
+    hashed = PasswordHasher().hash(password)
+    found = database.execute(
+        "update private.admin_users set password_hash = %s, updated_at = now() where email = lower(%s)",
+        [hashed, email],
     )
+    if not found.rowcount:
+        database.execute("select private.create_administrator(%s, %s, %s, %s)", [email, name, role, hashed])

@@ -44,3 +44,9 @@ update auth.users as u set
 from private.positions as p
 where p.user_id = u.id and p.no % 5 = 0 and p.package_cents > 0;
 reset session_replication_role;
+
+insert into private.audit_log (at, actor, action, object_type, object_id, payload)
+select d.at, d.actors[1], d.action, d.object_type, d.object_id, d.facts || jsonb_strip_nulls(jsonb_build_object('actor_role', d.roles[1]))
+from private.due_audit_entries as d
+where not exists (select 1 from private.audit_log as l where l.object_id = d.object_id and l.action = d.action);
+select private.link_entries();

@@ -1,0 +1,169 @@
+-- Nothing that moves money is without its entry of the audit log, and no such entry is without what it says. Every
+-- request, decision, payout, cancellation and correction says in its row what it said in its entry, and whoever decided
+-- it had a role that may. Administrators have the role that they were last given. Both directions: a row that was
+-- written past its function has no entry, and an entry that was written past it no row.
+
+create view private.due_audit_entries as
+select
+    'I43' as rule,
+    'deposit' as object_type,
+    d.id as object_id,
+    'deposit.requested' as action,
+    d.created_at as at,
+    array['member:' || d.user_id, 'service', 'system'] as actors,
+    null::text[] as roles,
+    d.user_id,
+    private.deposit_request_facts(d) as facts
+from public.deposits as d
+union all
+select
+    'I44',
+    'withdrawal',
+    w.id,
+    'withdrawal.requested',
+    w.created_at,
+    array['member:' || w.user_id, 'service', 'system'],
+    null,
+    w.user_id,
+    private.withdrawal_request_facts(w)
+from public.withdrawals as w
+union all
+select
+    'I45',
+    'deposit',
+    d.id,
+    'deposit.' || case when d.decided_by is null then 'cancelled' else d.status::text end,
+    d.decided_at,
+    array[coalesce('admin:' || d.decided_by, 'member:' || d.user_id)],
+    case when d.decided_by is not null then array['super_admin', 'finance_admin'] end,
+    d.user_id,
+    private.deposit_decision_facts(d)
+from public.deposits as d
+where d.status <> 'pending'
+union all
+select
+    'I46',
+    'withdrawal',
+    w.id,
+    'withdrawal.' || case when w.decided_by is null then 'cancelled' else w.status::text end,
+    w.decided_at,
+    array[coalesce('admin:' || w.decided_by, 'member:' || w.user_id)],
+    case when w.decided_by is not null then array['super_admin', 'finance_admin'] end,
+    w.user_id,
+    private.withdrawal_decision_facts(w)
+from public.withdrawals as w
+where w.status <> 'pending'
+union all
+-- Whoever may decide may record the payout; the row does not say who did.
+select
+    'I47',
+    'withdrawal',
+    w.id,
+    'withdrawal.paid',
+    w.payout_at,
+    null,
+    array['super_admin', 'finance_admin'],
+    w.user_id,
+    private.payout_facts(w)
+from public.withdrawals as w
+where w.payout_reference is not null
+union all
+select
+    'I48',
+    'correction',
+    c.id,
+    'correction.' || v.what,
+    v.at,
+    array['admin:' || v.decided_by],
+    v.roles,
+    c.user_id,
+    private.correction_facts(c) || case when v.what = 'proposed' then '{"decision_no": null}' else '{}' end::jsonb
+from private.corrections as c
+cross join
+    lateral (
+        values
+        ('proposed', c.proposed_by, c.proposed_at, array['super_admin']),
+        ('confirmed', c.confirmed_by, c.confirmed_at, array['super_admin', 'finance_admin']),
+        ('discarded', c.discarded_by, c.discarded_at, array['super_admin', 'finance_admin'])
+    ) as v (what, decided_by, at, roles)
+where v.decided_by is not null;
+comment on view private.due_audit_entries is
+'The entries that requests, decisions, payouts and corrections must have: what each says, when, who may have written it (null: anybody with one of the roles) and in which role. rule is the ledger check that compares them.';
+
+create view private.money_audit_entries as
+select
+    r.rule,
+    l.id,
+    l.at,
+    l.actor,
+    l.action,
+    l.object_id,
+    case
+        when l.payload ->> 'user_id' ~ '\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then (l.payload ->> 'user_id')::uuid
+    end as user_id,
+    l.payload ->> 'actor_role' as actor_role,
+    l.id <= s.earlier_id as is_earlier,
+    l.id <= s.earlier_id and l.payload ? 'backfilled' as is_backfilled,
+    -- Entries of earlier corrections have a value where there is none.
+    case
+        when l.id <= s.earlier_id then l.payload - array['actor_role', 'request_id', 'backfilled', 'value']
+        else l.payload - array['actor_role', 'request_id']
+    end as facts
+from private.audit_log as l
+inner join (
+    values
+    ('I43', 'deposit.requested'),
+    ('I44', 'withdrawal.requested'),
+    ('I45', 'deposit.approved'), ('I45', 'deposit.rejected'), ('I45', 'deposit.cancelled'),
+    ('I46', 'withdrawal.approved'), ('I46', 'withdrawal.rejected'), ('I46', 'withdrawal.cancelled'),
+    ('I47', 'withdrawal.paid'),
+    ('I48', 'correction.proposed'), ('I48', 'correction.confirmed'), ('I48', 'correction.discarded')
+) as r (rule, action) on l.action = r.action
+cross join private.audit_state as s;
+comment on view private.money_audit_entries is 'The entries that private.due_audit_entries asks for, and what they say beside role and request.';
+
+create view private.audit_discrepancies as
+select
+    coalesce(d.rule, e.rule) as rule,
+    coalesce(d.object_id, e.object_id) || ' ' || coalesce(d.action, e.action) as object,
+    coalesce(d.user_id, e.user_id) as user_id,
+    jsonb_build_object('entry', e.id, 'says', e.facts, 'is', d.facts) as details
+from private.due_audit_entries as d
+full join private.money_audit_entries as e on d.object_id = e.object_id and d.action = e.action
+where
+    d.object_id is null or e.id is null
+    or (d.actors is not null and e.actor <> all(d.actors))
+    or (d.roles is not null and not e.is_backfilled and coalesce(e.actor_role <> all(d.roles), true))
+    or (e.is_earlier and not d.facts @> e.facts)
+    or (not e.is_earlier and (e.facts <> d.facts or e.at is distinct from d.at))
+union all
+-- One entry for each.
+select
+    min(e.rule),
+    e.object_id || ' ' || e.action || ' twice',
+    min(e.user_id::text)::uuid,
+    jsonb_build_object('entries', count(*))
+from private.money_audit_entries as e
+group by e.object_id, e.action
+having count(*) > 1
+union all
+select
+    'I49',
+    coalesce(a.id, e.object_id)::text,
+    null,
+    jsonb_build_object('entry', e.id, 'role', a.role, 'is_active', a.is_active)
+from private.admin_users as a
+full join (
+    select distinct on (l.object_id)
+        l.object_id,
+        l.id,
+        l.payload ->> 'role' as role,
+        coalesce(l.payload ->> 'is_active', 'true') as is_active,
+        not starts_with(l.actor, 'admin:') or l.payload ->> 'actor_role' = 'super_admin' as is_allowed
+    from private.audit_log as l
+    where l.action in ('admin.created', 'admin.updated')
+    order by l.object_id asc, l.id desc
+) as e on a.id = e.object_id
+where (a.role::text, a.is_active::text, e.is_allowed) is distinct from (e.role, e.is_active, true);
+comment on view private.audit_discrepancies is
+'Requests, decisions, payouts, corrections and administrators that differ from their entries of the audit log, have none or more than one, or were decided in a role that may not; and such entries without their row.';

@@ -14,6 +14,7 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from functions.core.database import Pool
 from functions.core.metrics import published, waiting
 from functions.worker import job_queue
+from functions.worker.audit_links import link_entries
 from functions.worker.health import serve_health
 from functions.worker.jobs import Resources, deliver_mail
 from functions.worker.settings import WorkerSettings
@@ -40,11 +41,15 @@ async def run(settings: WorkerSettings) -> None:
         await job_queue.install(settings.database_url)
         await queue_due_mail(settings.database_url)
 
+    async def link_audit_entries() -> None:
+        await link_entries(settings.database_url)
+
     # When one of them fails for another reason, the others are cancelled and the process ends.
     async with pool, app.open_async(pool), asyncio.TaskGroup() as task_group:
         tasks = [
             task_group.create_task(outlive_outages("jobs", work, stopped)),
             task_group.create_task(outlive_outages("mail", look_for_mail, stopped)),
+            task_group.create_task(outlive_outages("audit", link_audit_entries, stopped)),
             task_group.create_task(publish_metrics(settings, pool)),
         ]
         if settings.port:

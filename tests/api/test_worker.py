@@ -302,3 +302,56 @@ async def test_an_audit_row_that_was_anchored_and_deleted_is_found(stack: Stack,
             file.write(json.dumps({"seq": head["seq"] + 1_000_000, "hash": "00"}) + "\n")
         assert await heads.check() == {"audit_row": head["seq"] + 1_000_000}
         assert await audit_rule(), "administrators and `make status` see it with the ledger checks"
+
+
+async def test_while_nothing_can_be_linked_an_old_entry_is_an_alarm_and_no_request_waits(
+    stack: Stack, member: Member, finance: Administrator, owner: Owner
+) -> None:
+    lock = "select pg_advisory_xact_lock(private.lock_key('audit_log'))"
+    with owner.transaction():
+        owner.execute(lock)
+        deposit = member.deposit(50)
+        (entry,) = finance.approve_deposit(deposit["id"]).raise_for_status().json()["audit_entries"]
+        async with rolled_back(stack) as connection:
+            await connection.execute(
+                "select private.audit("
+                "'system', 'test.late', null, null, '{}', clock_timestamp() - interval '1 hour')"
+            )
+            row = await (await connection.execute("select jobs.link_audit_entries() as result")).fetchone()
+            assert row
+            assert "error" in row["result"]
+            alarms = await connection.execute(
+                "select object, user_id from private.alarms where kind = 'audit_entry' and ended_at is null"
+            )
+            assert await alarms.fetchall() == [{"object": "not linked", "user_id": None}]
+    linked = "select 1 from private.audit_chain where entry_id = %s"
+    until(lambda: owner.execute(linked, [entry["id"]]).fetchone(), 5)
+
+
+@pytest.mark.threat("T130")
+def test_an_entry_that_is_committed_late_is_linked_after_those_that_were_written_later(
+    stack: Stack, owner: Owner
+) -> None:
+    final = "select final_id from private.audit_state"
+    linked = "select seq from private.audit_chain where entry_id = %s"
+    write = "select private.audit('system', %s, null, null)"
+    newest = "select max(id) as id from private.audit_log where action = %s"
+
+    def entry(connection: psycopg.Connection[Any], action: str) -> int:
+        connection.execute(write, [action])
+        row = connection.execute(newest, [action]).fetchone()
+        assert row
+        return int(row["id"])
+
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], row_factory=owner.row_factory) as late:
+        first = entry(late, "test.first")
+        for _ in range(3):
+            second = entry(owner, "test.second")
+            before = until(lambda: owner.execute(linked, [second]).fetchone(), 5)  # noqa: B023
+            assert owner.execute(final).fetchone()["final_id"] <= first  # type: ignore[index]
+            assert late.execute("select private.verify_audit_chain()").fetchall() == []
+        late.commit()
+    after = until(lambda: owner.execute(linked, [first]).fetchone(), 5)
+    assert after["seq"] > before["seq"]
+    until(lambda: owner.execute(f"{final} where final_id >= {second}").fetchone(), 10)
+    assert owner.execute("select private.verify_audit_chain()").fetchall() == []

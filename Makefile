@@ -4,7 +4,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test test-long check mutations coverage generate migration baseline bench audit backup restore help
+.PHONY: up down status logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -48,6 +48,9 @@ bench: ## What is promised about time and memory, measured
 audit: ## An SBOM, and what the registries know against the locked packages
 	@$(STACK) audit
 
+audit-log-check: ## Whether the audit log has all that a log names: make audit-log-check LOG=.stack/logs/edge.log
+	@$(STACK) audit-log-check
+
 backup: ## Write an encrypted backup of the running stack
 	@$(STACK) backup
 
@@ -55,4 +58,4 @@ restore: ## Extract a backup into a new stack: make restore FROM=file.sealed KEY
 	@$(STACK) restore
 
 help: ## This list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done

@@ -13,7 +13,12 @@ from pydantic import Field, StringConstraints
 
 from functions.core.errors import ApiError
 from functions.edge.support import passwords
-from functions.edge.support.dependencies import Administrator, Principal, json_result
+from functions.edge.support.dependencies import (
+    Administrator,
+    Principal,
+    json_result,
+    log_audit_entries,
+)
 from functions.edge.support.schemas import CamelModel, Reason
 from functions.edge.support.services import Services, SharedServices
 from functions.edge.support.sql_functions import SqlFunction
@@ -102,8 +107,9 @@ async def _with_password(
     password = passwords.generate_password()
     hashed = await services.passwords.hash(password)
     async with principal.service_transaction() as connection:
-        result = orjson.loads(await json_result(connection, function, principal.id, *arguments, hashed))
-    return Response(orjson.dumps({**result, "password": password}), media_type="application/json")
+        text = await json_result(connection, function, principal.id, *arguments, hashed)
+    log_audit_entries(text)
+    return Response(orjson.dumps({**orjson.loads(text), "password": password}), media_type="application/json")
 
 
 def _require_email(text: str) -> None:

@@ -27,7 +27,7 @@ class DepositDecision(CamelModel):
     ),
 )
 async def admin_approve_deposit(principal: Administrator, decision: DepositDecision) -> Response:
-    """Respond `{success, deposit}`; 409 `already_decided` says who decided and when."""
+    """Respond `{success, deposit, audit_entries}`; 409 `already_decided` says who decided and when."""
     return await principal.call(
         "public.decide_deposit", decision.deposit_id, decision.action, decision.reason
     )

@@ -27,7 +27,7 @@ class WithdrawalDecision(CamelModel):
     responses=openapi.linked(admin_approve_withdrawal={"withdrawalId": "$request.body#/withdrawalId"}),
 )
 async def admin_approve_withdrawal(principal: Administrator, decision: WithdrawalDecision) -> Response:
-    """Respond `{success, withdrawal}`; 'Insufficient available balance' when it is not covered."""
+    """Respond `{success, withdrawal, audit_entries}`; 'Insufficient available balance' if not covered."""
     return await principal.call(
         "public.decide_withdrawal",
         decision.withdrawal_id,

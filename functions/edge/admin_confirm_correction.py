@@ -18,5 +18,5 @@ class Confirmation(CamelModel):
 
 @router.post("/admin-confirm-correction")
 async def admin_confirm_correction(principal: Administrator, confirmation: Confirmation) -> Response:
-    """Respond `{success, correction}`; never by the administrator who proposed it."""
+    """Respond `{success, correction, audit_entries}`; never by the administrator who proposed it."""
     return await principal.call("public.confirm_correction", confirmation.correction_id)

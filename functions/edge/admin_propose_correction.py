@@ -28,7 +28,7 @@ class Proposal(CamelModel):
     responses=openapi.linked(admin_confirm_correction={"correctionId": "$response.body#/correction/id"}),
 )
 async def admin_propose_correction(principal: Administrator, proposal: Proposal) -> Response:
-    """Respond `{success, correction}`; nothing has changed yet."""
+    """Respond `{success, correction, audit_entries}`; nothing has changed yet."""
     return await principal.call(
         "public.propose_correction", proposal.kind, proposal.target_id, proposal.value, proposal.reason
     )

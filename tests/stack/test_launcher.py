@@ -394,7 +394,7 @@ def test_no_port_is_chosen_that_browsers_block(fresh: Path, monkeypatch: pytest.
 
 
 def test_without_a_stack_the_way_to_one_is_said(fresh: Path) -> None:
-    for command in ("down", "status", "logs", "backup"):
+    for command in ("down", "status", "logs", "backup", "audit-log-check"):
         response = launch(fresh, command)
         assert response.returncode == 1, command
         assert "make up" in response.stderr, command

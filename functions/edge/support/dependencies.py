@@ -4,6 +4,7 @@ An endpoint reads: take the principal, call one SQL function as the principal, r
 committed before the response leaves, inside the handler.
 """
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from functions.edge.support.services import services_of
 from functions.edge.support.sql_functions import SqlFunction
 
 MEMBER = "authenticated"
+log = logging.getLogger("audit")
 
 NOT_AUTHENTICATED = ApiError(401, "not_authenticated", "Not authenticated")
 TOKEN_EXPIRED = ApiError(401, "token_expired", "Your session has expired. Sign in again.")
@@ -82,6 +84,7 @@ class Principal:
         """Call one SQL function that returns JSON, commit, and respond with its text unchanged."""
         async with self.transaction() as connection:
             text = await json_result(connection, function, *arguments)
+        log_audit_entries(text)
         crash_here(f"{function}.after_commit")
         return Response(text, media_type="application/json")
 
@@ -92,6 +95,12 @@ async def json_result(connection: Connection, function: SqlFunction, *arguments:
     cursor = await connection.execute(f"select {function}({placeholders})::text as result", arguments)
     row = await cursor.fetchone()
     return str(row["result"]) if row else "null"
+
+
+def log_audit_entries(text: str) -> None:
+    """Log the audit entries that a committed result names, outside the database: a missing one shows."""
+    if '"audit_entries"' in text and (entries := orjson.loads(text).get("audit_entries")):
+        log.info("audited", extra={"fields": {"audit_entries": entries}})
 
 
 def request_context(request: Request) -> RequestContext:

@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import backups, compose, environment, health, lifecycle, tools
+from launcher import audit_log, backups, compose, environment, health, lifecycle, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
@@ -93,6 +93,20 @@ def restore() -> int:
     return 0
 
 
+def audit_log_check() -> int:
+    """Compare what LOG says of the audit log with the database: a missing or different entry shows."""
+    settings = configuration.load()
+    named = audit_log.read(Path(os.environ.get("LOG", "")))
+    postgres = tools.find_postgres(tools.EXTENSIONS)
+    if not postgres or not Supervisor(settings).is_running():
+        raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
+    found = audit_log.differences(Database(settings, Keys(settings), postgres, settings.log), named)
+    for line in found:
+        print(f"  {line}")
+    print(f"  {len(named.entries)} entries and {len(named.links)} links compared, {len(found)} differences")
+    return 1 if found else 0
+
+
 def containers() -> int:
     """Make the keys and the env files that docker-compose.yml needs, and print the commands."""
     settings = configuration.load_or_create()
@@ -126,7 +140,7 @@ def bootstrap(arguments: list[str]) -> int:
 
 
 # What a developer runs lies with the tests.
-COMMANDS = (up, down, status, logs, backup, restore, containers, *development.COMMANDS)
+COMMANDS = (up, down, status, logs, backup, restore, audit_log_check, containers, *development.COMMANDS)
 
 
 def _parser() -> argparse.ArgumentParser:

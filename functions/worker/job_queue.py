@@ -10,7 +10,7 @@ from procrastinate import App, PsycopgConnector
 from psycopg.conninfo import make_conninfo
 
 from functions.core.database import Pool, make_pool
-from functions.worker.jobs import Resources, blueprint
+from functions.worker.jobs import Resources, blueprint, end_dead_job
 from functions.worker.settings import WorkerSettings
 
 # sql/schema/270_job_queue.sql opens the schema to this role.
@@ -130,4 +130,5 @@ async def run_jobs(app: App, job_resources: Resources) -> None:
         shutdown_graceful_timeout=15,
         install_signal_handlers=False,
         additional_context={"resources": job_resources},
+        worker_middleware=[end_dead_job],
     )

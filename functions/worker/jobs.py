@@ -5,6 +5,7 @@ one that is still waiting is not queued again. E-mails are leased row by row: th
 sent by another.
 """
 
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from procrastinate import Blueprint, JobContext, RetryStrategy
 
 from functions.core.database import Pool
 from functions.worker.audit_heads import AuditHeads
+from functions.worker.disks import measure_disks
 from functions.worker.mailer import Mailer
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
@@ -48,7 +50,7 @@ class Resources:
     mailer: Mailer
     receipts: UnusedReceipts
     audit_heads: AuditHeads
-    deposit_address: str
+    settings: WorkerSettings
 
     @classmethod
     def of(cls, settings: WorkerSettings, pool: Pool) -> "Resources":
@@ -58,7 +60,7 @@ class Resources:
             mailer=Mailer(pool, settings),
             receipts=UnusedReceipts(pool, settings),
             audit_heads=AuditHeads(pool, settings.audit_heads_path),
-            deposit_address=settings.deposit_address,
+            settings=settings,
         )
 
 
@@ -97,8 +99,26 @@ for name, (function, cron) in SCHEDULE.items():
 async def check_deposit_address(context: JobContext, timestamp: int) -> None:
     """Compare the address that members are shown with the one in the operator's settings."""
     resources = resources_of(context)
-    expected = resources.deposit_address or None
+    expected = resources.settings.deposit_address or None
     log_result("check_deposit_address", await call(resources.pool, "check_deposit_address", expected))
+
+
+@blueprint.periodic(cron="* * * * *")
+@blueprint.task(name="check_alarms", queueing_lock="check_alarms", pass_context=True)
+async def check_alarms(context: JobContext, timestamp: int) -> None:
+    """Look at disks, given-up jobs and e-mails, and notify administrators of every new alarm."""
+    resources = resources_of(context)
+    settings = resources.settings
+    disks = json.dumps(measure_disks(settings.disk_folders))
+    limits = settings.disk_full_percent, settings.disk_urgent_percent
+    log_result("check_alarms", await call(resources.pool, "check_alarms", disks, *limits))
+
+
+async def end_dead_job(run_job: Callable[[], Awaitable[Any]], context: JobContext, _worker: object) -> Any:
+    """Run a job; when it has worked, the alarm about an earlier one of its task is over."""
+    result = await run_job()
+    await call(resources_of(context).pool, "end_dead_job", context.job.task_name)
+    return result
 
 
 @blueprint.task(name="deliver_mail", queueing_lock="deliver_mail", pass_context=True)

@@ -6,11 +6,13 @@ from functions.core.database import Pool, transaction
 
 JobFunction = Literal[
     "audit_head",
+    "check_alarms",
     "check_audit_anchor",
     "check_deposit_address",
     "check_ledger",
     "create_missing_profiles",
     "delete_unconfirmed_users",
+    "end_dead_job",
     "expire_admin_sessions",
     "publish_disclosure",
     "purge",

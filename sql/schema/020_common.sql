@@ -59,7 +59,7 @@ begin
         when 'receipts_of_owner' then return 45;
         -- With a name: using a receipt in a deposit, or deleting it.
         when 'receipt' then return 48;
-        -- The roll-up of team totals.
+        -- The roll-up of team totals; a repair and a rebuild of counters keep it out.
         when 'networks' then return 46;
         -- The income disclosure is published by one.
         when 'income_disclosure' then return 47;

@@ -151,11 +151,16 @@ begin
             old.value #>> '{}', new.value #>> '{}'
         ), '/admin/readiness'
     );
+    perform private.raise_alarm(
+        'deposit_address', 'changed', null, pg_catalog.jsonb_build_object('from', old.value #>> '{}', 'to', new.value #>> '{}')
+    );
+    update private.alarms as a set mailed_at = pg_catalog.clock_timestamp()
+    where a.kind = 'deposit_address' and a.object = 'changed' and a.ended_at is null;
     return null;
 end
 $$;
 comment on function private.settings_mail_deposit_address() is
-'Trigger: e-mails every administrator of a changed deposit address, whatever changed it.';
+'Trigger: e-mails every administrator of a changed deposit address, whatever changed it, and raises an alarm.';
 create trigger _500_mail_deposit_address after update of value on private.settings for each row
 when (new.key = 'deposit.address' and old.value is distinct from new.value) execute function private.settings_mail_deposit_address();
 
@@ -179,12 +184,13 @@ begin
         v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('expected', p_expected);
     end if;
     if v_discrepancies = '{}' then
+        perform private.end_alarm('deposit_address', 'unexpected');
         return v_discrepancies;
     end if;
-    if not exists (
-        select 1 from private.admin_notices as n
-        where n.kind = 'deposit_address_unexpected' and n.created_at > pg_catalog.clock_timestamp() - interval '1 hour'
-    ) then
+    v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('shown', v_shown);
+    if private.raise_alarm('deposit_address', 'unexpected', null, v_discrepancies) then
+        update private.alarms as a set mailed_at = pg_catalog.clock_timestamp()
+        where a.kind = 'deposit_address' and a.object = 'unexpected' and a.ended_at is null;
         perform private.notify_administrators(
             'deposit_address_unexpected', 'The deposit address is not the expected one',
             pg_catalog.format('Members are shown %s. Expected is %s.', v_shown, coalesce(p_expected, v_recorded)), '/admin/readiness'
@@ -196,11 +202,11 @@ begin
             ), '/admin/readiness'
         );
     end if;
-    return v_discrepancies || pg_catalog.jsonb_build_object('shown', v_shown);
+    return v_discrepancies;
 end
 $$;
 comment on function jobs.check_deposit_address(text) is
-'Compares the displayed deposit address with the last audited one and with one configured outside the database; returns {} or the differences, and notifies all administrators once an hour.';
+'Compares the displayed deposit address with the last audited one and with one configured outside the database; returns {} or the differences, raises or ends the alarm, and notifies all administrators at once.';
 grant execute on function jobs.check_deposit_address(text) to worker;
 
 create function public.list_settings() returns jsonb

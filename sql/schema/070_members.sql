@@ -330,14 +330,14 @@ begin
         is distinct from (old.id, old.user_id, old.referrer_id, old.created_at, old.depth, old.jump) then
         perform private.raise_error(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
     end if;
-    if new.package_value < old.package_value and not private.is_being_corrected(new.user_id) then
+    if new.package_value < old.package_value and not private.is_being_corrected(new.user_id) and not private.is_repairing() then
         perform private.raise_error(403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.');
     end if;
     return new;
 end
 $$;
 comment on function private.profiles_immutable() is
-'Trigger: identity and position never change; a package never decreases, except within a confirmed correction. Errors: immutable.';
+'Trigger: identity and position never change; a package never decreases, except within a confirmed correction or a rebuild. Errors: immutable.';
 
 create function private.profiles_create_position() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -373,7 +373,7 @@ begin
         paid_cents = v_paid,
         paid_order = case when v_paid = 0 then null when p.paid_cents = 0 then private.current_decision_no() else p.paid_order end
     where p.user_id = new.user_id and (p.package_cents, p.paid_cents) is distinct from (v_package, v_paid);
-    if new.package_value <> old.package_value then
+    if new.package_value <> old.package_value and not private.is_repairing() then
         insert into private.counter_deltas (name, delta)
         select c.name, c.delta
         from (
@@ -391,7 +391,9 @@ comment on function private.profiles_sync_position() is 'Trigger: copies package
 create function private.profiles_update_verified_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.increment_counter('verified_profiles', case when new.account_verified then 1 else -1 end);
+    if not private.is_repairing() then
+        perform private.increment_counter('verified_profiles', case when new.account_verified then 1 else -1 end);
+    end if;
     return null;
 end
 $$;
@@ -414,11 +416,13 @@ create trigger _100_reject_change before delete or truncate on private.positions
 create function private.totals_update_shortfall_counter() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.increment_counter(
-        'shortfall',
-        greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
-        - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
-    );
+    if not private.is_repairing() then
+        perform private.increment_counter(
+            'shortfall',
+            greatest(new.withdrawn_amount + new.reserved_amount - new.bonus_amount, 0)
+            - greatest(old.withdrawn_amount + old.reserved_amount - old.bonus_amount, 0)
+        );
+    end if;
     return null;
 end
 $$;

@@ -19,6 +19,7 @@ create table private.alarms (
     acknowledged_by uuid references private.admin_users (id) on delete restrict,
     reason text check (length(reason) between 1 and 1000),
     mailed_at timestamptz,
+    noticed_at timestamptz,
     constraint alarms_acknowledged_check check (num_nulls(acknowledged_at, acknowledged_by, reason) in (0, 3))
 );
 comment on table private.alarms is 'Alarms, open and ended. Written by private.raise_alarm() and the ledger check.';
@@ -27,12 +28,28 @@ comment on column private.alarms.object is
 comment on column private.alarms.user_id is 'The member whose money it concerns; null: nobody''s alone. No foreign key: what an alarm reports may be damaged.';
 comment on column private.alarms.details is 'Figures that say how it is; other figures are a change of the alarm.';
 comment on column private.alarms.ended_at is 'When it was over; null while it is open.';
-comment on column private.alarms.mailed_at is 'When administrators were told of it as it is now; null: they are still to be told.';
+comment on column private.alarms.mailed_at is 'When administrators were last e-mailed of it as it is now; null: not yet.';
+comment on column private.alarms.noticed_at is 'When administrators had a notice of it as it is now; null: not yet.';
 alter table private.alarms enable row level security;
 create unique index alarms_open_key on private.alarms (kind, object) where ended_at is null;
 -- The history, newest first.
 create index alarms_ended_idx on private.alarms (ended_at desc, id) where ended_at is not null;
 create index alarms_acknowledged_by_idx on private.alarms (acknowledged_by);
+-- What stops decisions, looked up by every decision.
+create index alarms_stopping_idx on private.alarms (user_id)
+where kind = 'ledger_violation' and ended_at is null and acknowledged_at is null;
+-- What administrators are still to be notified of, looked for every minute.
+create index alarms_unmailed_idx on private.alarms (raised_at) where mailed_at is null or noticed_at is null;
+
+create table private.alarm_mail_state (
+    only_row boolean primary key default true check (only_row),
+    mailed_at timestamptz
+);
+comment on table private.alarm_mail_state is
+'When the last e-mail about alarms was written. Whoever changes many alarms locks this row first, so that all take them in one order.';
+alter table private.alarm_mail_state enable row level security;
+
+insert into private.alarm_mail_state default values;
 
 create function private.raise_alarm(p_kind text, p_object text, p_user_id uuid, p_details jsonb) returns boolean
 language plpgsql volatile set search_path = '' as $$
@@ -52,7 +69,7 @@ begin
     values (p_kind, p_object, p_user_id, p_details, v_now, v_now, v_now)
     on conflict (kind, object) where ended_at is null do update set
         user_id = excluded.user_id, details = excluded.details, changed_at = v_now, last_seen = v_now,
-        acknowledged_at = null, acknowledged_by = null, reason = null, mailed_at = null;
+        acknowledged_at = null, acknowledged_by = null, reason = null, mailed_at = null, noticed_at = null;
     return true;
 end
 $$;
@@ -65,3 +82,489 @@ language sql volatile set search_path = '' as $$
     where a.kind = p_kind and a.object = p_object and a.ended_at is null
 $$;
 comment on function private.end_alarm(text, text) is 'Ends the open alarm of this kind and object: what raised it is over.';
+
+-- In words. The page, the e-mail and the error of a stopped decision show the same sentences.
+
+create function private.rule_texts() returns table (rule text, problem text, advice text)
+language sql immutable set search_path = '' as $$
+    values
+    ('I01', 'A bonus has journal rows that do not sum to its amount.', 'Compare the bonus with its rows under Transactions; find out who changed which.'),
+    ('I02', 'A member''s journal does not sum to deposits plus bonuses minus withdrawals.', 'Compare the member''s transactions with the deposits, bonuses and withdrawals.'),
+    ('I03', 'A deposit and its journal row do not say the same.', 'Compare the deposit with its transaction and with the audit log.'),
+    ('I04', 'A withdrawal and its journal row do not say the same.', 'Compare the withdrawal with its transaction and with the audit log. Pay nothing meanwhile.'),
+    ('I05', 'A journal row has no bonus, deposit, withdrawal or correction behind it.', 'Find out who wrote the row: nothing of the product does.'),
+    ('I06', 'A deposit or withdrawal has more than one journal row.', 'Find out who wrote the second row: the product writes one.'),
+    ('I07', 'A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong.', 'Rebuild the counters once it is known who changed what.'),
+    ('I08', 'A member withdrew more than was earned, and no correction explains it.', 'Compare bonuses and withdrawals of the member; void what was not paid.'),
+    ('I09', 'A member''s cash-in is not the sum of the approved deposits.', 'Compare the member''s deposits with the audit log; rebuild the counters.'),
+    ('I10', 'A bonus is stored twice.', 'Find out who wrote the second row: the product writes one.'),
+    ('I11', 'A bonus does not follow from the referral tree and the packages, or is paid to another member.', 'Find out who changed the bonus, the tree or a package. The next run of the bonus comparison repairs the amount.'),
+    ('I12', 'A member earns a bonus from the own package.', 'Find out who changed the bonus or the tree.'),
+    ('I13', 'A member''s package does not follow from the deposits and corrections.', 'Compare the package with the deposits; a correction sets another one.'),
+    ('I14', 'A member''s level is not one below the sponsor''s.', 'Find out who moved the member: the product moves nobody.'),
+    ('I15', 'A member joined before the own sponsor.', 'Find out who changed a sponsor or a date: the product changes neither.'),
+    ('I16', 'An amount is out of range.', 'Find out who changed it: the product accepts no such amount.'),
+    ('I17', 'A decided request has no decider or no time, or a pending one has.', 'Compare the request with the audit log.'),
+    ('I18', 'Two members have the same username.', 'Rename one of them.'),
+    ('I19', 'A transfer was approved twice.', 'Compare the receipts; void the deposit that did not arrive.'),
+    ('I20', 'A receipt is missing, is another file than was sent, or is not the member''s.', 'Compare the receipt with a backup; find out who replaced it.'),
+    ('I21', 'All bonuses together exceed 56% of the funded packages, which the plan cannot pay.', 'Find out which bonuses or packages were changed.'),
+    ('I22', 'More was paid out than came in.', 'Pay nothing more before it is known why.'),
+    ('I23', 'A member''s place among the sponsor''s referrals is wrong, or differs from the own package.', 'Find out who changed the tree; rebuild the counters.'),
+    ('I24', 'A member has two running subscriptions of one bot.', 'Cancel one of them.'),
+    ('I25', 'An administrator''s session lasts longer than eight hours.', 'Sign this administrator out everywhere and find out who made the session.'),
+    ('I26', 'The audit log was changed, or its end was cut off.', 'Compare it with a backup: who changed it hides something.'),
+    ('I27', 'A total on the dashboards is not the sum of its rows.', 'Rebuild the counters once it is known who changed what.'),
+    ('I28', 'A member''s daily earnings differ from the journal.', 'The chart is wrong, not the balance. Rebuild the counters.'),
+    ('I29', 'A member''s team totals differ from the members of the team.', 'The figures of the team are wrong, not the balance. Rebuild the counters.'),
+    ('I30', 'The daily growth of a large team differs from its members.', 'The chart is wrong, not the balance. Rebuild the counters.'),
+    ('I31', 'A deposit lacks the keys by which a second claim of its transfer is found.', 'Compare its reference with all other deposits by hand.'),
+    ('I33', 'A pairing bonus names another member than the one who completed the pair.', 'Find out who changed the bonus or the order of the fundings.'),
+    ('I34', 'A member''s place in the order of fundings is not that of the decision that funded the member.', 'Compare the member''s first approved deposit with the audit log.'),
+    ('I35', 'A completed journal row has no decision behind it.', 'Find out who wrote or completed the row: the product does so in a decision only.'),
+    ('I36', 'A bonus or a journal row has another time than what it was made from.', 'Compare the times with the audit log; find out who changed one.'),
+    ('I37', 'The number of a member''s bonuses is wrong in the totals.', 'Rebuild the counters once it is known who changed what.'),
+    ('I38', 'The stored coverage of a past day is not what the rows of that day say.', 'Find out who changed the day, or a row of it.'),
+    ('I39', 'A published income disclosure is not what the rows of its period say.', 'Find out who changed it before anybody relies on its figures.'),
+    ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Set it back at once: every bonus is worked out with it.'),
+    ('I41', 'The referrals of a member are not numbered in the order of joining, which decides who is paired with whom.', 'Find out who changed the order; rebuild the counters.'),
+    ('I42', 'A request or a bonus is older than what it follows from, or lies in the future.', 'Compare the times with the audit log.'),
+    ('I43', 'A deposit has no entry in the audit log, more than one, or one that says something else.', 'Compare the deposit with the audit log and the receipt before it is decided.'),
+    ('I44', 'A withdrawal has no entry in the audit log, more than one, or one that says something else.', 'Compare amount and address with the audit log, and ask the member. Pay nothing meanwhile.'),
+    ('I45', 'A decided deposit has no decision in the audit log, or one that says something else.', 'Find out who decided it: the product writes both at once.'),
+    ('I46', 'A decided withdrawal has no decision in the audit log, or one that says something else.', 'Find out who decided it: the product writes both at once. Pay nothing meanwhile.'),
+    ('I47', 'A payout has no entry in the audit log, or one that says something else.', 'Compare the payout reference with the wallet''s own list of transfers.'),
+    ('I48', 'A correction has no entry in the audit log, or one that says something else.', 'Compare the correction with the audit log and ask who proposed and confirmed it.'),
+    ('I49', 'An administrator''s role is not the one of the last entry in the audit log.', 'Take the role away and find out who gave it.')
+$$;
+comment on function private.rule_texts() is
+'Each rule of the ledger checks in words: what is wrong, and what to do. Every rule of private.ledger_violations has a row.';
+
+create function private.alarm_texts(p_alarm private.alarms, out problem text, out advice text)
+language plpgsql stable set search_path = '' as $$
+declare
+    v_details jsonb := (p_alarm).details;
+begin
+    if (p_alarm).kind = 'ledger_violation' then
+        select r.problem, r.advice into problem, advice from private.rule_texts() as r where r.rule = pg_catalog.left((p_alarm).object, 3);
+        problem := coalesce(problem, 'A check of the ledger fails.')
+            || case when (p_alarm).object !~ ' ' then pg_catalog.format(' This concerns %s rows, more than are listed one by one.', coalesce(v_details ->> 'violations', 'many')) else '' end;
+        advice := coalesce(advice, 'Compare the row with what it was made from and with the audit log.');
+        return;
+    end if;
+    select t.problem, t.advice into problem, advice
+    from (
+        values
+        ('repair', 'any', pg_catalog.format(
+            '%s stored differently from what tree and packages say, and repaired.',
+            case when v_details ->> 'rows' = '1' then 'One bonus was' else coalesce(v_details ->> 'rows', 'Some') || ' bonuses were' end
+        ), 'Find out who changed the rows: the product does not.'),
+        ('deposit_address', 'changed', pg_catalog.format('The deposit address was changed to %s.', v_details ->> 'to'), 'If this was not agreed, change it back at once: members send their deposits there.'),
+        ('deposit_address', 'unexpected', pg_catalog.format('Members are shown the deposit address %s, which is not the expected one.', v_details ->> 'shown'), 'Find out who changed it before another deposit is sent.'),
+        ('audit_entry', 'any', 'Entries wait to be written into the audit log''s chain.', 'See whether the worker runs, and what its log says.'),
+        ('disk', 'any', pg_catalog.format('The disk of %s is more than %s%% full.', (p_alarm).object, v_details ->> 'above'), 'Make room before it is full: the product stops then.'),
+        ('dead_job', 'any', pg_catalog.format('The job %s failed and was given up.', pg_catalog.regexp_replace((p_alarm).object, '^.*:', '')), 'The worker''s log says why. This ends when the job works again.'),
+        ('failed_mail', 'any', pg_catalog.format(
+            '%s could not be sent and %s given up.', case when v_details ->> 'emails' = '1' then 'One e-mail' else v_details ->> 'emails' || ' e-mails' end,
+            case when v_details ->> 'emails' = '1' then 'was' else 'were' end
+        ), 'See Readiness for the reasons, and send them again there.')
+    ) as t (kind, object, problem, advice)
+    where t.kind = (p_alarm).kind and t.object in ('any', (p_alarm).object);
+end
+$$;
+comment on function private.alarm_texts(private.alarms) is 'An alarm in words: what is wrong, and what to do.';
+
+create function private.alarm_stops(p_alarm private.alarms) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when (p_alarm).kind <> 'ledger_violation' or (p_alarm).ended_at is not null or (p_alarm).acknowledged_at is not null then null
+        when (p_alarm).user_id is null then 'everybody'
+        else 'member'
+    end
+$$;
+comment on function private.alarm_stops(private.alarms) is
+'Whose money an alarm lets no decision be made about: member, everybody, or null for no one''s. Only violations of the ledger stop decisions, until they are acknowledged.';
+
+create function private.require_no_alarm(p_user_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+    v_alarm private.alarms;
+begin
+    select * into v_alarm from private.alarms as a
+    where a.kind = 'ledger_violation' and a.ended_at is null and a.acknowledged_at is null and (a.user_id = p_user_id or a.user_id is null)
+    order by a.user_id is null, a.raised_at
+    limit 1;
+    if not found then
+        return;
+    end if;
+    if private.my_role() = 'authenticated' then
+        perform private.raise_error(409, 'ledger_alarm', 'Your account is being checked, so this cannot be changed now. Try again later, or contact support.');
+    end if;
+    perform private.raise_error(
+        409, 'ledger_alarm', pg_catalog.format(
+            case when v_alarm.user_id is null then 'Nothing can be decided now: a check of the ledger fails.' else 'Nothing can be decided about this member''s money now: a check of the ledger fails.' end
+            || ' %s See Alarms: find out why, then a super admin acknowledges it there.', (private.alarm_texts(v_alarm)).problem
+        ), pg_catalog.jsonb_build_object('alarm', v_alarm.id, 'rule', pg_catalog.left(v_alarm.object, 3))::text
+    );
+end
+$$;
+comment on function private.require_no_alarm(uuid) is
+'Before a decision about this member''s money, under its locks: raises while an open, unacknowledged violation of the ledger names the member, or nobody. Errors: ledger_alarm.';
+
+create function public.acknowledge_alarm(p_id uuid, p_reason text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_alarm private.alarms;
+begin
+    if v_reason is null or pg_catalog.length(v_reason) > 1000 then
+        perform private.raise_error(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
+    end if;
+    -- Locked: the next check may be about to change it.
+    select * into v_alarm from private.alarms as a where a.id = p_id for no key update;
+    if not found then
+        perform private.raise_error(404, 'not_found', 'There is no such alarm.');
+    end if;
+    if v_alarm.acknowledged_by = v_admin.id then
+        return '{"success": true, "already": true}'::jsonb;
+    end if;
+    if v_alarm.acknowledged_at is not null or v_alarm.ended_at is not null then
+        perform private.raise_error(409, 'already_decided', case
+            when v_alarm.acknowledged_at is null then 'This alarm is over.'
+            else (
+                select pg_catalog.format('Already acknowledged by %s.', coalesce(a.full_name, a.email))
+                from private.admin_users as a where a.id = v_alarm.acknowledged_by
+            )
+        end);
+    end if;
+    update private.alarms as a set
+        acknowledged_at = pg_catalog.clock_timestamp(), acknowledged_by = v_admin.id, reason = v_reason,
+        -- What has happened is over when it is understood; a state lasts until it is mended.
+        ended_at = case when a.kind = 'repair' or (a.kind, a.object) = ('deposit_address', 'changed') then pg_catalog.clock_timestamp() end
+    where a.id = p_id;
+    perform private.audit(
+        'admin:' || v_admin.id, 'alarm.acknowledged', 'alarm', p_id,
+        pg_catalog.jsonb_build_object('kind', v_alarm.kind, 'object', v_alarm.object, 'user_id', v_alarm.user_id, 'details', v_alarm.details, 'reason', v_reason)
+    );
+    return '{"success": true}'::jsonb;
+end
+$$;
+comment on function public.acknowledge_alarm(uuid, text) is
+'Super administrators: an alarm is understood. No reminder follows, and what it stops goes on, until it changes. Errors: forbidden, two_step_required, invalid_reason, not_found, already_decided.';
+grant execute on function public.acknowledge_alarm(uuid, text) to platform_admin;
+
+-- The page.
+
+create function private.alarm_object(p_alarm private.alarms) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+    v_id uuid;
+begin
+    if (p_alarm).kind <> 'ledger_violation' or (p_alarm).object !~ '\AI[0-9]{2} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then
+        return null;
+    end if;
+    v_id := pg_catalog.substr((p_alarm).object, 5)::uuid;
+    return (
+        select pg_catalog.jsonb_build_object('kind', o.kind, 'id', v_id)
+        from (
+            select 'deposit' as kind from public.deposits as d where d.id = v_id
+            union all
+            select 'withdrawal' from public.withdrawals as w where w.id = v_id
+            union all
+            select 'bonus' from public.bonuses as b where b.id = v_id
+            union all
+            select 'transaction' from public.transactions as t where t.id = v_id
+            union all
+            select 'member' from private.profiles as p where v_id in (p.id, p.user_id)
+        ) as o
+        limit 1
+    );
+end
+$$;
+comment on function private.alarm_object(private.alarms) is
+'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member) and id; null when it is no such row.';
+
+create function private.alarm_item(p_alarm private.alarms) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'id', (p_alarm).id, 'kind', (p_alarm).kind, 'object', (p_alarm).object, 'details', (p_alarm).details,
+            'rule', case when (p_alarm).kind = 'ledger_violation' then pg_catalog.left((p_alarm).object, 3) end,
+            'problem', t.problem, 'advice', t.advice, 'stops', private.alarm_stops(p_alarm),
+            'urgent', coalesce(((p_alarm).details ->> 'urgent')::boolean, false),
+            'row', private.alarm_object(p_alarm),
+            'profile_id', p.id, 'username', p.username,
+            'raised_at', (p_alarm).raised_at, 'changed_at', (p_alarm).changed_at, 'last_seen', (p_alarm).last_seen,
+            'ended_at', (p_alarm).ended_at, 'mailed_at', (p_alarm).mailed_at,
+            'acknowledged_at', (p_alarm).acknowledged_at, 'acknowledged_by_name', coalesce(a.full_name, a.email), 'reason', (p_alarm).reason,
+            'members', (
+                select pg_catalog.jsonb_object_agg(m.user_id, pg_catalog.jsonb_build_object('username', m.username, 'profile_id', m.id))
+                from private.profiles as m
+                where (p_alarm).kind = 'repair' and m.user_id::text in (
+                    select r.value ->> 'user_id' from pg_catalog.jsonb_array_elements((p_alarm).details -> 'repairs') as r (value)
+                )
+            )
+        )
+        from private.alarm_texts(p_alarm) as t
+        left join private.profiles as p on p.user_id = (p_alarm).user_id
+        left join private.admin_users as a on a.id = (p_alarm).acknowledged_by
+    );
+end
+$$;
+comment on function private.alarm_item(private.alarms) is 'An alarm as an item of the administrators'' list, with the usernames of those whom it names.';
+
+create function public.list_alarms(p_filters jsonb default '{}') returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_request private.list_request := private.parse_filters(p_filters, array['raised_at']);
+    v_ended boolean := coalesce((v_request).status, 'open') = 'ended';
+begin
+    perform private.require_admin();
+    if coalesce((v_request).status, 'open') not in ('open', 'ended') then
+        perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
+    end if;
+    return pg_catalog.jsonb_build_object(
+        'items', coalesce((
+            select pg_catalog.jsonb_agg(private.alarm_item(q.alarm) order by q.place)
+            from (
+                select
+                    a as alarm,
+                    row_number() over (
+                        order by
+                            case when v_ended then a.ended_at end desc, a.acknowledged_at is not null, a.kind <> 'ledger_violation',
+                            a.raised_at desc, a.id
+                    ) as place
+                from private.alarms as a
+                where (a.ended_at is not null) = v_ended
+                order by place
+                limit (v_request).page_size offset ((v_request).page - 1) * (v_request).page_size
+            ) as q
+        ), '[]'),
+        'total', (select count(*) from private.alarms as a where (a.ended_at is not null) = v_ended)
+    );
+end
+$$;
+comment on function public.list_alarms(jsonb) is
+'Administrators: open alarms, those first that stop decisions, or the history, newest first. Filters: status (open, ended), page, pageSize. Errors: forbidden, session_ended, invalid_filter.';
+grant execute on function public.list_alarms(jsonb) to platform_admin;
+
+create function private.alarm_summary() returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object(
+        'open', count(*) filter (where a.acknowledged_at is null),
+        'stopping', count(*) filter (where s.stops is not null),
+        'stops_everybody', coalesce(bool_or(s.stops = 'everybody'), false),
+        'stopped_members', coalesce(pg_catalog.jsonb_agg(distinct a.user_id) filter (where s.stops = 'member'), '[]'),
+        'rules', coalesce(
+            pg_catalog.jsonb_object_agg(pg_catalog.left(a.object, 3), coalesce(r.problem, 'A check of the ledger fails.')) filter (where s.stops is not null), '{}'
+        )
+    )
+    from private.alarms as a
+    cross join lateral (select private.alarm_stops(a) as stops) as s
+    left join private.rule_texts() as r on r.rule = pg_catalog.left(a.object, 3)
+    where a.ended_at is null
+$$;
+comment on function private.alarm_summary() is
+'Number of open alarms that wait to be acknowledged, and what they stop: the rules in words, and the members.';
+
+-- Administrators are notified: in the app, and by one e-mail with all that is new.
+
+create function private.alarm_line(p_alarm private.alarms) returns text
+language sql stable set search_path = '' as $$
+    select pg_catalog.concat_ws(
+        ' ', t.problem, t.advice,
+        case when (p_alarm).kind = 'ledger_violation' then pg_catalog.format('Check %s.', (p_alarm).object) end,
+        pg_catalog.format('Member: %s.', p.username),
+        pg_catalog.format('Since %s UTC.', pg_catalog.to_char((p_alarm).raised_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI')),
+        case
+            when (p_alarm).ended_at is not null then pg_catalog.format('Over since %s UTC.', pg_catalog.to_char((p_alarm).ended_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'))
+            when (p_alarm).acknowledged_at is not null then 'Acknowledged.'
+            when private.alarm_stops(p_alarm) = 'everybody' then 'It stops every decision about money.'
+            when private.alarm_stops(p_alarm) = 'member' then 'It stops decisions about this member''s money.'
+            else 'It stops nothing.'
+        end
+    )
+    from private.alarm_texts(p_alarm) as t
+    left join private.profiles as p on p.user_id = (p_alarm).user_id
+$$;
+comment on function private.alarm_line(private.alarms) is
+'An alarm as a paragraph of an e-mail: what is wrong, what to do, what it concerns, since when, what it stops.';
+
+create function private.mail_alarms() returns integer
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_new bigint;
+    v_open bigint;
+    v_due boolean;
+    v_title text;
+    v_body text;
+begin
+    if private.is_recent((select s.mailed_at from private.alarm_mail_state as s), interval '1 hour') then
+        return 0;
+    end if;
+    select
+        count(*) filter (where a.mailed_at is null),
+        count(*) filter (where a.ended_at is null),
+        coalesce(bool_or(not private.is_recent(a.mailed_at, interval '1 day')), false)
+    into v_new, v_open, v_due
+    from private.alarms as a where (a.ended_at is null or a.mailed_at is null) and a.acknowledged_at is null;
+    -- A reminder once a day, of all that lasts.
+    if v_new = 0 and not v_due then
+        return 0;
+    end if;
+    v_title := case
+        when v_new = 0 then pg_catalog.format('Reminder: %s', case v_open when 1 then 'an alarm lasts' else v_open || ' alarms last' end)
+        else case v_new when 1 then 'A new alarm' else v_new || ' new alarms' end
+    end;
+    select pg_catalog.string_agg(l.line, E'\n' order by l.place) into v_body
+    from (
+        select private.alarm_line(a) || case when a.mailed_at is not null then ' You were told before.' else '' end as line, row_number() over w as place
+        from private.alarms as a
+        where (a.ended_at is null or a.mailed_at is null) and a.acknowledged_at is null
+        window w as (order by a.mailed_at is not null, private.alarm_stops(a) is null, a.raised_at desc, a.id)
+        order by place
+        limit 20
+    ) as l;
+    if v_new + (select count(*) from private.alarms as a where a.ended_at is null and a.mailed_at is not null and a.acknowledged_at is null) > 20 then
+        v_body := v_body || E'\nThere are more than these 20: see the page.';
+    end if;
+    insert into private.outbox (template, recipient, data)
+    select 'alarms', a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', v_title, 'body', v_body, 'link', '/admin/alarms')
+    from private.admin_users as a where a.is_active and a.role in ('super_admin', 'finance_admin');
+    update private.alarms as a set mailed_at = pg_catalog.clock_timestamp()
+    where (a.ended_at is null or a.mailed_at is null) and a.acknowledged_at is null;
+    update private.alarm_mail_state as s set mailed_at = pg_catalog.clock_timestamp();
+    return v_new;
+end
+$$;
+comment on function private.mail_alarms() is
+'E-mails every active super and finance administrator all that is new and what lasts, at most once an hour, and once a day while anything lasts; returns how many were new.';
+
+create function private.announce_alarms() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_new bigint;
+    v_body text;
+begin
+    perform from private.alarm_mail_state as s for no key update;
+    select count(*), pg_catalog.string_agg((private.alarm_texts(a)).problem, ' ' order by a.raised_at desc, a.id) into v_new, v_body
+    -- A deposit address has notices of its own.
+    from private.alarms as a where a.noticed_at is null and a.kind <> 'deposit_address';
+    if v_new > 0 then
+        perform private.notify_administrators(
+            'alarm', case v_new when 1 then 'A new alarm' else v_new || ' new alarms' end, pg_catalog.left(v_body, 600), '/admin/alarms'
+        );
+    end if;
+    update private.alarms as a set noticed_at = pg_catalog.clock_timestamp() where a.noticed_at is null;
+    perform private.mail_alarms();
+end
+$$;
+comment on function private.announce_alarms() is 'Notifies administrators of alarms that are new: one notice in the app, and an e-mail when one may be sent.';
+
+-- What is looked at every minute besides the ledger.
+
+create function private.check_disks(p_disks jsonb, p_full numeric, p_urgent numeric) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_disk record;
+    v_above numeric;
+begin
+    for v_disk in
+        select d.folder, d.percent, (a.details ->> 'above')::numeric as above
+        from pg_catalog.jsonb_to_recordset(p_disks) as d (folder text, percent numeric)
+        left join private.alarms as a on a.kind = 'disk' and a.object = d.folder and a.ended_at is null
+        order by d.folder
+    loop
+        -- Two percent below its limit: what comes and goes around the limit is one alarm.
+        v_above := case
+            when v_disk.percent >= p_urgent - case when v_disk.above = p_urgent then 2 else 0 end then p_urgent
+            when v_disk.percent >= p_full - case when v_disk.above is not null then 2 else 0 end then p_full
+        end;
+        if v_above is null then
+            perform private.end_alarm('disk', v_disk.folder);
+        else
+            perform private.raise_alarm(
+                'disk', v_disk.folder, null, pg_catalog.jsonb_build_object('above', v_above, 'urgent', v_above = p_urgent)
+            );
+        end if;
+    end loop;
+end
+$$;
+comment on function private.check_disks(jsonb, numeric, numeric) is
+'Raises or ends the alarm of each disk: [{folder, percent}], full above the first percentage, urgent above the second.';
+
+create function private.check_dead_jobs() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_task text;
+begin
+    -- The worker creates these tables, and grants reading them, when it starts.
+    if pg_catalog.has_table_privilege(pg_catalog.to_regclass('procrastinate.procrastinate_jobs'), 'select') is not true then
+        return;
+    end if;
+    for v_task in
+        select j.task_name
+        from procrastinate.procrastinate_jobs as j
+        inner join procrastinate.procrastinate_events as e on j.id = e.job_id
+        where j.status = 'failed'
+        group by j.task_name
+        -- A failed job stays in the queue's list for a month, also when the task has worked since.
+        having max(e.at) > coalesce((select max(a.ended_at) from private.alarms as a where a.kind = 'dead_job' and a.object = j.task_name), '-infinity')
+        order by j.task_name
+    loop
+        perform private.raise_alarm('dead_job', v_task, null, '{}');
+    end loop;
+end
+$$;
+comment on function private.check_dead_jobs() is 'Raises an alarm for each task of which a job was given up since it last worked.';
+
+create function jobs.end_dead_job(p_task text) returns void
+language sql volatile security definer set search_path = '' as $$
+    select private.end_alarm('dead_job', p_task)
+$$;
+comment on function jobs.end_dead_job(text) is 'A job of this task has worked: ends its alarm.';
+grant execute on function jobs.end_dead_job(text) to worker;
+
+create function private.check_failed_mail() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_emails bigint := (select count(*) from private.outbox as o where o.failed_at is not null);
+    v_known bigint;
+begin
+    select (a.details ->> 'emails')::bigint into v_known from private.alarms as a
+    where a.kind = 'failed_mail' and a.object = 'outbox' and a.ended_at is null;
+    if v_emails = 0 then
+        perform private.end_alarm('failed_mail', 'outbox');
+    elsif v_emails > coalesce(v_known, 0) then
+        perform private.raise_alarm('failed_mail', 'outbox', null, pg_catalog.jsonb_build_object('emails', v_emails));
+    elsif v_emails < v_known then
+        -- Fewer is no news.
+        update private.alarms as a set details = pg_catalog.jsonb_build_object('emails', v_emails)
+        where a.kind = 'failed_mail' and a.object = 'outbox' and a.ended_at is null;
+    end if;
+end
+$$;
+comment on function private.check_failed_mail() is 'Raises an alarm while e-mails are given up; more of them are a change.';
+
+create function jobs.check_alarms(p_disks jsonb, p_full numeric default 80, p_urgent numeric default 90) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform from private.alarm_mail_state as s for no key update;
+    perform private.check_disks(p_disks, p_full, p_urgent);
+    perform private.check_dead_jobs();
+    perform private.check_failed_mail();
+    perform private.announce_alarms();
+    return (
+        select coalesce(pg_catalog.jsonb_object_agg(o.kind, o.alarms), '{}')
+        from (
+            select a.kind, count(*) as alarms from private.alarms as a
+            where a.ended_at is null and a.acknowledged_at is null group by a.kind
+        ) as o
+    );
+end
+$$;
+comment on function jobs.check_alarms(jsonb, numeric, numeric) is
+'Looks at disks, given-up jobs and e-mails, and notifies administrators of all alarms that are new; returns the number of open ones by kind. p_disks: [{folder, percent}].';
+grant execute on function jobs.check_alarms(jsonb, numeric, numeric) to worker;

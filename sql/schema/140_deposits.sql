@@ -4,7 +4,7 @@
 --
 -- What public.decide_deposit(..., 'approve') runs, in this order, in one transaction. A line further in is called by
 -- the line above it; a trigger stands behind its table. Everything is in schema private unless it says otherwise.
--- pre_request.check_request() has run before.
+-- pre_request.check_request() has run before. Triggers that keep sums up ask is_repairing() first: false here.
 --   require_admin                       finance or super administrator, by the id in the token: my_role, auth.uid
 --     require_totp                      with real money (is_demo, setting_text): the second step was shown
 --   parse_action                        approve or reject; a rejection calls validate_reason
@@ -437,6 +437,7 @@ begin
         end if;
         return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
     end if;
+    perform private.require_no_alarm(v_deposit.user_id);
     v_deposit.decision_no := private.next_decision_no();
     v_deposit.decided_at := private.clock();
     if v_status = 'approved' then
@@ -454,7 +455,7 @@ begin
 end
 $$;
 comment on function public.decide_deposit(uuid, text, text) is
-'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, try_again.';
+'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, ledger_alarm, try_again.';
 grant execute on function public.decide_deposit(uuid, text, text) to platform_admin;
 
 -- Options of the deposit form: verification, packages to choose from, deposit address, pending deposits. The

@@ -332,6 +332,7 @@ begin
             'success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal))
         ) || private.audit_entries();
     end if;
+    perform private.require_no_alarm(v_withdrawal.user_id);
     if v_status = 'approved' then
         perform private.check_payable(v_withdrawal, v_member);
     end if;
@@ -350,7 +351,7 @@ begin
 end
 $$;
 comment on function public.decide_withdrawal(uuid, text, text, text) is
-'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
+'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, ledger_alarm, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
 grant execute on function public.decide_withdrawal(uuid, text, text, text) to platform_admin;
 
 -- Options of the withdrawal form. The validation trigger decides again on submission.

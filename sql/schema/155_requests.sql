@@ -159,6 +159,7 @@ begin
     perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     -- Without an id all would be cancelled.
     if p_id is not null and private.cancel_requests(auth.uid(), p_id, 'Cancelled by the member') > 0 then
+        perform private.require_no_alarm(auth.uid());
         return pg_catalog.jsonb_build_object('success', true);
     end if;
     select pg_catalog.to_jsonb(r) into v_row from (
@@ -178,7 +179,7 @@ begin
 end
 $$;
 comment on function public.cancel_request(uuid) is
-'A member, also a pending one, cancels an own pending deposit or withdrawal; it becomes rejected, ''Cancelled by the member''. Errors: not_found, already_decided, account_disabled, account_suspended.';
+'A member, also a pending one, cancels an own pending deposit or withdrawal; it becomes rejected, ''Cancelled by the member''. Errors: not_found, already_decided, ledger_alarm, account_disabled, account_suspended.';
 grant execute on function public.cancel_request(uuid) to authenticated;
 
 -- One paged admin list for both.

@@ -112,6 +112,9 @@ declare
     v_decision_no bigint := private.current_decision_no();
 begin
     perform pg_catalog.nextval('private.bonus_revision_seq');
+    if private.is_repairing() then
+        return null;
+    end if;
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
     select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at, v_decision_no from added as n where n.amount <> 0;
     update private.totals as t set
@@ -153,7 +156,7 @@ begin
     return null;
 end
 $$;
-comment on function private.bonuses_record_insert() is 'Trigger: journal rows, totals, daily deltas and counters of new bonuses.';
+comment on function private.bonuses_record_insert() is 'Trigger: journal rows, totals, daily deltas and counters of new bonuses; a repair books its own.';
 
 create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -162,6 +165,9 @@ declare
     v_decision_no bigint := private.current_decision_no();
 begin
     perform pg_catalog.nextval('private.bonus_revision_seq');
+    if private.is_repairing() then
+        return null;
+    end if;
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
     select c.user_id, sum(c.amount), 'bonus', 'completed', c.id, v_now, v_decision_no
     from (
@@ -233,7 +239,7 @@ begin
 end
 $$;
 comment on function private.bonuses_record_update() is
-'Trigger: journal rows of the differences, totals, daily deltas and counters of changed bonuses.';
+'Trigger: journal rows of the differences, totals, daily deltas and counters of changed bonuses; a repair books its own.';
 
 create trigger _100_immutable before update on public.bonuses for each row execute function private.bonuses_immutable();
 create trigger _100_reject_change before delete or truncate on public.bonuses for each statement execute function private.reject_change();

@@ -1,7 +1,7 @@
 -- Reconciliation of bonuses. Every approval posts its own bonuses; this compares all of them with the tree and
 -- changes nothing when they match. It never deletes: it inserts missing rows, corrects different ones and sets those
--- no longer due to zero. One run at a time, at most one in ten seconds; concurrent callers wait for it or get the
--- last summary, and are never rejected.
+-- no longer due to zero; journal, sums and counters then agree with the rows. One run at a time, at most one in ten
+-- seconds; concurrent callers wait for it or get the last summary, and are never rejected.
 
 create table private.reconcile_state (
     only_row boolean primary key default true check (only_row),
@@ -142,16 +142,180 @@ $$;
 comment on function private.lapsed_bonuses(integer) is
 'Stored bonuses around one member that are no longer due. Only a correction causes them.';
 
+-- A repair makes everything agree. The triggers of bonuses add the difference to what the row said: right where only the
+-- tree has changed, wrong where the row itself was damaged, because the journal and the sums never followed the damage.
+-- Then the triggers of bonuses, positions and totals keep nothing up, and journal and sums are compared with the rows
+-- afterwards instead.
+create function private.is_repairing() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return coalesce(pg_catalog.current_setting('app.repair', true), '') = 'on';
+end
+$$;
+comment on function private.is_repairing() is
+'True while sums are derived from the rows in this transaction, so that no trigger keeps them up. No API role can set app.repair.';
+
+-- The plan and the order of siblings are not trusted: with another percentage, or children who changed places, a repair
+-- would pay wrong amounts and leave nothing to see.
+create view private.plan_discrepancies as
+select 'packages' as object
+where (
+    select pg_catalog.array_agg((k.value::numeric, k.pairing_percent)::text order by k.value) from private.packages as k
+) is distinct from array['(50,10)', '(100,20)', '(250,30)', '(500,40)', '(1000,50)']
+union all
+select c.object
+from (
+    values
+    ('referral_percent', private.referral_percent(), 5),
+    ('override_percent', private.override_percent(), 1),
+    ('reentry_percent', private.reentry_percent(), 10)
+) as c (object, percent, specified)
+where c.percent is distinct from c.specified;
+comment on view private.plan_discrepancies is
+'What differs from the compensation plan of the specification, whose numbers are written here: package sizes with their pairing rates, and the other percentages. Empty when nothing does.';
+
+create view private.sibling_discrepancies as
+select
+    s.no,
+    s.referrer_no
+from (
+    select
+        c.no,
+        c.referrer_no,
+        c.child_no,
+        pg_catalog.row_number() over (partition by c.referrer_no order by p.created_at, p.id) as due_no
+    from private.positions as c inner join private.profiles as p on c.profile_id = p.id
+    where c.referrer_no is not null
+) as s
+where s.child_no <> s.due_no;
+comment on view private.sibling_discrepancies is
+'Direct referrals whose number is not their place in the order of joining. Empty when all are in order.';
+
+create function private.sound_discrepancies(p_due private.due_bonus[]) returns private.due_bonus[]
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    if exists (select 1 from private.plan_discrepancies) then
+        return '{}'::private.due_bonus[];
+    end if;
+    return array(
+        select d from pg_catalog.unnest(p_due) as d
+        where (d).bonus_type = 'referral' or (d).subject_no not in (
+            select s.referrer_no from private.sibling_discrepancies as s
+            where s.referrer_no = any(array(select o.subject_no from pg_catalog.unnest(p_due) as o where o.bonus_type <> 'referral'))
+        )
+    );
+end
+$$;
+comment on function private.sound_discrepancies(private.due_bonus[]) is
+'Of these, what a repair may write: nothing with a damaged plan, and no pair of a member whose direct referrals are out of order.';
+
+create function private.sums_follow_rows(p_due private.due_bonus[]) returns boolean
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    return not exists (
+        select 1 from pg_catalog.unnest(p_due) as d
+        inner join public.bonuses as b on d.bonus_id = b.id
+        where b.amount is distinct from (
+            select sum(t.amount) from public.transactions as t
+            where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
+        )
+    ) and not exists (
+        select 1
+        from private.totals as t
+        where
+            t.user_id = any(array(
+                select coalesce(b.user_id, u.user_id) from pg_catalog.unnest(p_due) as d
+                left join public.bonuses as b on d.bonus_id = b.id
+                left join private.positions as u on d.user_no = u.no
+            ))
+            and t.bonus_amount <> (select coalesce(sum(b.amount), 0) from public.bonuses as b where b.user_id = t.user_id)
+    );
+end
+$$;
+comment on function private.sums_follow_rows(private.due_bonus[]) is
+'Whether the journal of these bonuses and the totals of their earners say what the rows say, so that only the tree has changed.';
+
+create function private.repair_items(p_due private.due_bonus[]) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object(
+            'bonus_id', b.id,
+            'bonus_type', d.bonus_type,
+            'user_id', coalesce(b.user_id, u.user_id),
+            'subject_no', d.subject_no,
+            'pair_number', d.pair_number,
+            'old_amount', private.money(coalesce(b.amount, 0)),
+            'new_amount', private.money(d.cents * 0.01)
+        ) || case when j.amount <> coalesce(b.amount, 0) then pg_catalog.jsonb_build_object('journal_amount', private.money(j.amount)) else '{}' end
+        order by d.subject_no, d.bonus_type, d.pair_number
+    )
+    from pg_catalog.unnest(p_due) as d
+    left join public.bonuses as b on d.bonus_id = b.id
+    left join private.positions as u on d.user_no = u.no
+    cross join lateral (
+        select coalesce(sum(t.amount), 0) as amount from public.transactions as t
+        where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
+    ) as j
+$$;
+comment on function private.repair_items(private.due_bonus[]) is
+'What a repair of these bonuses changes, for the alarm and the audit log: old and new amounts as text, and what the journal says where that is a third one. Call before writing; bonus_id is null where the row is missing.';
+
+create type private.sum_change as (
+    kind text,
+    object text,
+    user_id uuid,
+    old jsonb,
+    new jsonb
+);
+comment on type private.sum_change is 'A stored sum that was not what the rows say: where it is, whose it is (null: nobody''s alone), the figures before and after.';
+
+create function private.repair_bonuses(p_due private.due_bonus[]) returns void
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_at timestamptz := private.clock();
+    v_rows integer := pg_catalog.cardinality(p_due);
+    v_damaged boolean;
+    v_decision_no bigint;
+    v_details jsonb;
+    v_changes private.sum_change[] := '{}'::private.sum_change[];
+begin
+    perform private.lock_members(array(
+        select p.user_id from pg_catalog.unnest(p_due) as w
+        inner join private.positions as s on w.subject_no = s.no
+        inner join private.positions as p on p.no in (s.no, s.referrer_no)
+    ));
+    v_details := pg_catalog.jsonb_build_object('rows', v_rows, 'repairs', private.repair_items(p_due[1:100]));
+    v_damaged := not private.sums_follow_rows(p_due);
+    v_decision_no := private.next_decision_no();
+    perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
+    perform pg_catalog.set_config('app.repair', case when v_damaged then 'on' else '' end, true);
+    perform private.write_bonuses(p_due, v_at);
+    if v_damaged then
+        v_changes := private.rebuild_sums();
+    end if;
+    perform pg_catalog.set_config('app.repair', '', true);
+    perform pg_catalog.set_config('app.allow_bonus_decrease', '', true);
+    perform private.raise_alarm('repair', v_decision_no::text, null, v_details);
+    perform private.audit('system', 'books.repaired', 'bonuses', null, v_details || private.changes_json(v_changes));
+end
+$$;
+comment on function private.repair_bonuses(private.due_bonus[]) is
+'Writes the bonuses that are due, the journal rows that are missing and the sums that differ, raises an alarm and audits what it did. Call under the money lock. Errors: try_again.';
+
 create function private.reconcile() returns integer
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
     v_revision bigint;
     v_discrepancies private.due_bonus[];
-    v_allow_decrease text := pg_catalog.current_setting('app.allow_bonus_decrease', true);
+    v_found integer := 0;
 begin
     perform private.lock_money();
     select q.last_value into v_revision from private.bonus_revision_seq as q;
     v_discrepancies := private.all_bonus_discrepancies();
+    if pg_catalog.cardinality(v_discrepancies) > 0 then
+        v_found := pg_catalog.cardinality(v_discrepancies);
+        v_discrepancies := private.sound_discrepancies(v_discrepancies);
+    end if;
     if pg_catalog.cardinality(v_discrepancies) > 0 then
         v_discrepancies := array(
             select row(
@@ -162,25 +326,18 @@ begin
             left join public.bonuses as q
                 on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
         );
-        perform private.lock_members(array(
-            select p.user_id from pg_catalog.unnest(v_discrepancies) as w
-            inner join private.positions as s on w.subject_no = s.no
-            inner join private.positions as p on p.no in (s.no, s.referrer_no)
-        ));
-        perform private.next_decision_no();
-        perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
-        perform private.write_bonuses(v_discrepancies, private.clock());
-        perform pg_catalog.set_config('app.allow_bonus_decrease', coalesce(v_allow_decrease, ''), true);
-        perform private.audit('system', 'books.repaired', 'bonuses', null, pg_catalog.jsonb_build_object('rows', pg_catalog.cardinality(v_discrepancies)));
+        perform private.repair_bonuses(v_discrepancies);
         select q.last_value into v_revision from private.bonus_revision_seq as q;
     end if;
     update private.reconcile_state as s set
-        bonus_revision = v_revision, ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_discrepancies);
+        -- What was left is compared again by whoever asks next.
+        bonus_revision = case when v_found = pg_catalog.cardinality(v_discrepancies) then v_revision else s.bonus_revision end,
+        ran_at = pg_catalog.clock_timestamp(), repaired = s.repaired + pg_catalog.cardinality(v_discrepancies);
     return pg_catalog.cardinality(v_discrepancies);
 end
 $$;
 comment on function private.reconcile() is
-'Compares all bonuses with tree and packages and repairs differences, with an audit row; returns how many. Errors: try_again.';
+'Compares all bonuses with tree and packages and repairs differences, with an alarm and an audit row; returns how many. Leaves bonuses whose basis is damaged, as sound_discrepancies() says: the ledger checks report both. Errors: try_again.';
 
 create function private.reconcile_if_stale() returns void
 language plpgsql volatile set search_path = '' as $$

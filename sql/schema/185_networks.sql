@@ -107,7 +107,7 @@ begin
         insert into private.network_deltas (no, day, members, package_cents)
         select new.no, (p.created_at at time zone 'UTC')::date, 1, new.package_cents
         from private.profiles as p where p.id = new.profile_id;
-    else
+    elsif not private.is_repairing() then
         insert into private.network_deltas (no, day, package_cents)
         values (new.no, (pg_catalog.now() at time zone 'UTC')::date, new.package_cents - old.package_cents);
     end if;
@@ -128,7 +128,6 @@ create function jobs.roll_up_networks() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_rows integer;
-    v_depth integer;
     v_large_teams integer[];
 begin
     -- One roll-up at a time; readers see either the deltas or the totals that include them.
@@ -172,7 +171,22 @@ begin
             override = d.override + excluded.override
     )
     select count(*)::integer into v_rows from taken;
-    select max(c.depth) into v_depth from private.network_rollup_staging as c;
+    perform private.propagate_staged_totals();
+    v_large_teams := private.finalise_network_roll_up();
+    if pg_catalog.cardinality(v_large_teams) > 0 then
+        perform private.backfill_team_days(v_large_teams, 20);
+    end if;
+    return v_rows;
+end
+$$;
+comment on function jobs.roll_up_networks() is 'Propagates the deltas to every member above and into the daily tables; returns how many.';
+grant execute on function jobs.roll_up_networks() to worker;
+
+create function private.propagate_staged_totals() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_depth integer := (select max(c.depth) from private.network_rollup_staging as c);
+begin
     while v_depth > 0 loop
         insert into private.network_rollup_staging as n (no, depth, members, package_cents, referral, pairing, override)
         select
@@ -190,15 +204,10 @@ begin
         perform private.propagate_team_days(v_depth);
         v_depth := v_depth - 1;
     end loop;
-    v_large_teams := private.finalise_network_roll_up();
-    if pg_catalog.cardinality(v_large_teams) > 0 then
-        perform private.backfill_team_days(v_large_teams, 20);
-    end if;
-    return v_rows;
 end
 $$;
-comment on function jobs.roll_up_networks() is 'Propagates the deltas to every member above and into the daily tables; returns how many.';
-grant execute on function jobs.roll_up_networks() to worker;
+comment on function private.propagate_staged_totals() is
+'Adds the staged totals of each level, and the staged days, to the level above, from the deepest to the roots.';
 
 create function private.propagate_team_days(p_depth integer) returns void
 language plpgsql volatile set search_path = '' as $$

@@ -328,6 +328,7 @@ begin
     if v_correction.discarded_by is not null then
         perform private.raise_error(409, 'already_decided', 'This correction was discarded.');
     end if;
+    perform private.require_no_alarm(v_correction.user_id);
     return v_correction;
 end
 $$;
@@ -366,7 +367,7 @@ begin
 end
 $$;
 comment on function public.confirm_correction(uuid) is
-'Finance and super administrators, never the proposer: applies a correction. Errors: forbidden, not_found, already_decided, two_people, own_account, not_correctable, try_again.';
+'Finance and super administrators, never the proposer: applies a correction. Errors: forbidden, not_found, already_decided, ledger_alarm, two_people, own_account, not_correctable, try_again.';
 grant execute on function public.confirm_correction(uuid) to platform_admin;
 
 -- Discard a correction proposed by mistake or no longer confirmable: it would stay pending and block every other
@@ -385,7 +386,7 @@ begin
 end
 $$;
 comment on function public.discard_correction(uuid) is
-'Finance and super administrators, also the proposer: discards a pending correction. Changes nothing else. Errors: forbidden, not_found, already_decided, own_account, try_again.';
+'Finance and super administrators, also the proposer: discards a pending correction. Changes nothing else. Errors: forbidden, not_found, already_decided, ledger_alarm, own_account, try_again.';
 grant execute on function public.discard_correction(uuid) to platform_admin;
 
 -- List pending corrections, each with why the caller may not confirm it, and the last confirmed ones. Every
@@ -417,6 +418,7 @@ language sql stable set search_path = '' as $$
             'kind', c.kind,
             'target_id', c.target_id,
             'profile_id', p.id,
+            'user_id', p.user_id,
             'username', p.username,
             'display_name', p.display_name,
             'amount', private.money(coalesce(d.amount, w.amount)),

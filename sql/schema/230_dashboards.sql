@@ -254,10 +254,11 @@ begin
             'violations', v_ledger_check.violations,
             'checked_at', v_ledger_check.checked_at
         ),
+        'alarms', private.alarm_summary(),
         'coverage', private.coverage()
     );
 end
 $$;
 comment on function public.get_admin_overview() is
-'Administrators: the panel''s first screen in one request. books is the last ledger check; ok is null before the first. Errors: forbidden, session_ended.';
+'Administrators: the panel''s first screen in one request. books is the last ledger check; ok is null before the first; alarms is what waits for an acknowledgement and what it stops. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_overview() to platform_admin;

@@ -39,105 +39,145 @@ $$;
 comment on function private.ledger_check_sample() is
 'The random sample of members whose daily values and totals this check compares: 10,000, or all where there are fewer.';
 
-create view private.earning_day_discrepancies as
-with slice as materialized (
-    select
-        s.first_no,
-        s.last_no
-    from private.ledger_check_sample() as s
-)
+-- What was found wrong once is looked at until it is right: another sample would not find it.
+create function private.positions_with_alarm(p_rule text) returns setof integer
+language sql stable rows 1 set search_path = '' as $$
+    select distinct pg_catalog.split_part(a.object, ' ', 2)::integer
+    from private.alarms as a
+    where a.kind = 'ledger_violation' and a.ended_at is null and a.object ~ ('\A' || p_rule || ' [0-9]{1,9}( |\Z)')
+$$;
+comment on function private.positions_with_alarm(text) is 'Numbers of the members that open alarms of a sampled rule name.';
 
-select
-    e.no,
-    e.day
+create function private.earning_day_differences(p_first_no integer, p_last_no integer)
+returns table (no integer, day date, referral numeric, pairing numeric, override numeric)
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    return query
+    select e.no, e.day, sum(e.referral), sum(e.pairing), sum(e.override)
+    from (
+        select d.no, d.day, -d.referral as referral, -d.pairing as pairing, -d.override as override
+        from private.earning_days as d where d.no between p_first_no and p_last_no
+        union all
+        select c.no, c.day, -c.referral, -c.pairing, -c.override
+        from private.network_deltas as c where c.no between p_first_no and p_last_no
+        union all
+        select
+            o.no,
+            (t.created_at at time zone 'UTC')::date,
+            case b.bonus_type when 'referral' then t.amount else 0 end,
+            case b.bonus_type when 'pairing' then t.amount else 0 end,
+            case b.bonus_type when 'override' then t.amount else 0 end
+        from private.positions as o
+        inner join public.transactions as t on o.user_id = t.user_id and t.transaction_type = 'bonus'
+        inner join public.bonuses as b on t.reference_id = b.id
+        where o.no between p_first_no and p_last_no
+    ) as e
+    group by e.no, e.day
+    having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
+end
+$$;
+comment on function private.earning_day_differences(integer, integer) is
+'What the materialised earnings of these members lack of the journal, by day; negative: what they have too much.';
+
+create view private.earning_day_discrepancies as
+select distinct
+    d.no,
+    d.day
 from (
     select
-        d.no,
-        d.day,
-        d.referral,
-        d.pairing,
-        d.override
-    from slice as s inner join private.earning_days as d on d.no between s.first_no and s.last_no
+        c.first_no,
+        c.last_no
+    from private.ledger_check_sample() as c
     union all
     select
-        c.no,
-        c.day,
-        c.referral,
-        c.pairing,
-        c.override
-    from slice as s inner join private.network_deltas as c on c.no between s.first_no and s.last_no
-    union all
-    select
-        o.no,
-        (t.created_at at time zone 'UTC')::date,
-        case b.bonus_type when 'referral' then -t.amount else 0 end,
-        case b.bonus_type when 'pairing' then -t.amount else 0 end,
-        case b.bonus_type when 'override' then -t.amount else 0 end
-    from slice as s
-    inner join private.positions as o on o.no between s.first_no and s.last_no
-    inner join public.transactions as t on o.user_id = t.user_id and t.transaction_type = 'bonus'
-    inner join public.bonuses as b on t.reference_id = b.id
-) as e
-group by e.no, e.day
-having sum(e.referral) <> 0 or sum(e.pairing) <> 0 or sum(e.override) <> 0;
+        a.no as first_no,
+        a.no as last_no
+    from private.positions_with_alarm('I28') as a (no)
+) as s
+cross join lateral private.earning_day_differences(s.first_no, s.last_no) as d;
 comment on view private.earning_day_discrepancies is 'Days of sampled members on which the materialised earnings differ from the journal.';
 
-create view private.network_discrepancies as
-with changed as materialized (
-    select
-        c.no,
-        sum(c.members) as members,
-        sum(c.package_cents) as package_cents,
-        sum(c.funded) as funded,
-        sum(c.referral) as referral,
-        sum(c.pairing) as pairing,
-        sum(c.override) as override
-    from private.network_deltas as c
-    group by c.no
+create function private.network_differences(p_first_no integer, p_last_no integer)
+returns table (
+    no integer, members integer, package_cents bigint, referral numeric, pairing numeric, override numeric, direct_cents bigint,
+    direct_funded integer
 )
-
-select o.no
-from private.ledger_check_sample() as s
-inner join private.positions as o on o.no between s.first_no and s.last_no
-inner join private.totals as t on o.user_id = t.user_id
-left join private.networks as n on o.no = n.no
-left join changed as h on o.no = h.no
-left join (
-    select
-        p.referrer_no,
-        sum(c.package_cents) as package_cents,
-        sum(c.funded) as funded
-    from changed as c inner join private.positions as p on c.no = p.no
-    group by p.referrer_no
-) as d on o.no = d.referrer_no
-cross join
-    lateral (
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    return query
+    with changed as materialized (
         select
-            coalesce(sum(k.members), 0) as members,
-            coalesce(sum(k.package_cents), 0) as package_cents,
-            coalesce(sum(k.referral), 0) as referral,
-            coalesce(sum(k.pairing), 0) as pairing,
-            coalesce(sum(k.override), 0) as override,
-            coalesce(sum(c.package_cents), 0) as direct_cents,
-            count(*) filter (where c.paid_cents > 0) as direct_funded
-        from private.positions as c left join private.networks as k on c.no = k.no
-        where c.referrer_no = o.no
-    ) as b
--- One level of the tree is enough: if it holds for every member and the direct referrals, it holds for the whole
--- downline.
-where (
-    coalesce(n.members, 0) + coalesce(h.members, 0), coalesce(n.package_cents, 0) + coalesce(h.package_cents, 0),
-    coalesce(n.referral, 0) + coalesce(h.referral, 0), coalesce(n.pairing, 0) + coalesce(h.pairing, 0),
-    coalesce(n.override, 0) + coalesce(h.override, 0),
-    coalesce(n.direct_cents, 0) + coalesce(d.package_cents, 0), coalesce(n.direct_funded, 0) + coalesce(d.funded, 0)
-) is distinct from (
-    1 + b.members, o.package_cents + b.package_cents, t.referral_amount + b.referral, t.pairing_amount + b.pairing,
-    t.override_amount + b.override, b.direct_cents, b.direct_funded
-);
+            c.no,
+            sum(c.members) as members,
+            sum(c.package_cents) as package_cents,
+            sum(c.funded) as funded,
+            sum(c.referral) as referral,
+            sum(c.pairing) as pairing,
+            sum(c.override) as override
+        from private.network_deltas as c
+        group by c.no
+    ),
+    due as (
+        select
+            o.no,
+            1 + b.members - coalesce(n.members, 0) - coalesce(h.members, 0) as members,
+            o.package_cents + b.package_cents - coalesce(n.package_cents, 0) - coalesce(h.package_cents, 0) as package_cents,
+            t.referral_amount + b.referral - coalesce(n.referral, 0) - coalesce(h.referral, 0) as referral,
+            t.pairing_amount + b.pairing - coalesce(n.pairing, 0) - coalesce(h.pairing, 0) as pairing,
+            t.override_amount + b.override - coalesce(n.override, 0) - coalesce(h.override, 0) as override,
+            b.direct_cents - coalesce(n.direct_cents, 0) - coalesce(d.package_cents, 0) as direct_cents,
+            b.direct_funded - coalesce(n.direct_funded, 0) - coalesce(d.funded, 0) as direct_funded
+        from private.positions as o
+        inner join private.totals as t on o.user_id = t.user_id
+        left join private.networks as n on o.no = n.no
+        left join changed as h on o.no = h.no
+        left join (
+            select p.referrer_no, sum(c.package_cents) as package_cents, sum(c.funded) as funded
+            from changed as c inner join private.positions as p on c.no = p.no
+            group by p.referrer_no
+        ) as d on o.no = d.referrer_no
+        cross join lateral (
+            select
+                coalesce(sum(k.members), 0) as members,
+                coalesce(sum(k.package_cents), 0) as package_cents,
+                coalesce(sum(k.referral), 0) as referral,
+                coalesce(sum(k.pairing), 0) as pairing,
+                coalesce(sum(k.override), 0) as override,
+                coalesce(sum(c.package_cents), 0) as direct_cents,
+                count(*) filter (where c.paid_cents > 0) as direct_funded
+            from private.positions as c left join private.networks as k on c.no = k.no
+            where c.referrer_no = o.no
+        ) as b
+        where o.no between p_first_no and p_last_no
+    )
+    select
+        u.no, u.members::integer, u.package_cents::bigint, u.referral::numeric, u.pairing::numeric, u.override::numeric,
+        u.direct_cents::bigint, u.direct_funded::integer
+    from due as u
+    where (u.members, u.package_cents, u.referral, u.pairing, u.override, u.direct_cents, u.direct_funded) is distinct from (0, 0, 0, 0, 0, 0, 0);
+end
+$$;
+comment on function private.network_differences(integer, integer) is
+'What the network totals of these members lack of their own values plus their direct referrals'' networks. One level of the tree is enough: if it holds for every member, it holds for the whole downline.';
+
+create view private.network_discrepancies as
+select distinct d.no
+from (
+    select
+        c.first_no,
+        c.last_no
+    from private.ledger_check_sample() as c
+    union all
+    select
+        a.no as first_no,
+        a.no as last_no
+    from private.positions_with_alarm('I29') as a (no)
+) as s
+cross join lateral private.network_differences(s.first_no, s.last_no) as d;
 comment on view private.network_discrepancies is
 'Sampled members whose network totals are not their own values plus their direct referrals'' networks.';
 
-create function private.team_day_discrepancies() returns table (no integer, day date)
+create function private.team_day_discrepancies(p_teams integer) returns table (no integer, day date)
 language plpgsql volatile set search_path = ''
 -- A recursive walk: the planner overestimates its rows.
 set enable_hashjoin = 'off' set enable_mergejoin = 'off'
@@ -146,7 +186,9 @@ set enable_indexscan = 'on' as $$
 begin
     return query
     with recursive teams as materialized (
-        select n.no from private.networks as n where n.has_days order by pg_catalog.random() limit 20
+        (select n.no from private.networks as n where n.has_days order by pg_catalog.random() limit p_teams)
+        union
+        select n.no from private.networks as n inner join private.positions_with_alarm('I30') as a (no) on n.no = a.no where n.has_days
     ),
 
     downline as (
@@ -182,8 +224,8 @@ begin
     from found as f group by f.top_no, f.day having sum(f.members) <> 0 or sum(f.funded) <> 0;
 end
 $$;
-comment on function private.team_day_discrepancies() is
-'Days on which the materialised growth of a large team differs from tree and bonuses. Samples 20 large teams.';
+comment on function private.team_day_discrepancies(integer) is
+'Days on which the materialised growth of a large team differs from tree and bonuses. A sample of as many large teams; null: all.';
 
 create view private.ledger_violations as
 with earned as materialized (
@@ -194,7 +236,9 @@ with earned as materialized (
         coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'pairing'), 0) * 0.01 as pairing,
         coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'override'), 0) * 0.01 as override,
         sum(b.reentry_amount) as reentry,
-        count(*) filter (where b.amount_cents > 0) as bonus_rows
+        count(*) filter (where b.bonus_type = 'referral' and b.amount_cents > 0) as referrals,
+        count(*) filter (where b.bonus_type = 'pairing' and b.amount_cents > 0) as pairings,
+        count(*) filter (where b.bonus_type = 'override' and b.amount_cents > 0) as overrides
     from public.bonuses as b
     group by b.user_id
 ),
@@ -231,6 +275,8 @@ journal as materialized (
         coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
         count(*) filter (where t.status = 'completed' and t.decision_no is null) as undecided_rows,
         count(*) filter (where t.transaction_type = 'bonus') as bonus_rows,
+        min(t.created_at) as first_at,
+        max(t.created_at) as last_at,
         coalesce(sum(abs(t.amount)) filter (where t.transaction_type = 'bonus'), 0) as bonus_volume
     from public.transactions as t
     group by t.user_id
@@ -249,8 +295,13 @@ members as materialized (
                     coalesce(b.referral, 0), coalesce(b.pairing, 0), coalesce(b.override, 0), coalesce(b.reentry, 0),
                     coalesce(w.recounted, 0), coalesce(w.reserved, 0)
                 )
-            )
-            or s.referral_count + s.pairing_count + s.override_count <> coalesce(b.bonus_rows, 0) as wrong_totals,
+            ) as wrong_totals,
+            (
+                (s.referral_count, s.pairing_count, s.override_count)
+                is distinct from (coalesce(b.referrals, 0), coalesce(b.pairings, 0), coalesce(b.overrides, 0))
+            ) as wrong_counts,
+            -- A clock may step back, and is days ahead at most.
+            coalesce(j.first_at < '2020-01-01 00:00+00' or j.last_at > clock_timestamp() + interval '7 days', false) as wrong_times,
             p.cash_in_amount <> coalesce(d.recounted, 0) as wrong_cash_in,
             p.package_value <> coalesce(d.package, 0) as wrong_package
         from private.profiles as p
@@ -260,7 +311,7 @@ members as materialized (
         left join claimed as d on p.user_id = d.user_id
         left join drawn as w on p.user_id = w.user_id
     ) as m
-    where m.wrong_journal or m.wrong_totals or m.wrong_cash_in or m.wrong_package
+    where m.wrong_journal or m.wrong_totals or m.wrong_counts or m.wrong_times or m.wrong_cash_in or m.wrong_package
 ),
 
 -- Sources and journal rows that do not match.
@@ -268,17 +319,21 @@ bonus_entries as materialized (
     select
         b.id as source_id,
         b.user_id,
-        j.reference_id
+        j.reference_id,
+        (coalesce(j.amount, 0) <> b.amount) as wrong_amount,
+        -- The first is the one of the first decision: a clock can step back.
+        (j.first_at <> extract(epoch from b.created_at) * 1000000) as wrong_time
     from public.bonuses as b
     full join (
         select
             t.reference_id,
-            coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount
+            coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
+            (min(array[t.decision_no, (extract(epoch from t.created_at) * 1000000)::bigint]))[2] as first_at
         from public.transactions as t
         where t.transaction_type = 'bonus'
         group by t.reference_id
     ) as j on b.id = j.reference_id
-    where b.id is null or coalesce(j.amount, 0) <> b.amount
+    where b.id is null or coalesce(j.amount, 0) <> b.amount or j.first_at <> extract(epoch from b.created_at) * 1000000
 ),
 
 deposit_entries as materialized (
@@ -286,18 +341,28 @@ deposit_entries as materialized (
         d.id as source_id,
         t.id as entry_id,
         t.reference_id,
-        coalesce(d.user_id, t.user_id) as user_id
+        coalesce(d.user_id, t.user_id) as user_id,
+        (t.created_at <> d.created_at) as wrong_time,
+        (
+            (t.user_id, t.amount::numeric, t.decision_no, t.status::text) is distinct from (
+                d.user_id,
+                d.amount::numeric,
+                d.decision_no,
+                case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+            )
+        ) as wrong_entry
     from public.deposits as d
     full join (
         select * from public.transactions as j
         where j.transaction_type = 'deposit'
     ) as t
         on d.id = t.reference_id
-    where (t.user_id, t.amount::numeric, t.decision_no, t.status::text) is distinct from (
+    where (t.user_id, t.amount::numeric, t.decision_no, t.status::text, t.created_at) is distinct from (
         d.user_id,
         d.amount::numeric,
         d.decision_no,
-        case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+        case d.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end,
+        d.created_at
     )
 ),
 
@@ -306,18 +371,28 @@ withdrawal_entries as materialized (
         w.id as source_id,
         t.id as entry_id,
         t.reference_id,
-        coalesce(w.user_id, t.user_id) as user_id
+        coalesce(w.user_id, t.user_id) as user_id,
+        (t.created_at <> w.created_at) as wrong_time,
+        (
+            (t.user_id, t.amount::numeric, t.decision_no, t.status::text) is distinct from (
+                w.user_id,
+                -w.amount::numeric,
+                w.decision_no,
+                case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+            )
+        ) as wrong_entry
     from public.withdrawals as w
     full join (
         select * from public.transactions as j
         where j.transaction_type = 'withdrawal'
     ) as t
         on w.id = t.reference_id
-    where (t.user_id, t.amount::numeric, t.decision_no, t.status::text) is distinct from (
+    where (t.user_id, t.amount::numeric, t.decision_no, t.status::text, t.created_at) is distinct from (
         w.user_id,
         -w.amount::numeric,
         w.decision_no,
-        case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end
+        case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end,
+        w.created_at
     )
 ),
 
@@ -383,7 +458,7 @@ select
     e.user_id,
     null::jsonb as details
 from bonus_entries as e
-where e.source_id is not null
+where e.source_id is not null and e.wrong_amount
 union all
 -- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
 select
@@ -402,7 +477,7 @@ select
     e.user_id,
     null
 from deposit_entries as e
-where e.source_id is not null
+where e.source_id is not null and e.wrong_entry
 union all
 -- I04 The same for withdrawals, negative.
 select
@@ -411,7 +486,7 @@ select
     e.user_id,
     null
 from withdrawal_entries as e
-where e.source_id is not null
+where e.source_id is not null and e.wrong_entry
 union all
 -- I05 Every journal row has a source.
 select
@@ -458,7 +533,7 @@ where t.transaction_type <> 'bonus'
 group by t.transaction_type, t.reference_id
 having count(*) > 1
 union all
--- I07 Totals equal the sums of their rows, so the balance is max(0, bonuses - approved withdrawals).
+-- I07 Totals equal the sums of their rows (I37: the counts), so the balance is max(0, bonuses - approved withdrawals).
 select
     'I07',
     m.user_id::text,
@@ -556,7 +631,7 @@ select
 from places as l
 where l.older_than_referrer
 union all
--- I16 Amounts are finite and in range. A bonus is zero only when a correction was the last to change it.
+-- I16 Amounts are finite and in range. A bonus is zero only when a correction or a repair was the last to change it.
 select
     'I16',
     d.id::text,
@@ -595,6 +670,14 @@ where
         inner join private.corrections as c on l.decision_no = c.decision_no and c.confirmed_by is not null
         where l.amount < 0
     ))
+    -- Or a repair set it to zero, because it was never due.
+    and not exists (
+        select 1 from private.audit_log as a
+        where
+            a.actor = 'system'
+            and a.action = 'books.repaired'
+            and a.payload -> 'repairs' @> jsonb_build_array(jsonb_build_object('bonus_id', b.id, 'new_amount', '0.00'))
+    )
 union all
 -- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
 select
@@ -725,11 +808,10 @@ union all
 -- I27 Counters equal the values they count.
 select
     'I27',
-    c.name,
+    f.name,
     null,
     null
-from private.counter_values() as c
-inner join (
+from (
     select
         f.name,
         f.value
@@ -792,7 +874,7 @@ inner join (
         coalesce(f.value, 0)
     from (select
         sum(e.total) as total,
-        sum(e.bonus_rows) as bonus_rows
+        sum(e.referrals + e.pairings + e.overrides) as bonus_rows
     from earned as e) as e
     cross join lateral (values ('bonuses', e.total), ('bonus_rows', e.bonus_rows)) as f (name, value)
     union all
@@ -822,8 +904,8 @@ inner join (
         from public.bot_subscriptions as s
         group by s.status
     ) as b on e.status = b.status
-) as f on c.name = f.name
-where c.value <> f.value
+) as f left join private.counter_values() as c on f.name = c.name
+where c.value is distinct from f.value
 union all
 -- I27 So do the daily totals of deposits and withdrawals.
 select
@@ -885,7 +967,7 @@ select
     d.no || ' ' || d.day,
     o.user_id,
     null
-from private.team_day_discrepancies() as d left join private.positions as o on d.no = o.no
+from private.team_day_discrepancies(20) as d left join private.positions as o on d.no = o.no
 union all
 -- I31 A deposit has its keys: without them I19 is blind.
 select
@@ -929,6 +1011,82 @@ select
 from journal as j
 where j.undecided_rows > 0
 union all
+-- I36 A bonus has the time of its first journal row, and the journal row of a request the time of the request.
+select
+    'I36',
+    e.source_id::text,
+    e.user_id,
+    null
+from (
+    select
+        b.source_id,
+        b.user_id
+    from bonus_entries as b
+    where b.wrong_time
+    union all
+    select
+        d.source_id,
+        d.user_id
+    from deposit_entries as d
+    where d.wrong_time
+    union all
+    select
+        w.source_id,
+        w.user_id
+    from withdrawal_entries as w
+    where w.wrong_time
+) as e
+union all
+-- I37 The counts in totals are those of the bonuses, each type's its own.
+select
+    'I37',
+    m.user_id::text,
+    m.user_id,
+    null
+from members as m
+where m.wrong_counts
+union all
+-- I38 The coverage of a past day is what the rows say (sample of days).
+select
+    'I38',
+    c.day::text,
+    null,
+    null
+from private.coverage_discrepancies(3) as c
+union all
+-- I39 A published disclosure has the members, credits and withdrawals of its period (sample of disclosures).
+select
+    'I39',
+    d.computed_at::text,
+    null,
+    null
+from private.disclosure_discrepancies(2) as d
+union all
+-- I40 Package sizes, pairing rates and percentages are those of the compensation plan.
+select
+    'I40',
+    c.object,
+    null,
+    null
+from private.plan_discrepancies as c
+union all
+-- I41 Direct referrals are numbered in the order of joining, which decides who is paired with whom.
+select
+    'I41',
+    s.no::text,
+    o.user_id,
+    null
+from private.sibling_discrepancies as s left join private.positions as o on s.referrer_no = o.no
+union all
+-- I42 Nobody asked for or earned anything before there was anything to ask for, or in the future. I28 has the days.
+select
+    'I42',
+    m.user_id::text,
+    m.user_id,
+    null
+from members as m
+where m.wrong_times
+union all
 -- I43 to I48 A request, its decision, a payout and a correction have one entry of the audit log each, which says the
 -- same. I49 An administrator has the role of the last entry.
 select
@@ -946,6 +1104,75 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.check_ledger() is 'Violations of the ledger''s invariants; none when all hold.';
 
+-- An alarm for each violation, but at most 300: with more, those that are open already stay, the others are shared out
+-- among the rules, and a rule that has more than its alarms has one more, which names the rule and nobody.
+create function private.violation_alarms(p_found jsonb) returns table (object text, user_id uuid, details jsonb)
+language sql stable set search_path = '' as $$
+    with found as materialized (
+        select distinct on (o.object)
+            v.rule,
+            o.object,
+            v.user_id,
+            coalesce(v.details, '{}') as details
+        from jsonb_to_recordset(p_found) as v (rule text, object text, user_id uuid, details jsonb)
+        cross join lateral (select left(v.rule || ' ' || v.object, 200) as object) as o
+        order by o.object
+    ),
+
+    ranked as (
+        select
+            f.*,
+            row_number() over (partition by f.rule order by a.id is null, f.object) as place
+        from found as f
+        left join private.alarms as a on a.kind = 'ledger_violation' and f.object = a.object and a.ended_at is null
+    ),
+
+    listed as materialized (
+        select r.* from ranked as r order by r.place, r.rule limit 300
+    )
+
+    select
+        l.object,
+        l.user_id,
+        l.details
+    from listed as l
+    union all
+    select
+        f.rule,
+        null,
+        -- A sample has another number each time.
+        case when f.rule in ('I28', 'I29', 'I30', 'I38', 'I39') then '{}' else jsonb_build_object('violations', count(*)) end
+    from found as f
+    group by f.rule
+    having count(*) > (select count(*) from listed as l where l.rule = f.rule)
+    order by 1
+$$;
+comment on function private.violation_alarms(jsonb) is 'The alarms of what private.check_ledger() found, as an array: object, member, figures.';
+
+create function private.record_violations(p_found jsonb) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_alarm record;
+    v_seen text[] := array[]::text[];
+begin
+    perform from private.alarm_mail_state as s for no key update;
+    for v_alarm in select v.object, v.user_id, v.details from private.violation_alarms(p_found) as v loop
+        perform private.raise_alarm('ledger_violation', v_alarm.object, v_alarm.user_id, v_alarm.details);
+        v_seen := v_seen || v_alarm.object;
+    end loop;
+    update private.alarms as a set ended_at = pg_catalog.clock_timestamp()
+    where a.kind = 'ledger_violation' and a.ended_at is null and a.object <> all(v_seen)
+        -- The next sample may have fewer: a sampled rule as a whole is over when nothing of it is found.
+        and not (
+            a.object in ('I28', 'I29', 'I30', 'I38', 'I39')
+            and exists (select 1 from pg_catalog.unnest(v_seen) as s (object) where pg_catalog.starts_with(s.object, a.object))
+        );
+    perform private.announce_alarms();
+end
+$$;
+comment on function private.record_violations(jsonb) is
+'Raises an alarm for each violation found, ends those of violations that are not there any more, and notifies administrators.';
+
 -- The check reads everything: one second with ten thousand members, half a minute and more with several hundred
 -- thousand, when the next run would start as the last ends. So it throttles itself: up to three seconds it runs
 -- whenever called; above, it waits nine times its last duration and so takes at most a tenth of the time. Until then
@@ -960,23 +1187,26 @@ declare
     v_state private.ledger_check_state;
     v_started timestamptz := pg_catalog.clock_timestamp();
     v_rules jsonb;
+    v_found jsonb;
 begin
     select * into v_state from private.ledger_check_state;
     if v_state.check_duration > interval '3 seconds' and private.is_recent(v_state.checked_at, v_state.check_duration * 9) then
         return v_state.rules;
     end if;
+    select coalesce(pg_catalog.jsonb_agg(pg_catalog.to_jsonb(c)), '[]') into v_found from private.check_ledger() as c;
     select coalesce(pg_catalog.jsonb_object_agg(r.rule, r.rows), '{}') into v_rules
-    from (select c.rule, count(*) as rows from private.check_ledger() as c group by c.rule) as r;
+    from (select f.value ->> 'rule' as rule, count(*) as rows from pg_catalog.jsonb_array_elements(v_found) as f group by 1) as r;
     update private.ledger_check_state as s set
         -- checked_at is the start: rows written while it ran were not checked.
         checked_at = v_started,
         -- Not longer, should the clock be set meanwhile: it says when the next one may run.
         check_duration = least(greatest(pg_catalog.clock_timestamp() - v_started, interval '0'), interval '10 minutes'),
         rules = v_rules,
-        violations = (select coalesce(sum(e.value::integer), 0) from pg_catalog.jsonb_each_text(v_rules) as e);
+        violations = pg_catalog.jsonb_array_length(v_found);
+    perform private.record_violations(v_found);
     return v_rules;
 end
 $$;
 comment on function jobs.check_ledger() is
-'Runs the ledger checks and stores the result, or returns the last one while a long check is throttled: violations by rule, {} when there are none.';
+'Runs the ledger checks, stores the result and raises and ends their alarms, or returns the last one while a long check is throttled: violations by rule, {} when there are none.';
 grant execute on function jobs.check_ledger() to worker;

@@ -1,0 +1,689 @@
+-- Stored sums and counters, derived from the rows again: cash-in and packages from deposits and corrections, positions
+-- from members, totals from bonuses and withdrawals, counters and daily totals from everything, and what is rolled up
+-- from the journal and the tree. Only damage behind the triggers makes a difference; a repair of bonuses and
+-- rebuild_counters() call this. No row of money changes; where a bonus is right and its journal is not, which a decision
+-- about a damaged bonus leaves, the journal gets the difference.
+-- Each statement compares sums and rows in one snapshot. What transactions append (counters, daily totals, networks)
+-- may change meanwhile: there the difference is appended or added, never the value set. Values of a member are set
+-- under the member's lock, which everybody else who changes them holds, too.
+
+create view private.member_discrepancies as
+select
+    m.user_id,
+    pg_catalog.jsonb_build_object('cash_in_amount', private.money(m.cash_in_amount), 'package_value', private.money(m.package_value)) as old,
+    pg_catalog.jsonb_build_object('cash_in_amount', private.money(m.due_cash_in), 'package_value', private.money(m.due_package)) as new
+from (
+    select
+        p.user_id,
+        p.cash_in_amount,
+        p.package_value,
+        coalesce(d.cash_in, 0) as due_cash_in,
+        case when c.user_id is null then coalesce(d.package, 0) else private.due_package(p.user_id) end as due_package
+    from private.profiles as p
+    left join (
+        select
+            a.user_id,
+            sum(a.amount) as cash_in,
+            max(k.value) as package
+        from public.deposits as a left join private.packages as k on a.amount = k.value
+        where a.status = 'approved' and a.voided_at is null
+        group by a.user_id
+    ) as d on p.user_id = d.user_id
+    left join (
+        select distinct s.user_id from private.corrections as s
+        where s.kind = 'set_package' and s.confirmed_by is not null
+    ) as c on p.user_id = c.user_id
+) as m
+-- Without the right package sizes no package can be derived.
+where
+    (m.cash_in_amount, m.package_value) is distinct from (m.due_cash_in, m.due_package)
+    and not exists (select 1 from private.plan_discrepancies);
+comment on view private.member_discrepancies is 'Members whose cash-in or package is not what deposits and corrections say.';
+
+create view private.position_discrepancies as
+select
+    q.no,
+    q.user_id,
+    pg_catalog.jsonb_build_object(
+        'package_cents', q.package_cents, 'paid_cents', q.paid_cents, 'children', q.children, 'paid_order', q.paid_order
+    ) as old,
+    pg_catalog.jsonb_build_object(
+        'package_cents', q.due_package, 'paid_cents', q.due_paid, 'children', q.due_children, 'paid_order', q.due_order
+    ) as new
+from (
+    select
+        o.no,
+        o.user_id,
+        o.package_cents,
+        o.paid_cents,
+        o.children,
+        o.paid_order,
+        n.package_cents as due_package,
+        n.paid_cents as due_paid,
+        coalesce(c.children, 0)::integer as due_children,
+        case when n.paid_cents > 0 then coalesce(f.decision_no, d.decision_no) end as due_order
+    from private.positions as o
+    inner join private.profiles as p on o.profile_id = p.id
+    cross join
+        lateral (
+            select
+                (p.package_value * 100)::integer as package_cents,
+                case when p.cash_in_amount >= p.package_value then (p.package_value * 100)::integer else 0 end as paid_cents
+        ) as n
+    left join (
+        select
+            r.referrer_no,
+            count(*) as children
+        from private.positions as r
+        group by r.referrer_no
+    ) as c on o.no = c.referrer_no
+    left join (
+        select
+            a.user_id,
+            min(a.decision_no) as decision_no
+        from public.deposits as a
+        where a.status = 'approved'
+        group by a.user_id
+    ) as d on o.user_id = d.user_id
+    left join private.corrected_fundings as f on o.user_id = f.user_id
+) as q
+where (q.package_cents, q.paid_cents, q.children, q.paid_order) is distinct from (q.due_package, q.due_paid, q.due_children, q.due_order);
+comment on view private.position_discrepancies is
+'Positions whose package, payment, number of direct referrals or place in the order of fundings is not what members, deposits and corrections say.';
+
+create view private.total_discrepancies as
+select
+    t.user_id,
+    pg_catalog.jsonb_build_object(
+        'referral_amount', private.money(t.referral_amount), 'referral_count', t.referral_count,
+        'pairing_amount', private.money(t.pairing_amount), 'pairing_count', t.pairing_count,
+        'override_amount', private.money(t.override_amount), 'override_count', t.override_count,
+        'reentry_amount', private.money(t.reentry_amount), 'withdrawn_amount', private.money(t.withdrawn_amount),
+        'reserved_amount', private.money(t.reserved_amount)
+    ) as old,
+    pg_catalog.jsonb_build_object(
+        'referral_amount', private.money(coalesce(b.referral, 0)), 'referral_count', coalesce(b.referrals, 0),
+        'pairing_amount', private.money(coalesce(b.pairing, 0)), 'pairing_count', coalesce(b.pairings, 0),
+        'override_amount', private.money(coalesce(b.override, 0)), 'override_count', coalesce(b.overrides, 0),
+        'reentry_amount', private.money(coalesce(b.reentry, 0)), 'withdrawn_amount', private.money(coalesce(w.withdrawn, 0)),
+        'reserved_amount', private.money(coalesce(w.reserved, 0))
+    ) as new
+from private.totals as t
+left join (
+    select
+        r.user_id,
+        coalesce(sum(r.amount) filter (where r.bonus_type = 'referral'), 0) as referral,
+        count(*) filter (where r.bonus_type = 'referral' and r.amount > 0) as referrals,
+        coalesce(sum(r.amount) filter (where r.bonus_type = 'pairing'), 0) as pairing,
+        count(*) filter (where r.bonus_type = 'pairing' and r.amount > 0) as pairings,
+        coalesce(sum(r.amount) filter (where r.bonus_type = 'override'), 0) as override,
+        count(*) filter (where r.bonus_type = 'override' and r.amount > 0) as overrides,
+        sum(r.reentry_amount) as reentry
+    from public.bonuses as r
+    group by r.user_id
+) as b on t.user_id = b.user_id
+left join (
+    select
+        o.user_id,
+        coalesce(sum(o.amount) filter (where o.status = 'approved' and o.voided_at is null), 0) as withdrawn,
+        coalesce(sum(o.amount) filter (where o.status = 'pending'), 0) as reserved
+    from public.withdrawals as o
+    group by o.user_id
+) as w on t.user_id = w.user_id
+where (
+    t.referral_amount, t.referral_count, t.pairing_amount, t.pairing_count, t.override_amount, t.override_count,
+    t.reentry_amount, t.withdrawn_amount, t.reserved_amount
+) is distinct from (
+    coalesce(b.referral, 0), coalesce(b.referrals, 0), coalesce(b.pairing, 0), coalesce(b.pairings, 0), coalesce(b.override, 0),
+    coalesce(b.overrides, 0), coalesce(b.reentry, 0), coalesce(w.withdrawn, 0), coalesce(w.reserved, 0)
+);
+comment on view private.total_discrepancies is 'Members whose totals are not the sums and counts of their bonuses and withdrawals.';
+
+create view private.counter_discrepancies as
+select
+    f.name,
+    c.value as stored,
+    f.value
+from (
+    select
+        v.name,
+        v.value
+    from (
+        select
+            count(*) as members,
+            count(*) filter (where p.package_value > 0) as active,
+            coalesce(sum(p.package_value), 0) as packages,
+            count(*) filter (where p.account_verified) as verified
+        from private.profiles as p
+    ) as m
+    cross join
+        lateral (
+            values
+            ('profiles', m.members::numeric), ('active_profiles', m.active), ('package_investment', m.packages), ('verified_profiles', m.verified)
+        ) as v (name, value)
+    union all
+    select
+        v.name,
+        v.value
+    from (
+        select
+            count(*) filter (where d.status = 'pending') as pending,
+            coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as amount,
+            count(*) filter (where d.status = 'approved') as approved,
+            count(*) filter (where d.status = 'rejected') as rejected
+        from public.deposits as d
+    ) as r
+    cross join
+        lateral (
+            values
+            ('pending_deposits', r.pending::numeric), ('deposits_approved', r.amount), ('deposits_approved_count', r.approved),
+            ('deposits_rejected_count', r.rejected)
+        ) as v (name, value)
+    union all
+    select
+        v.name,
+        v.value
+    from (
+        select
+            count(*) filter (where w.status = 'pending') as pending,
+            coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved,
+            coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as amount,
+            count(*) filter (where w.status = 'approved') as approved,
+            count(*) filter (where w.status = 'rejected') as rejected
+        from public.withdrawals as w
+    ) as r
+    cross join
+        lateral (
+            values
+            ('pending_withdrawals', r.pending::numeric), ('reserved', r.reserved), ('withdrawals_approved', r.amount),
+            ('withdrawals_approved_count', r.approved), ('withdrawals_rejected_count', r.rejected)
+        ) as v (name, value)
+    union all
+    select
+        v.name,
+        v.value
+    from (
+        select
+            coalesce(sum(b.amount), 0) as amount,
+            count(*) filter (where b.amount > 0) as bonuses
+        from public.bonuses as b
+    ) as r
+    cross join lateral (values ('bonuses', r.amount), ('bonus_rows', r.bonuses)) as v (name, value)
+    union all
+    select
+        v.name,
+        v.value
+    from (
+        select
+            count(*) as entries,
+            coalesce(sum(abs(t.amount)), 0) as volume
+        from public.transactions as t
+        where t.transaction_type = 'bonus'
+    ) as r
+    cross join lateral (values ('bonus_transactions', r.entries::numeric), ('bonus_volume', r.volume)) as v (name, value)
+    union all
+    select
+        'shortfall',
+        coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
+    from private.totals as s
+    where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
+    union all
+    select
+        'subscriptions_' || e.status,
+        count(s.id)
+    from unnest(enum_range(null::public.subscription_status)) as e (status)
+    left join public.bot_subscriptions as s on e.status = s.status
+    group by e.status
+) as f
+left join private.counter_values() as c on f.name = c.name
+where c.value is distinct from f.value;
+comment on view private.counter_discrepancies is 'Counters whose value is not that of the rows; stored is null where there is no counter.';
+
+create view private.flow_discrepancies as
+select
+    f.day,
+    sum(f.deposits) as deposits,
+    sum(f.withdrawals) as withdrawals,
+    sum(f.decided_deposits) as decided_deposits
+from (
+    select
+        v.day,
+        v.deposits,
+        0 as withdrawals,
+        v.decided_deposits
+    from public.deposits as d
+    cross join
+        lateral (
+            values ((d.created_at at time zone 'UTC')::date, d.amount, 0), ((d.decided_at at time zone 'UTC')::date, 0, d.amount)
+        ) as v (day, deposits, decided_deposits)
+    where d.status = 'approved' and d.voided_at is null
+    union all
+    select
+        (w.created_at at time zone 'UTC')::date,
+        0,
+        w.amount,
+        0
+    from public.withdrawals as w
+    where w.status = 'approved' and w.voided_at is null
+    union all
+    select
+        k.day,
+        -k.deposits,
+        -k.withdrawals,
+        -k.decided_deposits
+    from private.flows_since('-infinity') as k
+) as f
+group by f.day
+having sum(f.deposits) <> 0 or sum(f.withdrawals) <> 0 or sum(f.decided_deposits) <> 0;
+comment on view private.flow_discrepancies is 'What the daily totals of deposits and withdrawals lack, by day; negative: what they have too much.';
+
+create function private.changed_fields(p_figures jsonb, p_others jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+    select coalesce(pg_catalog.jsonb_object_agg(f.key, f.value), '{}')
+    from pg_catalog.jsonb_each(p_figures) as f
+    where f.value is distinct from p_others -> f.key
+$$;
+comment on function private.changed_fields(jsonb, jsonb) is 'The figures that are not the same in the other object.';
+
+create function private.changes_json(p_changes private.sum_change[]) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object(
+        'changes', coalesce(pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'kind', c.kind, 'object', c.object, 'user_id', c.user_id,
+                'old', private.changed_fields(c.old, c.new), 'new', private.changed_fields(c.new, c.old)
+            )
+        ), '[]'),
+        'count', pg_catalog.cardinality(p_changes)
+    )
+    from pg_catalog.unnest(p_changes[1:100]) as c
+$$;
+comment on function private.changes_json(private.sum_change[]) is 'The first hundred changes, each with the figures that differ, and how many there are.';
+
+create function private.book_repairs(p_due private.due_bonus[], p_at timestamptz) returns void
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_decision_no bigint := private.current_decision_no();
+begin
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+    -- The first journal row of a bonus has its time.
+    select
+        b.user_id, b.amount - coalesce(j.amount, 0), 'bonus', 'completed', b.id,
+        case when j.amount is null then b.created_at else p_at end, v_decision_no
+    from pg_catalog.unnest(p_due) as d
+    inner join public.bonuses as b on d.bonus_id = b.id
+    cross join lateral (
+        select sum(t.amount) as amount from public.transactions as t
+        where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
+    ) as j;
+end
+$$;
+comment on function private.book_repairs(private.due_bonus[], timestamptz) is
+'Journal rows of these stored bonuses: the difference to what their journal says.';
+
+create function private.rebuild_journal() returns private.sum_change[]
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_wrong private.due_bonus[] := private.all_bonus_discrepancies();
+    v_due private.due_bonus[];
+    v_changes private.sum_change[];
+begin
+    select
+        pg_catalog.array_agg(
+            row(b.id, b.bonus_type, b.subject_no, b.pair_number, null, null, b.volume * 100, b.rate, b.amount_cents)::private.due_bonus order by b.id
+        ),
+        pg_catalog.array_agg(
+            row(
+                'journal', b.id, b.user_id, pg_catalog.jsonb_build_object('amount', private.money(coalesce(j.amount, 0))),
+                pg_catalog.jsonb_build_object('amount', private.money(b.amount))
+            )::private.sum_change order by b.id
+        )
+    into v_due, v_changes
+    from public.bonuses as b
+    left join (
+        select t.reference_id, sum(t.amount) as amount from public.transactions as t
+        where t.transaction_type = 'bonus' and t.status = 'completed'
+        group by t.reference_id
+    ) as j on b.id = j.reference_id
+    -- A bonus that is wrong itself is for the next reconciliation.
+    where b.amount <> coalesce(j.amount, 0) and not exists (
+        select 1 from pg_catalog.unnest(v_wrong) as w
+        where w.bonus_type = b.bonus_type and w.subject_no = b.subject_no and w.pair_number is not distinct from b.pair_number
+    );
+    if v_due is not null then
+        if private.current_decision_no() is null then
+            perform private.next_decision_no();
+        end if;
+        perform private.book_repairs(v_due, private.clock());
+    end if;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_journal() is
+'Books what the journal of bonuses that are right lacks, under the number of the repair or one of its own; returns the changes.';
+
+create function private.rebuild_members() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+begin
+    with rebuilt as (
+        update private.profiles as p set
+            cash_in_amount = (d.new ->> 'cash_in_amount')::numeric, package_value = (d.new ->> 'package_value')::numeric
+        from private.member_discrepancies as d
+        where p.user_id = d.user_id
+        returning d.user_id, d.old, d.new
+    )
+    select pg_catalog.array_agg(
+        row('member', r.user_id, r.user_id, r.old, r.new)::private.sum_change order by r.user_id
+    )
+    into v_changes from rebuilt as r;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_members() is 'Derives cash-in and packages from deposits and corrections; returns the changes.';
+
+create function private.rebuild_positions() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_wrong private.position_discrepancies[] := array(select d from private.position_discrepancies as d order by d.no);
+begin
+    if pg_catalog.cardinality(v_wrong) > 0 then
+        -- Two members may have changed places, and a place is unique.
+        update private.positions as p set paid_order = null from pg_catalog.unnest(v_wrong) as d where p.no = d.no;
+        update private.positions as p set
+            package_cents = (d.new ->> 'package_cents')::integer,
+            paid_cents = (d.new ->> 'paid_cents')::integer,
+            children = (d.new ->> 'children')::integer,
+            paid_order = (d.new ->> 'paid_order')::bigint
+        from pg_catalog.unnest(v_wrong) as d
+        where p.no = d.no;
+        -- Other bonuses may be due.
+        perform pg_catalog.nextval('private.bonus_revision_seq');
+    end if;
+    return array(
+        select row('position', d.no, d.user_id, d.old, d.new)::private.sum_change from pg_catalog.unnest(v_wrong) as d
+    );
+end
+$$;
+comment on function private.rebuild_positions() is
+'Derives package, payment, number of direct referrals and order of fundings of all positions; returns the changes. The number of a direct referral is no sum and stays.';
+
+create function private.rebuild_totals() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+begin
+    insert into private.totals (user_id)
+    select p.user_id from private.profiles as p where not exists (select 1 from private.totals as t where t.user_id = p.user_id);
+    with rebuilt as (
+        update private.totals as t set
+            referral_amount = (d.new ->> 'referral_amount')::numeric, referral_count = (d.new ->> 'referral_count')::integer,
+            pairing_amount = (d.new ->> 'pairing_amount')::numeric, pairing_count = (d.new ->> 'pairing_count')::integer,
+            override_amount = (d.new ->> 'override_amount')::numeric, override_count = (d.new ->> 'override_count')::integer,
+            reentry_amount = (d.new ->> 'reentry_amount')::numeric, withdrawn_amount = (d.new ->> 'withdrawn_amount')::numeric,
+            reserved_amount = (d.new ->> 'reserved_amount')::numeric
+        from private.total_discrepancies as d
+        where t.user_id = d.user_id
+        returning d.user_id, d.old, d.new
+    )
+    select pg_catalog.array_agg(
+        row('totals', r.user_id, r.user_id, r.old, r.new)::private.sum_change order by r.user_id
+    )
+    into v_changes from rebuilt as r;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_totals() is 'Derives all totals from bonuses and withdrawals; returns the changes.';
+
+create function private.rebuild_counter_values() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+begin
+    -- A counter has its value in one row and its deltas in others; what is missing is one more.
+    insert into private.counters (name)
+    select d.name from private.counter_discrepancies as d where d.stored is null
+    on conflict do nothing;
+    with wrong as materialized (
+        select d.name, d.stored, d.value from private.counter_discrepancies as d
+    ), rebuilt as (
+        insert into private.counter_deltas (name, delta)
+        select w.name, w.value - w.stored from wrong as w
+    )
+    select pg_catalog.array_agg(
+        row(
+            'counter', w.name, null, pg_catalog.jsonb_build_object('value', w.stored::text), pg_catalog.jsonb_build_object('value', w.value::text)
+        )::private.sum_change order by w.name
+    )
+    into v_changes from wrong as w;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_counter_values() is 'Adds to each counter what it lacks; returns the changes.';
+
+create function private.rebuild_flows() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+begin
+    with wrong as materialized (
+        select
+            d.day, d.deposits, d.withdrawals, d.decided_deposits,
+            coalesce(k.deposits, 0) as old_deposits,
+            coalesce(k.withdrawals, 0) as old_withdrawals,
+            coalesce(k.decided_deposits, 0) as old_decided
+        from private.flow_discrepancies as d left join private.flows_since('-infinity') as k on d.day = k.day
+    ), rebuilt as (
+        insert into private.flow_deltas (day, deposits, withdrawals, decided_deposits)
+        select w.day, w.deposits, w.withdrawals, w.decided_deposits from wrong as w
+    )
+    select pg_catalog.array_agg(
+        row(
+            'flow_day', w.day, null,
+            pg_catalog.jsonb_build_object(
+                'deposits', private.money(w.old_deposits), 'withdrawals', private.money(w.old_withdrawals),
+                'decided_deposits', private.money(w.old_decided)
+            ),
+            pg_catalog.jsonb_build_object(
+                'deposits', private.money(w.old_deposits + w.deposits), 'withdrawals', private.money(w.old_withdrawals + w.withdrawals),
+                'decided_deposits', private.money(w.old_decided + w.decided_deposits)
+            )
+        )::private.sum_change order by w.day
+    )
+    into v_changes from wrong as w;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_flows() is 'Adds to the daily totals of deposits and withdrawals what they lack; returns the changes.';
+
+create function private.rebuild_earning_days() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+begin
+    with wrong as materialized (
+        select d.no, d.day, d.referral, d.pairing, d.override from private.earning_day_differences(0, 2147483647) as d
+    ), rebuilt as (
+        insert into private.earning_days as e (no, day, referral, pairing, override)
+        select w.no, w.day, w.referral, w.pairing, w.override from wrong as w
+        on conflict (no, day) do update set
+            referral = e.referral + excluded.referral, pairing = e.pairing + excluded.pairing, override = e.override + excluded.override
+        returning e.no, e.day, e.referral, e.pairing, e.override
+    )
+    select pg_catalog.array_agg(
+        row(
+            'earning_day', r.no || ' ' || r.day, o.user_id,
+            pg_catalog.jsonb_build_object(
+                'referral', private.money(r.referral - w.referral), 'pairing', private.money(r.pairing - w.pairing),
+                'override', private.money(r.override - w.override)
+            ),
+            pg_catalog.jsonb_build_object(
+                'referral', private.money(r.referral), 'pairing', private.money(r.pairing), 'override', private.money(r.override)
+            )
+        )::private.sum_change order by r.no, r.day
+    )
+    into v_changes
+    from rebuilt as r
+    inner join wrong as w on r.no = w.no and r.day = w.day
+    inner join private.positions as o on r.no = o.no;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_earning_days() is
+'Adds to the members'' daily earnings what the journal has and they lack; returns the changes. Call under the lock of the roll-up.';
+
+-- A network is its member's own values and the networks of the direct referrals. So what is wrong at one member is wrong
+-- by the same amount at everybody above, and the roll-up takes it there.
+create function private.rebuild_networks() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+    v_direct private.sum_change[];
+begin
+    with wrong as materialized (
+        select d.* from private.network_differences(0, 2147483647) as d
+    ), staged as (
+        insert into private.network_rollup_staging (no, depth, members, package_cents, referral, pairing, override)
+        select w.no, p.depth, w.members, w.package_cents, w.referral, w.pairing, w.override
+        from wrong as w
+        inner join private.positions as o on w.no = o.no
+        inner join private.profiles as p on o.profile_id = p.id
+        where (w.members, w.package_cents, w.referral, w.pairing, w.override) is distinct from (0, 0, 0, 0, 0)
+    ), rebuilt as (
+        insert into private.networks as n (no, direct_cents, direct_funded)
+        select w.no, w.direct_cents, w.direct_funded from wrong as w where w.direct_cents <> 0 or w.direct_funded <> 0
+        on conflict (no) do update set
+            direct_cents = n.direct_cents + excluded.direct_cents, direct_funded = n.direct_funded + excluded.direct_funded
+        returning n.no, n.direct_cents, n.direct_funded
+    )
+    select pg_catalog.array_agg(
+        row(
+            'direct_referrals', r.no, o.user_id,
+            pg_catalog.jsonb_build_object('direct_cents', r.direct_cents - w.direct_cents, 'direct_funded', r.direct_funded - w.direct_funded),
+            pg_catalog.jsonb_build_object('direct_cents', r.direct_cents, 'direct_funded', r.direct_funded)
+        )::private.sum_change order by r.no
+    )
+    into v_direct
+    from rebuilt as r
+    inner join wrong as w on r.no = w.no
+    inner join private.positions as o on r.no = o.no;
+    perform private.propagate_staged_totals();
+    select pg_catalog.array_agg(
+        row(
+            'network', s.no, o.user_id,
+            pg_catalog.jsonb_build_object(
+                'members', coalesce(n.members, 0), 'package_cents', coalesce(n.package_cents, 0), 'referral', private.money(coalesce(n.referral, 0)),
+                'pairing', private.money(coalesce(n.pairing, 0)), 'override', private.money(coalesce(n.override, 0))
+            ),
+            pg_catalog.jsonb_build_object(
+                'members', coalesce(n.members, 0) + s.members, 'package_cents', coalesce(n.package_cents, 0) + s.package_cents,
+                'referral', private.money(coalesce(n.referral, 0) + s.referral), 'pairing', private.money(coalesce(n.pairing, 0) + s.pairing),
+                'override', private.money(coalesce(n.override, 0) + s.override)
+            )
+        )::private.sum_change order by s.no
+    )
+    into v_changes
+    from private.network_rollup_staging as s
+    inner join private.positions as o on s.no = o.no
+    left join private.networks as n on s.no = n.no
+    where (s.members, s.package_cents, s.referral, s.pairing, s.override) is distinct from (0, 0, 0, 0, 0);
+    -- A team that turns out to be large gets days of its own with the next roll-up of one of its members.
+    perform private.finalise_network_roll_up();
+    return v_direct || v_changes;
+end
+$$;
+comment on function private.rebuild_networks() is
+'Adds to the rolled-up networks what positions, totals and tree have and they lack; returns the changes. Call under the lock of the roll-up.';
+
+create function private.rebuild_team_days() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_teams integer[] := array(select distinct d.no from private.team_day_discrepancies(null) as d);
+    v_before private.team_days[] := array(select d from private.team_days as d where d.no = any(v_teams));
+begin
+    if pg_catalog.cardinality(v_teams) > 0 then
+        delete from private.team_days as d where d.no = any(v_teams);
+        update private.networks as n set has_days = false where n.no = any(v_teams);
+        perform private.backfill_team_days(v_teams, pg_catalog.cardinality(v_teams));
+    end if;
+    return array(
+        select row(
+            'team_day', o.no || ' ' || coalesce(a.day, b.day), o.user_id,
+            pg_catalog.jsonb_build_object('members', coalesce(b.members, 0), 'funded', coalesce(b.funded, 0)),
+            pg_catalog.jsonb_build_object('members', coalesce(a.members, 0), 'funded', coalesce(a.funded, 0))
+        )::private.sum_change
+        from pg_catalog.unnest(v_before) as b
+        full join (select d.* from private.team_days as d where d.no = any(v_teams)) as a on b.no = a.no and b.day = a.day
+        inner join private.positions as o on coalesce(a.no, b.no) = o.no
+        where (a.members, a.funded) is distinct from (b.members, b.funded)
+        order by o.no, coalesce(a.day, b.day)
+    );
+end
+$$;
+comment on function private.rebuild_team_days() is
+'Materialises the days of large teams again where they differ from tree and bonuses; returns the changes. Call under the lock of the roll-up.';
+
+create function private.lock_sums() returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.lock_members(array(
+        select d.user_id from private.member_discrepancies as d
+        union
+        select d.user_id from private.position_discrepancies as d
+        union
+        select d.user_id from private.total_discrepancies as d
+    ));
+    -- No roll-up moves deltas meanwhile.
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('networks'));
+exception when lock_not_available then
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
+end
+$$;
+comment on function private.lock_sums() is 'Locks the members whose sums differ, and the roll-up. Errors: try_again.';
+
+create function private.rebuild_sums() returns private.sum_change[]
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_changes private.sum_change[] := '{}'::private.sum_change[];
+begin
+    perform private.lock_sums();
+    -- In this order: each is derived from those before it.
+    v_changes := v_changes || private.rebuild_journal();
+    v_changes := v_changes || private.rebuild_members();
+    v_changes := v_changes || private.rebuild_positions();
+    v_changes := v_changes || private.rebuild_totals();
+    v_changes := v_changes || private.rebuild_counter_values();
+    v_changes := v_changes || private.rebuild_flows();
+    v_changes := v_changes || private.rebuild_earning_days();
+    v_changes := v_changes || private.rebuild_networks();
+    v_changes := v_changes || private.rebuild_team_days();
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_sums() is
+'Derives all stored sums and counters from the rows; returns the changes. Call under the money lock, with app.repair on. Errors: try_again.';
+
+create function public.rebuild_counters(p_reason text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_reason text := private.validate_reason(p_reason);
+    v_response jsonb;
+begin
+    if nullif(pg_catalog.btrim(p_reason), '') is null then
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
+    end if;
+    perform private.lock_money();
+    perform pg_catalog.set_config('app.repair', 'on', true);
+    v_response := private.changes_json(private.rebuild_sums());
+    perform pg_catalog.set_config('app.repair', '', true);
+    perform private.audit(
+        'admin:' || v_admin.id, 'books.rebuilt', 'counters', null, pg_catalog.jsonb_build_object('reason', v_reason) || v_response
+    );
+    return v_response || '{"success": true}';
+end
+$$;
+comment on function public.rebuild_counters(text) is
+'Super administrators: derives every stored sum and counter from the rows, and books what the journal of bonuses lacks, with an audit row. Returns the first hundred changes, each with its kind, object, member and figures before and after, and their count; 0 when all agreed. Errors: forbidden, session_ended, two_step_required, invalid_reason, reason_required, try_again.';
+grant execute on function public.rebuild_counters(text) to platform_admin;

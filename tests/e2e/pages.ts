@@ -48,6 +48,7 @@ export const administratorPages = [
   '/admin/deposits?status=all',
   '/admin/withdrawals',
   '/admin/corrections',
+  '/admin/alarms',
   '/admin/coverage',
   '/admin/audit',
   '/admin/settings',

@@ -24,7 +24,9 @@ test.describe('the focus of an administrator', () => {
     const suspend = sheet.getByRole('button', { name: 'Suspend' })
     await suspend.focus()
     await page.keyboard.press('Enter')
-    await expect(page.getByRole('dialog', { name: `Suspend ${username}?` })).toBeVisible()
+    // Until it has the focus, keys are the details'.
+    const question = page.getByRole('dialog', { name: `Suspend ${username}?` })
+    await expect(question.locator(':focus')).toBeVisible()
     await page.keyboard.press('Escape')
     await expect(suspend).toBeFocused()
     await page.keyboard.press('Escape')

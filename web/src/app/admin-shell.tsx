@@ -115,7 +115,11 @@ function SignedIn({ signedIn }: { signedIn: Administrator }) {
   const overview = useQuery(adminOverviewQuery)
   const corrections = useQuery(correctionsQuery)
   const admin = overview.data?.admin ?? signedIn
-  const pending = { ...overview.data?.pending, corrections: confirmableCount(corrections.data) }
+  const pending = {
+    ...overview.data?.pending,
+    corrections: confirmableCount(corrections.data),
+    alarms: overview.data?.alarms.open,
+  }
   return (
     <div data-wide className="flex min-h-dvh flex-col">
       <SkipLink />

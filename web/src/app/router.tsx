@@ -46,6 +46,7 @@ const administratorPages = [
   page(paths.admin.deposits, () => import('@/routes/admin/deposits')),
   page(paths.admin.withdrawals, () => import('@/routes/admin/withdrawals')),
   page(paths.admin.corrections, () => import('@/routes/admin/corrections')),
+  page(paths.admin.alarms, () => import('@/routes/admin/alarms')),
   page(paths.admin.coverage, () => import('@/routes/admin/coverage')),
   page(paths.admin.audit, () => import('@/routes/admin/audit')),
   page(paths.admin.settings, () => import('@/routes/admin/settings')),

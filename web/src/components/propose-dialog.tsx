@@ -2,12 +2,15 @@ import type { ReactNode } from 'react'
 import { consequences, useProposeCorrection, type CorrectionKind } from '@/lib/corrections'
 import type { Decimal } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
+import { LedgerBanner } from './ledger-banner'
 import { ReasonDialog } from './reason-dialog'
 import type { Fact } from './review-dialog'
 
 interface ProposeDialogProps {
   kind: CorrectionKind
   targetId: string
+  /** Whose money it concerns. */
+  userId: string
   title: string
   facts: Fact[]
   /** Fields above the reason. */
@@ -20,12 +23,13 @@ interface ProposeDialogProps {
 
 /** Proposes a correction, with a reason. Nothing changes until another administrator confirms it. */
 export function ProposeDialog(props: ProposeDialogProps) {
-  const { kind, targetId, title, facts, children, complete, value, onClose } = props
+  const { kind, targetId, userId, title, facts, children, complete, value, onClose } = props
   const propose = useProposeCorrection()
   return (
     <ReasonDialog
       title={title}
       facts={facts}
+      flags={<LedgerBanner userId={userId} className="mb-4" />}
       warning={<>Nothing changes until another administrator confirms this. {consequences[kind]}</>}
       note="The member reads this once it is confirmed"
       fields={children}

@@ -5,6 +5,7 @@ import { ReviewDialog, type Fact } from './review-dialog'
 interface ReasonDialogProps {
   title: string
   facts: Fact[]
+  flags?: ReactNode
   warning: ReactNode
   label?: string
   /** Fields above the reason. */
@@ -19,6 +20,8 @@ interface ReasonDialogProps {
   /** Called with a reason that says something; resolves when done. */
   onConfirm: (reason: string) => Promise<void>
   errorFallback: string
+  /** Done elsewhere: only Close is left. */
+  conflict?: ReactNode
   onClose: () => void
 }
 

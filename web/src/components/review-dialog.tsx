@@ -1,6 +1,8 @@
 import { ArrowRight } from 'lucide-react'
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
-import { errorText } from '@/lib/errors'
+import { Link } from 'react-router'
+import { errorText, Refusal } from '@/lib/errors'
+import { paths } from '@/lib/paths'
 import { useOnline } from '@/lib/use-online'
 import { ErrorLine } from './field'
 import { Notice } from './notice'
@@ -70,7 +72,7 @@ const slow = 10_000
 function useConfirm(onConfirm: () => Promise<void>, fallback: string) {
   const [sending, setSending] = useState(false)
   const [late, setLate] = useState(false)
-  const [refusal, setRefusal] = useState<string | null>(null)
+  const [refusal, setRefusal] = useState<{ text: string; isAlarm: boolean } | null>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
 
@@ -82,7 +84,9 @@ function useConfirm(onConfirm: () => Promise<void>, fallback: string) {
     try {
       await onConfirm()
     } catch (error) {
-      setRefusal(errorText(error, fallback))
+      // Only an administrator is told which alarm it is.
+      const isAlarm = error instanceof Refusal && error.code === 'ledger_alarm' && error.details !== null
+      setRefusal({ text: errorText(error, fallback), isAlarm })
     } finally {
       clearTimeout(timer.current)
       setSending(false)
@@ -163,7 +167,19 @@ export function ReviewDialog(props: ReviewDialogProps) {
                 </p>
               )}
               {late ? <p className="mt-3 text-warning">{lateText}</p> : null}
-              {refusal ? <ErrorLine className="mt-3">{refusal}</ErrorLine> : null}
+              {refusal ? (
+                <ErrorLine className="mt-3">
+                  {refusal.text}
+                  {refusal.isAlarm ? (
+                    <>
+                      {' '}
+                      <Link to={paths.admin.alarms} className="text-link">
+                        See alarms
+                      </Link>
+                    </>
+                  ) : null}
+                </ErrorLine>
+              ) : null}
             </div>
           </>
         )}

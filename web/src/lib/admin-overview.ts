@@ -32,6 +32,18 @@ export interface Coverage {
   ratio: Decimal | null
 }
 
+/** What is wrong and not acknowledged, and what it stops. */
+export interface AlarmSummary {
+  open: number
+  /** Of those, failed checks of the ledger: they alone stop decisions. */
+  stopping: number
+  stops_everybody: boolean
+  /** User ids. */
+  stopped_members: string[]
+  /** What is wrong, by rule of the ledger checks. */
+  rules: Record<string, string>
+}
+
 /** What the administrators' side opens with. Money is decimal text. */
 export interface AdminOverview {
   as_of: string
@@ -42,6 +54,7 @@ export interface AdminOverview {
   recent: RecentMovement[]
   flows: { day: string; deposits: Decimal; withdrawals: Decimal }[]
   books: { ok: boolean | null; violations: number; checked_at: string | null }
+  alarms: AlarmSummary
   coverage: Coverage | null
 }
 

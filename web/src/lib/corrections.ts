@@ -20,6 +20,7 @@ export interface Correction {
   /** The deposit, the withdrawal, or the member's profile. */
   target_id: string
   profile_id: string
+  user_id: string
   username: string
   display_name: string | null
   /** Of the deposit or withdrawal; null for a package. */

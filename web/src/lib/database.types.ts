@@ -432,6 +432,7 @@ export type Database = {
       }
     }
     Functions: {
+      acknowledge_alarm: { Args: { p_id: string; p_reason: string }; Returns: Json }
       cancel_email_change: { Args: Record<PropertyKey, never>; Returns: Json }
       cancel_request: { Args: { p_id: string }; Returns: Json }
       change_setting: { Args: { p_key: string; p_value: Json }; Returns: Json }
@@ -512,6 +513,7 @@ export type Database = {
       is_username_available: { Args: { p_username: string }; Returns: boolean }
       leave_demo: { Args: Record<PropertyKey, never>; Returns: Json }
       list_administrators: { Args: Record<PropertyKey, never>; Returns: Json }
+      list_alarms: { Args: { p_filters?: Json }; Returns: Json }
       list_audit: { Args: { p_filters?: Json }; Returns: Json }
       list_corrections: { Args: Record<PropertyKey, never>; Returns: Json }
       list_deposits: { Args: { p_filters?: Json }; Returns: Json }
@@ -528,6 +530,7 @@ export type Database = {
         Args: { p_kind: string; p_reason: string; p_target_id: string; p_value: number }
         Returns: Json
       }
+      rebuild_counters: { Args: { p_reason: string }; Returns: Json }
       reset_two_step: { Args: { p_admin_id: string; p_reason: string }; Returns: Json }
       retry_mail: { Args: { p_id: number }; Returns: Json }
       search_team: { Args: { p_search: string }; Returns: Json }

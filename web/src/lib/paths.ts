@@ -30,6 +30,7 @@ export const paths = {
     deposits: '/admin/deposits',
     withdrawals: '/admin/withdrawals',
     corrections: '/admin/corrections',
+    alarms: '/admin/alarms',
     coverage: '/admin/coverage',
     audit: '/admin/audit',
     settings: '/admin/settings',

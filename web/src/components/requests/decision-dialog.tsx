@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { Refusal } from '@/lib/errors'
 import { formatMoney, type Decimal } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
+import { LedgerBanner } from '@/components/ledger-banner'
 import { ReasonField } from '@/components/reason-field'
 import { ReviewDialog, type Fact } from '@/components/review-dialog'
 import type { DecisionAction, RequestFlag } from './request'
@@ -45,6 +46,8 @@ interface DecisionDialogProps {
   amount: Decimal
   facts: Fact[]
   flags: RequestFlag[]
+  /** Whose request it is. */
+  userId: string
   /** Said before the sentence every decision carries. */
   note?: ReactNode
   /** What this decision may be given beside the reason. */
@@ -58,7 +61,7 @@ interface DecisionDialogProps {
 
 /** Approving or rejecting a request for money: once, with the facts in sight, and with the reason the member reads. */
 export function DecisionDialog(props: DecisionDialogProps) {
-  const { noun, action, amount, facts, flags, note, children } = props
+  const { noun, action, amount, facts, flags, userId, note, children } = props
   const { decide, onClose, onDecided, onCloseAutoFocus } = props
   const [reason, setReason] = useState('')
   const [conflict, setConflict] = useState<string | null>(null)
@@ -91,11 +94,14 @@ export function DecisionDialog(props: DecisionDialogProps) {
       title={`${verb} ${noun} of ${formatMoney(amount)}?`}
       facts={facts}
       flags={
-        flags.length > 0 ? (
-          <div className="mb-4 text-compact">
-            <RequestFlags flags={flags} />
-          </div>
-        ) : undefined
+        <>
+          <LedgerBanner userId={userId} className="mb-4" />
+          {flags.length > 0 ? (
+            <div className="mb-4 text-compact">
+              <RequestFlags flags={flags} />
+            </div>
+          ) : null}
+        </>
       }
       warning={<>{note} This cannot be undone. The member is told at once.</>}
       confirmLabel={`${verb} ${formatMoney(amount)}`}

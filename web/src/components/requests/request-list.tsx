@@ -4,6 +4,7 @@ import { DataTable } from '@/components/data-table/data-table'
 import { useTableState } from '@/components/data-table/table-state'
 import { useAdminList, type ListRequest } from '@/components/data-table/use-admin-list'
 import { EmptyState } from '@/components/empty-state'
+import { LedgerBanner } from '@/components/ledger-banner'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
 import type { Fact } from '@/components/review-dialog'
@@ -62,6 +63,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         }
         actions={<RefreshButton queries={[query]} />}
       />
+      <LedgerBanner className="mt-4" />
       <div className="my-4">
         <StatusCounts counts={query.data?.counts} table={table} />
       </div>
@@ -97,6 +99,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
           amount={open.row.amount}
           facts={factsOf(open.row)}
           flags={open.row.flags}
+          userId={open.row.user_id}
           note={noteOf?.(open.row, open.action)}
           decide={(reason) => decide(open.row, open.action, reason)}
           onClose={close}

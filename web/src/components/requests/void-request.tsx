@@ -23,6 +23,7 @@ export function VoidRequest({ noun, row }: VoidRequestProps) {
         <ProposeDialog
           kind={kind}
           targetId={row.id}
+          userId={row.user_id}
           title={`Void the ${noun} of ${formatMoney(row.amount)}?`}
           facts={[
             { label: 'Member', value: row.username },

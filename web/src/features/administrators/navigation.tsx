@@ -3,6 +3,7 @@ import {
   ArrowLeftRight,
   ArrowUpFromLine,
   BadgeCheck,
+  BellRing,
   Bot,
   LayoutDashboard,
   ScrollText,
@@ -17,8 +18,8 @@ import { NavLink } from 'react-router'
 import { cn } from '@/lib/cn'
 import { paths } from '@/lib/paths'
 
-/** How many requests and corrections wait; a figure that is not known is not there. */
-type Waiting = Partial<Record<'deposits' | 'withdrawals' | 'corrections', number>>
+/** How many requests, corrections and alarms wait; a figure that is not known is not there. */
+type Waiting = Partial<Record<'deposits' | 'withdrawals' | 'corrections' | 'alarms', number>>
 
 interface Entry {
   to: string
@@ -37,6 +38,7 @@ const entries: Entry[] = [
   { to: paths.admin.deposits, label: 'Deposits', icon: ArrowDownToLine, waiting: 'deposits' },
   { to: paths.admin.withdrawals, label: 'Withdrawals', icon: ArrowUpFromLine, waiting: 'withdrawals' },
   { to: paths.admin.corrections, label: 'Corrections', icon: Undo2, waiting: 'corrections' },
+  { to: paths.admin.alarms, label: 'Alarms', icon: BellRing, waiting: 'alarms' },
   { to: paths.admin.coverage, label: 'Coverage', icon: Waves },
   { to: paths.admin.audit, label: 'Audit', icon: ScrollText },
   { to: paths.admin.settings, label: 'Settings', icon: Settings },

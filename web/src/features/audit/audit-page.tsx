@@ -20,6 +20,7 @@ const areas = [
   ['deposit', 'Deposits'],
   ['withdrawal', 'Withdrawals'],
   ['correction', 'Corrections'],
+  ['alarm', 'Alarms'],
   ['member', 'Members'],
   ['bot', 'Bots'],
   ['setting', 'Settings'],

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Address } from '@/components/address'
+import { LedgerBanner } from '@/components/ledger-banner'
 import { Money } from '@/components/money'
 import { Change, ReviewDialog, type Fact } from '@/components/review-dialog'
 import { Timestamp } from '@/components/timestamp'
@@ -84,6 +85,7 @@ export function DecideDialog(props: { act: Act; correction: Correction; onClose:
       open
       onClose={onClose}
       facts={factsOf(correction)}
+      flags={<LedgerBanner userId={correction.user_id} className="mb-4" />}
       {...wordsOf(act, correction)}
       lateText="No answer yet. Asking again changes nothing twice."
       errorFallback={failures[act]}

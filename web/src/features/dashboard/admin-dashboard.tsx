@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'react-router'
 import { FigureRowSkeleton } from '@/components/figure-row'
+import { LedgerBanner } from '@/components/ledger-banner'
 import { Notice } from '@/components/notice'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
@@ -50,7 +51,6 @@ export function AdminDashboard() {
   const stats = useQuery(adminStatsQuery)
   const [parameters, setParameters] = useSearchParams()
   const tab = tabs.find(({ value }) => value === parameters.get('tab'))?.value ?? 'overview'
-  const books = overview.data?.books
 
   function figures(body: (data: NonNullable<typeof stats.data>) => React.ReactNode) {
     return (
@@ -71,12 +71,7 @@ export function AdminDashboard() {
         purpose="What waits for you, and what the books say."
         actions={<RefreshButton queries={[overview, stats]} />}
       />
-      {books?.ok === false ? (
-        <Notice tone="negative" role="alert" title="The books differ" className="mt-4">
-          {books.violations === 1 ? 'One check fails.' : `${books.violations} checks fail.`} Decide nothing
-          until this is understood.
-        </Notice>
-      ) : null}
+      <LedgerBanner className="mt-4" />
       <WaitingCorrections />
       <div className="mt-4">
         <Region

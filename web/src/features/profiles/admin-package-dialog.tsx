@@ -19,6 +19,7 @@ export function PackageDialog({ member, onClose }: { member: MemberDetails; onCl
     <ProposeDialog
       kind="set_package"
       targetId={member.id}
+      userId={member.user_id}
       title={`Set the package of ${member.username}?`}
       facts={[
         { label: 'Member', value: member.display_name ?? member.username },

@@ -1,0 +1,52 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'react-router'
+import { adminOverviewQuery, type AlarmSummary } from '@/lib/admin-overview'
+import { paths } from '@/lib/paths'
+import { Notice } from './notice'
+import { Button } from './ui/button'
+
+function waits(alarms: AlarmSummary): string {
+  if (alarms.stops_everybody) return 'Nothing about money can be decided until this is understood.'
+  const members = alarms.stopped_members.length
+  return `Decisions about the money of ${members === 1 ? 'one member' : `${members} members`} wait until this is understood.`
+}
+
+const most = 3
+
+/** Which checks of the ledger fail and what that stops, wherever money is decided; of one member only where one is named. */
+export function LedgerBanner({ userId, className }: { userId?: string; className?: string }) {
+  const alarms = useQuery(adminOverviewQuery).data?.alarms
+  if (!alarms || alarms.stopping === 0) return null
+  const concerned = !userId || alarms.stops_everybody || alarms.stopped_members.includes(userId)
+  if (!concerned) return null
+  const problems = Object.values(alarms.rules)
+  return (
+    <Notice
+      tone="negative"
+      role="status"
+      title="The books differ"
+      className={className}
+      action={
+        <Button variant="outline" size="compact" asChild>
+          <Link to={paths.admin.alarms}>See alarms</Link>
+        </Button>
+      }
+    >
+      {userId ? (
+        <p>A check of the ledger fails: this cannot be decided until the alarm is acknowledged.</p>
+      ) : (
+        <>
+          <p>
+            {alarms.stopping === 1 ? 'One check fails.' : `${alarms.stopping} checks fail.`} {waits(alarms)}
+          </p>
+          <ul className="mt-1 list-disc pl-5">
+            {problems.slice(0, most).map((problem) => (
+              <li key={problem}>{problem}</li>
+            ))}
+            {problems.length > most ? <li>And {problems.length - most} more.</li> : null}
+          </ul>
+        </>
+      )}
+    </Notice>
+  )
+}

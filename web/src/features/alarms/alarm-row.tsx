@@ -1,0 +1,109 @@
+import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Link } from 'react-router'
+import { Badge } from '@/components/status-badge'
+import { Timestamp } from '@/components/timestamp'
+import { Button } from '@/components/ui/button'
+import { paths } from '@/lib/paths'
+import type { Alarm } from './api'
+import { RepairsTable } from './repairs-table'
+import { figuresOf, rowName, stopsWords } from './words'
+
+/** The list in which a row is found by its member. */
+function listOf({ row, username }: Alarm): string | null {
+  if (!row || !username) return null
+  const q = encodeURIComponent(username)
+  if (row.kind === 'deposit') return `${paths.admin.deposits}?status=all&q=${q}`
+  if (row.kind === 'withdrawal') return `${paths.admin.withdrawals}?status=all&q=${q}`
+  return `${paths.admin.transactions}?q=${q}`
+}
+
+function TextLink({ to, children }: { to: string; children: ReactNode }) {
+  return (
+    <Link to={to} className="text-link inline-flex min-h-6 items-center break-all">
+      {children}
+    </Link>
+  )
+}
+
+function NamedRow({ alarm }: { alarm: Alarm }) {
+  const [name, list] = [rowName(alarm), listOf(alarm)]
+  // A member stands under Member already.
+  if (!name || alarm.row?.kind === 'member') return null
+  return <Item label="Row">{list ? <TextLink to={list}>{name}</TextLink> : name}</Item>
+}
+
+function Item({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className="flex min-w-0 items-center gap-1.5">
+      <dt className="text-muted-foreground">{label}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  )
+}
+
+function StopsBadge({ alarm }: { alarm: Alarm }) {
+  if (alarm.ended_at) return null
+  const tone = alarm.stops ? 'negative' : alarm.acknowledged_at ? 'outline' : 'warning'
+  const icon = alarm.stops ? CircleAlert : alarm.acknowledged_at ? CircleCheck : TriangleAlert
+  return (
+    <Badge tone={tone} icon={icon} className="h-auto py-0.5 text-left">
+      {alarm.urgent ? 'Urgent. ' : ''}
+      {stopsWords(alarm)}
+    </Badge>
+  )
+}
+
+/** One alarm: what is wrong, what to do, what it concerns, since when, what it stops, who acknowledged it. */
+export function AlarmRow({ alarm, onAcknowledge }: { alarm: Alarm; onAcknowledge?: () => void }) {
+  return (
+    <li className="flex flex-col gap-x-6 gap-y-3 border-b py-4 md:flex-row md:items-start md:justify-between">
+      <div className="min-w-0 grow">
+        <StopsBadge alarm={alarm} />
+        <p className="mt-1.5 font-semibold break-words">{alarm.problem}</p>
+        {alarm.ended_at ? null : <p className="mt-0.5 break-words">{alarm.advice}</p>}
+        <dl className="mt-2 flex flex-wrap gap-x-5 gap-y-1 text-compact">
+          {alarm.rule ? <Item label="Check">{alarm.rule}</Item> : null}
+          {alarm.username && alarm.profile_id ? (
+            <Item label="Member">
+              <TextLink to={`${paths.admin.users}?user=${alarm.profile_id}`}>{alarm.username}</TextLink>
+            </Item>
+          ) : null}
+          <NamedRow alarm={alarm} />
+          {figuresOf(alarm.details).map(({ label, value }) => (
+            <Item key={label} label={label}>
+              {value}
+            </Item>
+          ))}
+          <Item label="Since">
+            <Timestamp value={alarm.raised_at} />
+          </Item>
+          {alarm.ended_at ? (
+            <Item label="Over">
+              <Timestamp value={alarm.ended_at} />
+            </Item>
+          ) : null}
+          <Item label="E-mailed">{alarm.mailed_at ? <Timestamp value={alarm.mailed_at} /> : 'Not yet'}</Item>
+        </dl>
+        {alarm.acknowledged_at && alarm.acknowledged_by_name ? (
+          <p className="mt-1.5 text-compact break-words text-muted-foreground">
+            Acknowledged by {alarm.acknowledged_by_name} <Timestamp value={alarm.acknowledged_at} />:{' '}
+            {alarm.reason}
+          </p>
+        ) : null}
+        <RepairsTable alarm={alarm} />
+      </div>
+      {onAcknowledge && !alarm.acknowledged_at ? (
+        <Button
+          variant="outline"
+          size="row"
+          className="self-start"
+          aria-label={`Acknowledge: ${alarm.problem}${alarm.username ? ` ${alarm.username}` : ''}`}
+          onClick={onAcknowledge}
+        >
+          Acknowledge
+        </Button>
+      ) : null}
+    </li>
+  )
+}

@@ -1,0 +1,5 @@
+import { AlarmsPage } from '@/features/alarms/alarms-page'
+
+export default function AdminAlarmsPage() {
+  return <AlarmsPage />
+}

@@ -23,6 +23,7 @@ from tests.support.rollback_pool import Connection, RollbackPool, rolled_back
 from tests.support.stack import Stack
 
 Export = AsyncIterator[str]
+WHOLE = "set local session_replication_role = origin"
 
 
 def principal_of(person: Administrator, pool: Any) -> Principal:
@@ -45,7 +46,7 @@ async def export(
 
 @pytest.fixture
 async def planted(stack: Stack) -> AsyncIterator[Connection]:
-    """Yield a transaction without triggers, like the one an export opens, rolled back at the end."""
+    """Yield a transaction like an export's, without triggers until WHOLE, rolled back at the end."""
     async with rolled_back(stack) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
         await connection.execute("set local session_replication_role = replica")
@@ -79,6 +80,7 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_rejected(
         " from generate_series(1, 10001) as i",
         [member.user_id],
     )
+    await planted.execute(WHOLE)
     principal = principal_of(finance, RollbackPool(planted))
     with pytest.raises(ApiError) as raised:
         async with export(principal, "deposits", search="planted"):
@@ -90,6 +92,7 @@ async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
     planted: Connection, finance: Administrator
 ) -> None:
     await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
+    await planted.execute(WHOLE)
     async with export(principal_of(finance, RollbackPool(planted)), "deposits", status="pending") as parts:
         with pytest.raises(RuntimeError, match="the pages end after"):
             _ = [part async for part in parts]

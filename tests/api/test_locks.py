@@ -30,6 +30,7 @@ LOCKS = {
     "audit": "select pg_advisory_xact_lock(private.lock_key('audit_log'))",
     "disclosure": "select pg_advisory_xact_lock(private.lock_key('income_disclosure'))",
     "reconcile": "select pg_advisory_xact_lock(private.lock_key('reconcile'))",
+    "networks": "select pg_advisory_xact_lock(private.lock_key('networks'))",
     "receipt": "select pg_advisory_xact_lock(private.lock_key('receipt'), hashtext(%(receipt)s))",
     "request": "select pg_advisory_xact_lock(private.lock_key('request'), hashtext(%(request)s::uuid::text))",
     # What every request holds until it is committed.
@@ -70,6 +71,7 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "entries are linked": ("owner", "select private.link_entries()", ("audit",)),
     "bonuses are reconciled": ("owner", "select private.reconcile()", ("money",)),
+    "counters are rebuilt": ("super_admin", "select public.rebuild_counters('x')", ("money", "networks")),
     "demo mode is left": ("super_admin", "select public.leave_demo()", ("money", "deposits", "withdrawals")),
     "a deposit is requested": (
         "member",
@@ -373,6 +375,18 @@ def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> Non
         assert rejected.value.sqlstate == "PGRST"
 
 
+def test_a_rebuild_waits_for_the_member_whose_sums_differ(scene: Scene) -> None:
+    with held(scene, LOCKS["earner"]), impatient(scene) as connection:
+        connection.execute("set local session_replication_role = replica")
+        connection.execute(
+            "update private.totals set referral_count = 9 where user_id = %(earner)s", scene.values
+        )
+        connection.execute("set local session_replication_role = origin")
+        with pytest.raises(psycopg.Error) as rejected:
+            connection.execute("select private.rebuild_sums()")
+        assert rejected.value.sqlstate == "PGRST"
+
+
 def test_the_disclosure_is_published_by_one(scene: Scene) -> None:
     with held(scene, LOCKS["disclosure"]), impatient(scene) as connection:
         connection.execute("set local session_replication_role = replica")
@@ -427,7 +441,9 @@ def test_the_value_before_is_what_was_there_when_the_setting_changed(scene: Scen
                 connection.execute(change, ['"second"'])
                 connection.execute("select set_config('role', 'none', true)")
                 query = (
-                    "select payload ->> 'before' as before from private.audit_log order by id desc limit 1"
+                    "select payload ->> 'before' as before from private.audit_log"
+                    " where action = 'setting.changed' and payload ->> 'key' = 'risk.version'"
+                    " order by id desc limit 1"
                 )
                 return connection.execute(query).fetchone()
 

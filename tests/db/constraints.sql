@@ -47,6 +47,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.known_admin_addresses', 'known_admin_addresses_admin_id_fkey', 'admin_id = gen_random_uuid()'),
 ('private.admin_session_activity', 'admin_session_activity_session_token_fkey', 'session_token = gen_random_uuid()'),
 ('private.admin_session_activity', 'jti_hash_is_sha256', 'jti_hash = ''short'''),
+('private.alarm_mail_state', 'alarm_mail_state_only_row_check', 'only_row = false'),
 ('private.alarms', 'alarms_acknowledged_by_fkey', 'acknowledged_by = gen_random_uuid(), acknowledged_at = now(), reason = ''Seen.'''),
 ('private.alarms', 'alarms_acknowledged_check', 'reason = ''Seen.'''),
 ('private.alarms', 'alarms_details_check', 'details = ''[]'''),

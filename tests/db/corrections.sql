@@ -230,7 +230,8 @@ select act_as('elin');
 select is(
     (list_corrections() #> '{waiting,0}') - array['id', 'requested_at'],
     jsonb_build_object(
-        'kind', 'void_deposit', 'target_id', deposit, 'profile_id', profile_id('embla'), 'username', 'embla', 'display_name', 'Embla',
+        'kind', 'void_deposit', 'target_id', deposit, 'profile_id', profile_id('embla'), 'user_id', user_id('embla'), 'username', 'embla',
+        'display_name', 'Embla',
         'amount', '1000.00', 'reference', (select d.reference_number from deposits as d where d.id = deposit), 'value', null,
         'package_value', '1000.00', 'reason', 'The transfer was recalled.', 'proposed_by_name', 'Olga', 'proposed_at', '2026-03-02T00:00:00+00:00',
         'confirmed_by_name', null, 'confirmed_at', null, 'refusal', null
@@ -263,7 +264,7 @@ select is((pg_temp.errors())[3], 'This can no longer be confirmed: what it would
 select confirm_correction((list_corrections() #>> '{waiting,0,id}')::uuid);
 select is(jsonb_array_length(list_corrections() -> 'waiting'), 2, 'what was confirmed waits no more');
 select is(
-    (list_corrections() #> '{confirmed,0}') - array['id', 'target_id', 'profile_id', 'display_name', 'reference', 'requested_at', 'proposed_at', 'confirmed_at'],
+    (list_corrections() #> '{confirmed,0}') - array['id', 'target_id', 'profile_id', 'user_id', 'display_name', 'reference', 'requested_at', 'proposed_at', 'confirmed_at'],
     '{"kind": "void_deposit", "username": "embla", "amount": "1000.00", "value": null, "package_value": "0.00", "reason": "The transfer was recalled.",
         "proposed_by_name": "Olga", "confirmed_by_name": "Elin", "refusal": null}'::jsonb, 'it is listed with both'
 );

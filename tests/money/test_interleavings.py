@@ -15,7 +15,9 @@ from tests.support.race_harness import AUDIT_LOCK, MONEY_LOCK, MemberGroup, Race
 NAMES = list(operations(defaultdict(str)))
 # All others lock the member's row alone, or the referrer's.
 UNDER_THE_MONEY_LOCK = {
-    name for name in NAMES if name.split()[0] in ("approve", "reject", "record", "void", "set", "reconcile")
+    name
+    for name in NAMES
+    if name.split()[0] in ("approve", "reject", "record", "void", "set", "reconcile", "rebuild")
 }
 FREE = """
 select user_id::text from private.profiles where user_id::text = any(%s)

@@ -29,6 +29,7 @@ RAISED_WHEN_LOCKED = {
     "private.lock_receipt(text)",
     "private.lock_request(uuid)",
     "private.lock_requests()",
+    "private.lock_sums()",
 }
 
 

@@ -58,7 +58,7 @@ def _javascript() -> Suite:
 
 
 def _browser(script: str, browser: str) -> Suite:
-    report = REPORTS / "browser.xml"
+    report = REPORTS / f"{re.sub(r'[^a-z]+', '-', f'browser {script}')}.xml"
     env = {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report), "CHROMIUM": f"/usr/bin/{browser}"}
     command = ["npm", "run", script, "--", "--reporter=list,junit"]
     return Suite("Browser (Playwright)", [Run(report, command, BROWSER_TESTS, env)])
@@ -73,6 +73,8 @@ def usual() -> list[Suite]:
     files = _pytest("", "tests/db", marks, f"-n {LANES} --dist worksteal")
     # What only the coverage of the database's own tests can tell follows them.
     coverage = _pytest("", "tests/mutations", marks)
+    alone = _pytest("", "tests/api tests/stack", "alone and not long")
+    alone_in_browser = _browser("test:alone", "chromium-headless-shell")
     return [
         # Without windows the browser takes a third less of the processor; the long run has the whole one.
         _browser("test", "chromium-headless-shell"),
@@ -83,7 +85,7 @@ def usual() -> list[Suite]:
         _pytest("Money", "tests/money", marks),
         _pytest("Faults", "tests/faults", marks),
         _javascript(),
-        _pytest("Alone", "tests/api tests/stack", "alone and not long"),
+        Suite("Alone", [*alone.runs, *alone_in_browser.runs]),
     ]
 
 

@@ -255,6 +255,7 @@ class Requests:
             "mark_notifications_read": {"p_ids": [ANONYMOUS]},
             "decide_deposit": {"p_deposit_id": ANONYMOUS, "p_action": "approve"},
             "decide_withdrawal": {"p_withdrawal_id": ANONYMOUS, "p_action": "approve"},
+            "rebuild_counters": {"p_reason": ""},
             "update_subscription": {"p_subscription_id": ANONYMOUS, "p_status": "active", "p_reason": "x"},
         }
         if name in special:

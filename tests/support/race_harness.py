@@ -274,6 +274,7 @@ def operations(group: MemberGroup) -> dict[str, Call]:
         "void a withdrawal": Call("bea", confirm, (group["void_withdrawal"],)),
         "set a package": Call("bea", confirm, (group["set_package"],)),
         "reconcile": Call("system", "select private.reconcile()"),
+        "rebuild the counters": Call("ada", "select public.rebuild_counters('race')"),
         "suspend": Call("ada", status, (group["member_profile"],)),
         "close": Call("system", "delete from auth.users where id = %s", (group["member"],)),
         "change the e-mail": Call(

@@ -240,6 +240,13 @@ CALLS: list[Call] = [
     ),
     *_lists("rpc/list_subscriptions", "select public.list_subscriptions(%(filters)s)", {"status": "active"}),
     Call("rpc/list_corrections", "administrator", "select public.list_corrections()"),
+    Call("rpc/list_alarms", "administrator", "select public.list_alarms('{}')"),
+    Call(
+        "rpc/acknowledge_alarm",
+        "administrator",
+        "select public.acknowledge_alarm(gen_random_uuid(), 'A reason')",
+        writes=True,
+    ),
     Call("function/admin-audit", "administrator", "select public.list_audit('{}')"),
     Call(
         "function/admin-audit", "administrator", 'select public.list_audit(\'{"action": "bot"}\')', "action"

@@ -1,5 +1,6 @@
 """The environment of each service: supabase/services/NAME.env, filled with the values of one stack."""
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from launcher.keys import Keys
-from launcher.settings import MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
+from launcher.settings import DISK_LIMITS, MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
 
 TEMPLATES = ROOT / "supabase" / "services"
 CATCHER_SENDER = "Harborline <no-reply@harborline.example>"
@@ -46,7 +47,10 @@ def bootstrap(settings: Settings, keys: Keys) -> dict[str, str]:
 
 def common(settings: Settings, keys: Keys) -> dict[str, str]:
     """Return the values that native processes and containers share."""
-    options = dict.fromkeys(("DEPOSIT_ADDRESS", *STORAGE_ACCESS, *MAIL_SETTINGS), "") | settings.options
+    options = (
+        dict.fromkeys(("DEPOSIT_ADDRESS", *DISK_LIMITS, *STORAGE_ACCESS, *MAIL_SETTINGS), "")
+        | settings.options
+    )
     sender, _, address = (options["MAIL_FROM"] or CATCHER_SENDER).rpartition(" ")
     return {
         **options,
@@ -76,6 +80,10 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "KEYS": str(keys.folder),
         "STORAGE_URL": settings.options.get("STORAGE_URL", (settings.state / "objects").as_uri()),
         "AUDIT_HEADS_PATH": str(settings.state / "audit-heads"),
+        # The folder around PostgreSQL's: its own only its user may enter.
+        "DISK_FOLDERS": json.dumps(
+            {"the database": str(settings.data_directory.parent), "the receipts": str(settings.state)}
+        ),
         "GATEWAY_SITE": domain or f"http://:{settings.ports['gateway']}",
         "GATEWAY_BIND": "0.0.0.0" if domain else host,  # noqa: S104
         "GATEWAY_DATA": str(settings.state / "gateway"),

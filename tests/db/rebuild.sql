@@ -1,0 +1,208 @@
+-- Sums and counters derived from the rows again: who may, what is changed, and that nothing is left.
+begin;
+\ir ../support/actors.sql
+select * from no_plan();
+select fixture_members();
+create function actors.broken() returns text language sql security definer set search_path = actors, public, extensions as $$
+    select string_agg(distinct c.rule, ' ' order by c.rule) from private.check_ledger() as c
+$$;
+select pays('freya', 500); select pays('ask', 500); select pays('embla', 500);
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya') and amount = 200;
+select act_as_owner();
+select jobs.roll_up_counters(); select jobs.roll_up_networks();
+select private.backfill_team_days(array[position_no('ymir'), position_no('freya')], 2);
+select pays('buri', 50);
+insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l');
+savepoint paid;
+
+-- =====================================================================================================================
+-- Who may, and with which reason
+-- =====================================================================================================================
+select raises('select rebuild_counters(''x'')', 403, 'forbidden', 'Only administrators can do this.', 'nobody without a session');
+select act_as('freya');
+select throws_ok('select rebuild_counters(''x'')', '42501', null, 'no member');
+select act_as('anonymous');
+select throws_ok('select rebuild_counters(''x'')', '42501', null, 'no anonymous client');
+select act_as('elin');
+select raises('select rebuild_counters(''x'')', 403, 'forbidden', 'A finance admin cannot do this.', 'not finance');
+select act_as('sam');
+select raises('select rebuild_counters(''x'')', 403, 'forbidden', 'A support admin cannot do this.', 'not support');
+select act_as('olga');
+select raises('select rebuild_counters('' '')', 400, 'reason_required', 'Give a reason.', 'not without a reason');
+select raises('select rebuild_counters(null)', 400, 'reason_required', 'Give a reason.', 'nor with none');
+select raises('select rebuild_counters(repeat(''x'', 1001))', 400, 'invalid_reason', 'A reason has at most 1,000 characters.', 'nor with a long one');
+select is(rebuild_counters(' After the restore '), '{"success": true, "changes": [], "count": 0}', 'where all agrees nothing changes');
+select act_as_owner();
+select is(
+    (select row(l.actor, l.payload - 'actor_role' - 'request_id')::text from private.audit_log as l where l.action = 'books.rebuilt' order by l.id desc limit 1),
+    row('admin:' || user_id('olga'), '{"reason": "After the restore", "changes": [], "count": 0}'::jsonb)::text, 'which is on the record with its reason'
+);
+delete from public.admin_sessions where admin_id = user_id('olga');
+select act_as('olga');
+select raises('select rebuild_counters(''x'')', 401, 'session_ended', 'Your session has ended. Sign in again.', 'nor after the session has ended');
+rollback to savepoint paid;
+
+-- =====================================================================================================================
+-- What is damaged is found and set, and nothing else
+-- =====================================================================================================================
+-- Damages behind the triggers, rebuilds, and returns what changed as kind, object, old and new.
+create function actors.rebuilds(p_damage text, p_rules text, p_changes jsonb, p_description text) returns setof text language plpgsql as $$
+declare
+    v_response jsonb;
+begin
+    begin
+        perform set_config('session_replication_role', 'replica', true);
+        execute p_damage;
+        perform set_config('session_replication_role', 'origin', true);
+        return next is(broken(), p_rules, p_description || ' is seen');
+        perform act_as('olga');
+        v_response := rebuild_counters('test');
+        return next is(
+            (select jsonb_agg(c - 'user_id' order by c ->> 'kind', c ->> 'object') from jsonb_array_elements(v_response -> 'changes') as c),
+            p_changes, p_description || ' is set right, and nothing else'
+        );
+        return next is((v_response ->> 'count')::integer, jsonb_array_length(p_changes), p_description || ': they are counted');
+        perform act_as_owner();
+        return next is(
+            (select l.payload -> 'changes' from private.audit_log as l where l.action = 'books.rebuilt' order by l.id desc limit 1),
+            v_response -> 'changes', p_description || ' is on the record'
+        );
+        return next is(broken(), null, p_description || ': no rule is broken any more');
+        perform act_as('olga');
+        return next is(rebuild_counters('test') -> 'count', '0', p_description || ': the next one changes nothing');
+        raise exception 'planted' using errcode = 'ZZ999';
+    exception when sqlstate 'ZZ999' then
+        perform act_as_owner();
+        perform set_config('session_replication_role', 'origin', true);
+    end;
+end
+$$;
+create function actors.change(p_kind text, p_object text, p_old jsonb, p_new jsonb) returns jsonb language sql as $$
+    select jsonb_build_array(jsonb_build_object('kind', p_kind, 'object', p_object, 'old', p_old, 'new', p_new))
+$$;
+create function actors.today() returns text language sql as $$ select (now() at time zone 'UTC')::date::text $$;
+
+select rebuilds($$ update private.profiles set cash_in_amount = 700 where user_id = user_id('ask') $$, 'I02 I09',
+    change('member', user_id('ask')::text, '{"cash_in_amount": "700.00"}', '{"cash_in_amount": "500.00"}'), 'a cash-in');
+select rebuilds($$ update private.profiles set package_value = 1000 where user_id = user_id('ask') $$, 'I13 I23 I27',
+    change('member', user_id('ask')::text, '{"package_value": "1000.00"}', '{"package_value": "500.00"}'), 'a package that was raised');
+select rebuilds($$ update private.profiles set package_value = 0 where user_id = user_id('ask') $$, 'I13 I23 I27',
+    change('member', user_id('ask')::text, '{"package_value": "0.00"}', '{"package_value": "500.00"}'), 'a package that was lost, with whether the account is verified');
+select rebuilds($$ update private.positions set package_cents = 100000, paid_cents = 100000 where no = position_no('loke') $$, 'I23 I29',
+    change('position', position_no('loke')::text, '{"package_cents": 100000, "paid_cents": 100000}', '{"package_cents": 0, "paid_cents": 0}'), 'a position');
+select rebuilds($$ update private.positions set children = 9 where no = position_no('freya') $$, 'I23',
+    change('position', position_no('freya')::text, '{"children": 9}', '{"children": 3}'), 'a number of direct referrals');
+select rebuilds($$ update private.positions set paid_order = null where no in (position_no('ask'), position_no('embla')) $$, 'I34',
+    (select jsonb_agg(jsonb_build_object('kind', 'position', 'object', o.no::text, 'old', '{"paid_order": null}'::jsonb, 'new', jsonb_build_object('paid_order', o.paid_order)) order by o.no::text)
+    from private.positions as o where o.no in (position_no('ask'), position_no('embla'))), 'the order of fundings');
+-- A decision about a damaged bonus adds to the journal the difference to the damage.
+savepoint undamaged;
+set local session_replication_role = replica;
+update public.bonuses set amount = 0, volume = 0 where bonus_type = 'pairing';
+set local session_replication_role = origin;
+select pays('ask', 1000);
+select is(private.reconcile(), 0, 'a bonus that was raised after it was damaged is right');
+select is(broken(), 'I01 I02 I07 I27 I37', 'but not its journal and the sums');
+select set_config('app.decision_no', '', true);
+select act_as('olga');
+create temporary table mended as select rebuild_counters('x') as body;
+grant all on mended to public;
+select act_as_owner();
+select is(broken(), null, 'which are derived again');
+select is(
+    (select c -> 'old' || jsonb_build_object('new', c -> 'new' -> 'amount') from mended, jsonb_array_elements(body -> 'changes') as c where c ->> 'kind' = 'journal'),
+    '{"amount": "1000.00", "new": "600.00"}', 'the journal gets the difference'
+);
+select is(
+    (select t.decision_no from public.transactions as t where t.amount = -400),
+    (select last_value from private.decision_no_seq), 'under a number of its own'
+);
+rollback to savepoint undamaged;
+-- One that is wrong itself is left to the reconciliation.
+set local session_replication_role = replica;
+update public.bonuses set amount = 0, volume = 0 where bonus_type = 'pairing';
+set local session_replication_role = origin;
+select act_as('olga');
+select is((select count(*) from jsonb_array_elements(rebuild_counters('x') -> 'changes') as c where c ->> 'kind' = 'journal'), 0::bigint, 'a journal is not made to say what a wrong bonus says');
+select act_as_owner();
+select is(private.reconcile(), 1, 'which repairs it');
+select is(broken(), null, 'with everything that had followed it');
+rollback to savepoint undamaged;
+create temporary table orders as select no, paid_order from private.positions;
+grant all on orders to public;
+select rebuilds($$ update private.positions set paid_order = null where no in (position_no('ask'), position_no('embla'));
+    update private.positions as p set paid_order = o.paid_order from orders as o
+    where (p.no, o.no) in ((position_no('ask'), position_no('embla')), (position_no('embla'), position_no('ask'))) $$, 'I33 I34',
+    (select jsonb_agg(jsonb_build_object('kind', 'position', 'object', o.no::text, 'old', jsonb_build_object('paid_order', s.paid_order), 'new', jsonb_build_object('paid_order', o.paid_order)) order by o.no::text)
+    from private.positions as o, private.positions as s where (o.no, s.no) in ((position_no('ask'), position_no('embla')), (position_no('embla'), position_no('ask')))), 'two places in that order, changed');
+select rebuilds($$ update private.totals set pairing_amount = 1, reserved_amount = 5, referral_count = 9 where user_id = user_id('freya') $$, 'I07 I08 I27 I29 I37',
+    change('totals', user_id('freya')::text, '{"pairing_amount": "1.00", "reserved_amount": "5.00", "referral_count": 9}',
+    '{"pairing_amount": "400.00", "reserved_amount": "100.00", "referral_count": 3}'), 'a total');
+select rebuilds($$ delete from private.totals where user_id = user_id('ymir') $$, 'I07 I37',
+    change('totals', user_id('ymir')::text, '{"referral_amount": "0.00", "referral_count": 0, "override_amount": "0.00", "override_count": 0, "reentry_amount": "0.00"}',
+    '{"referral_amount": "25.00", "referral_count": 1, "override_amount": "10.00", "override_count": 1, "reentry_amount": "3.50"}'), 'a total that is missing');
+select rebuilds(format($$ update private.counters set value = value + 1000000 where name = %L $$, c.name), 'I27',
+    change('counter', c.name, jsonb_build_object('value', (c.value + 1000000)::text), jsonb_build_object('value', c.value::text)), 'the counter ' || c.name)
+from private.counter_values() as c where c.name <> 'available_balance' order by c.name;
+select rebuilds($$ delete from private.counters where name = 'bonus_rows'; delete from private.counter_deltas where name = 'bonus_rows' $$, 'I27',
+    change('counter', 'bonus_rows', '{"value": "0"}', '{"value": "6"}'), 'a counter that is missing');
+select rebuilds($$ update private.flow_days set deposits = deposits + 1 $$, 'I27',
+    change('flow_day', today(), '{"deposits": "1551.00"}', '{"deposits": "1550.00"}'), 'a day''s deposits');
+select rebuilds($$ insert into private.flow_days (day, withdrawals, decided_deposits) values ('2020-01-01', 5, 6) $$, 'I27',
+    change('flow_day', '2020-01-01', '{"withdrawals": "5.00", "decided_deposits": "6.00"}', '{"withdrawals": "0.00", "decided_deposits": "0.00"}'), 'a day on which nothing happened');
+select rebuilds($$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'I28',
+    change('earning_day', position_no('freya') || ' ' || today(), '{"pairing": "401.00"}', '{"pairing": "400.00"}'), 'a day''s earnings');
+select rebuilds($$ update private.networks set members = members + 1, override = 0 where no = position_no('ymir') $$, 'I29',
+    change('network', position_no('ymir')::text, '{"members": 6, "override": "0.00"}', '{"members": 5, "override": "10.00"}'), 'a network');
+select rebuilds($$ update private.networks set direct_cents = 0, direct_funded = 7 where no = position_no('freya') $$, 'I29',
+    change('direct_referrals', position_no('freya')::text, '{"direct_cents": 0, "direct_funded": 7}', '{"direct_cents": 100000, "direct_funded": 2}'), 'direct referrals');
+select rebuilds($$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$, 'I30',
+    change('team_day', position_no('freya') || ' ' || today(), '{"funded": 3}', '{"funded": 2}'), 'a large team''s day');
+-- What is wrong at one member is wrong at everybody above.
+select rebuilds($$ update private.networks set package_cents = package_cents + 100 where no in (position_no('ask'), position_no('freya'), position_no('ymir')) $$, 'I29',
+    (select jsonb_agg(jsonb_build_object('kind', 'network', 'object', n.no::text, 'old', jsonb_build_object('package_cents', n.package_cents + 100), 'new', jsonb_build_object('package_cents', n.package_cents)) order by n.no::text)
+    from private.networks as n where n.no in (position_no('ask'), position_no('freya'), position_no('ymir'))), 'a package in three networks');
+rollback to savepoint paid;
+
+-- Everything at once: a hundred changes are listed, all are counted.
+set local session_replication_role = replica;
+insert into private.earning_days (no, day, referral) select position_no('loke'), date '2020-01-01' + n, 5 from generate_series(1, 150) as n;
+update private.totals set withdrawn_amount = 9000000;
+update private.counters set value = 0;
+set local session_replication_role = origin;
+select act_as('olga');
+create temporary table response as select rebuild_counters('After a bad restore') as body;
+grant all on response to public;
+select act_as_owner();
+select is((select jsonb_array_length(body -> 'changes') from response), 100, 'a hundred changes are listed');
+select cmp_ok((select (body ->> 'count')::integer from response), '>', 150, 'and all are counted');
+select is(broken(), null, 'nothing is wrong any more');
+
+-- A package that was derived again may make other bonuses due.
+set local session_replication_role = replica;
+update private.positions set paid_cents = 0 where no = position_no('ask');
+set local session_replication_role = origin;
+update private.reconcile_state set bonus_revision = (select last_value from private.bonus_revision_seq), ran_at = null;
+select act_as('olga');
+select is(rebuild_counters('x') -> 'count', '1', 'a position is set right');
+select act_as_owner();
+select ok((select s.bonus_revision < q.last_value from private.reconcile_state as s, private.bonus_revision_seq as q), 'so bonuses are compared again');
+
+-- Afterwards everything is kept up as before.
+select pays('loke', 100);
+select is(broken(), null, 'decisions are booked as ever');
+select raises($$ update private.profiles set package_value = 50 where user_id = user_id('loke') $$, 403, 'immutable', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'and a package falls no more');
+
+-- Without the plan no package can be derived.
+savepoint sound;
+set local session_replication_role = replica;
+delete from private.packages where value = 500;
+set local session_replication_role = origin;
+select act_as('olga');
+select is(rebuild_counters('x') -> 'count', '0', 'with a damaged plan packages are left as they are');
+select act_as_owner();
+select * from finish();
+rollback;

@@ -9,7 +9,7 @@ import yaml
 
 from functions.edge.bootstrap.demo_bots import EncryptionSettings
 from functions.edge.bootstrap.settings import BootstrapSettings
-from launcher import compose, environment
+from launcher import cluster, compose, environment
 from launcher.keys import Keys
 from launcher.settings import SERVICES_WITH_PORTS, Settings
 from launcher.terminal import Stop
@@ -135,7 +135,7 @@ def test_volumes_exist_and_only_the_gateway_is_published() -> None:
 def test_the_database_starts_with_the_native_safety_settings() -> None:
     command = SERVICES["database"]["command"]
     for setting in (
-        "max_connections=60",
+        f"max_connections={cluster.connections('product')}",
         "password_encryption=scram-sha-256",
         "log_parameter_max_length_on_error=0",
         "log_parameter_max_length=0",

@@ -28,7 +28,7 @@ CLUSTER = {
     "log_parameter_max_length_on_error": "0",
     "log_parameter_max_length": "0",
     "log_error_verbosity": "terse",
-    "max_connections": "60",
+    "max_connections": str(cluster.connections("reference")),
     "superuser_reserved_connections": "3",
     "listen_addresses": "127.0.0.1",
     "jit": "off",

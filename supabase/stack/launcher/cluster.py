@@ -105,12 +105,18 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     configuration = Template((FILES / "postgresql.conf").read_text()).substitute(
         port=settings.ports["postgres"],
+        connections=connections(settings.profile),
         buffers=min(max(memory // 4, 128), 8192),
         cache=max(memory // 2, 512),
         sync=crash_sync_method(postgres),
     )
     rules = (FILES / "pg_hba.conf").read_text()
     return any([_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", rules)])
+
+
+def connections(profile: str) -> int:
+    """Return how many connections the server takes: 37 are the services', and tests have their own."""
+    return 60 if profile == "product" else 120
 
 
 def crash_sync_method(postgres: Path | None = None) -> str:

@@ -287,10 +287,10 @@ CREATE OR REPLACE FUNCTION private.alarm_object (
 declare
     v_id uuid;
 begin
-    if (p_alarm).kind <> 'ledger_violation' or (p_alarm).object !~ '\AI[0-9]{2} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then
+    if (p_alarm).kind <> 'ledger_violation' or (p_alarm).object !~ '\AI[0-9]{2} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}( |\Z)' then
         return null;
     end if;
-    v_id := pg_catalog.substr((p_alarm).object, 5)::uuid;
+    v_id := pg_catalog.substr((p_alarm).object, 5, 36)::uuid;
     return (
         select pg_catalog.jsonb_build_object('kind', o.kind, 'id', v_id)
         from (
@@ -303,6 +303,8 @@ begin
             select 'transaction' from public.transactions as t where t.id = v_id
             union all
             select 'member' from private.profiles as p where v_id in (p.id, p.user_id)
+            union all
+            select 'administrator' from private.admin_users as a where a.id = v_id
         ) as o
         limit 1
     );
@@ -3511,7 +3513,7 @@ COMMENT ON FUNCTION "private"."alarm_item"(private.alarms) IS 'An alarm as an it
 
 COMMENT ON FUNCTION "private"."alarm_line"(private.alarms) IS 'An alarm as a paragraph of an e-mail: what is wrong, what to do, what it concerns, since when, what it stops.';
 
-COMMENT ON FUNCTION "private"."alarm_object"(private.alarms) IS 'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member) and id; null when it is no such row.';
+COMMENT ON FUNCTION "private"."alarm_object"(private.alarms) IS 'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member, administrator) and id; null when it is no such row.';
 
 COMMENT ON FUNCTION "private"."alarm_stops"(private.alarms) IS 'Whose money an alarm lets no decision be made about: member, everybody, or null for no one''s. Only violations of the ledger stop decisions, until they are acknowledged.';
 

@@ -261,10 +261,10 @@ language plpgsql stable set search_path = '' as $$
 declare
     v_id uuid;
 begin
-    if (p_alarm).kind <> 'ledger_violation' or (p_alarm).object !~ '\AI[0-9]{2} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then
+    if (p_alarm).kind <> 'ledger_violation' or (p_alarm).object !~ '\AI[0-9]{2} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}( |\Z)' then
         return null;
     end if;
-    v_id := pg_catalog.substr((p_alarm).object, 5)::uuid;
+    v_id := pg_catalog.substr((p_alarm).object, 5, 36)::uuid;
     return (
         select pg_catalog.jsonb_build_object('kind', o.kind, 'id', v_id)
         from (
@@ -277,13 +277,15 @@ begin
             select 'transaction' from public.transactions as t where t.id = v_id
             union all
             select 'member' from private.profiles as p where v_id in (p.id, p.user_id)
+            union all
+            select 'administrator' from private.admin_users as a where a.id = v_id
         ) as o
         limit 1
     );
 end
 $$;
 comment on function private.alarm_object(private.alarms) is
-'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member) and id; null when it is no such row.';
+'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member, administrator) and id; null when it is no such row.';
 
 create function private.alarm_item(p_alarm private.alarms) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -274,6 +274,16 @@ select results_eq(
     'in words, with what it stops and the row it names'
 );
 select is((select item -> 'row' ->> 'kind' from listed where item ->> 'rule' = 'I09'), 'member', 'a member is a row too');
+select act_as_owner();
+select is(
+    private.alarm_object(jsonb_populate_record(null::private.alarms, jsonb_build_object('kind', 'ledger_violation', 'object', 'I45 ' || id || ' deposit.approved'))),
+    jsonb_build_object('kind', 'deposit', 'id', id), 'what is said of the row after its id is not the row'
+) from named;
+select is(
+    private.alarm_object(jsonb_populate_record(null::private.alarms, jsonb_build_object('kind', 'ledger_violation', 'object', 'I49 ' || user_id('olga')))) ->> 'kind',
+    'administrator', 'an administrator is one too'
+);
+select act_as('olga');
 select is((select item -> 'members' -> user_id('freya')::text ->> 'username' from listed where item ->> 'kind' = 'repair'), 'freya', 'a repair has the names of whose bonuses it changed');
 select is(list_alarms('{"status": "ended"}') -> 'total', '1', 'history is another list');
 select is(list_alarms('{"status": "ended"}') -> 'items' -> 0 ->> 'object', 'I26 17', 'of what is over');

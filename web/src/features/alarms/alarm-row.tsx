@@ -6,11 +6,13 @@ import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { paths } from '@/lib/paths'
 import type { Alarm } from './api'
+import { DifferencesTable } from './differences-table'
 import { RepairsTable } from './repairs-table'
 import { figuresOf, rowName, stopsWords } from './words'
 
 /** The list in which a row is found by its member. */
 function listOf({ row, username }: Alarm): string | null {
+  if (row?.kind === 'administrator') return paths.admin.administrators
   if (!row || !username) return null
   const q = encodeURIComponent(username)
   if (row.kind === 'deposit') return `${paths.admin.deposits}?status=all&q=${q}`
@@ -91,6 +93,7 @@ export function AlarmRow({ alarm, onAcknowledge }: { alarm: Alarm; onAcknowledge
             {alarm.reason}
           </p>
         ) : null}
+        <DifferencesTable alarm={alarm} />
         <RepairsTable alarm={alarm} />
       </div>
       {onAcknowledge && !alarm.acknowledged_at ? (

@@ -20,13 +20,16 @@ export interface Alarm {
   /** "I07 <row>" of a violation; the disk, the job and so on of another alarm. */
   object: string
   rule: string | null
-  details: Record<string, unknown> & { repairs?: Repair[] }
+  details: Record<string, unknown> & { repairs?: Repair[]; says?: unknown; is?: unknown }
   problem: string
   advice: string
   /** Whose money nothing can be decided about meanwhile. */
   stops: 'everybody' | 'member' | null
   urgent: boolean
-  row: { kind: 'deposit' | 'withdrawal' | 'bonus' | 'transaction' | 'member'; id: string } | null
+  row: {
+    kind: 'deposit' | 'withdrawal' | 'bonus' | 'transaction' | 'member' | 'administrator'
+    id: string
+  } | null
   profile_id: string | null
   username: string | null
   raised_at: string

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { figuresOf, rowName, stopsWords } from './words'
+import { differencesOf, figuresOf, rowName, stopsWords } from './words'
 
 const at = '2026-11-24T02:00:00Z'
 
@@ -27,4 +27,16 @@ test('figures are printed whole, and not what the sentences say', () => {
     { label: 'Shortfall', value: '7900' },
     { label: 'Caused by corrections', value: '0.00' },
   ])
+})
+
+test('an entry and a row are compared figure by figure', () => {
+  const says = { amount: '130.00', wallet_address: 'TOld' }
+  expect(differencesOf({ says, is: { amount: '130.00', wallet_address: 'TNew', reason: null } })).toEqual([
+    { name: 'Wallet address', entry: 'TOld', row: 'TNew' },
+  ])
+  expect(differencesOf({ says: null, is: { amount: '130.00' } })).toEqual([
+    { name: 'Amount', entry: 'No entry', row: '130.00' },
+  ])
+  expect(differencesOf({ says: { amount: '130.00' }, is: null })[0]?.row).toBe('No row')
+  expect(differencesOf({ shortfall: 3 })).toEqual([])
 })

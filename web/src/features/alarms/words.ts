@@ -20,6 +20,7 @@ const rowWords = {
   bonus: 'Bonus',
   transaction: 'Transaction',
   member: 'Member',
+  administrator: 'Administrator',
 } as const
 
 /** "Deposit 0c1d2e3f" of a row that a violation names; what stands after the rule where it names no row. */
@@ -39,6 +40,8 @@ const shownElsewhere = new Set([
   'shown',
   'to',
   'since',
+  'says',
+  'is',
 ])
 
 /** "caused_by_corrections" and its figure, of what the sentences do not say already. */
@@ -49,7 +52,25 @@ export function figuresOf(details: Alarm['details']): { label: string; value: st
       const words = name.replaceAll('_', ' ')
       return {
         label: words.charAt(0).toUpperCase() + words.slice(1),
-        value: typeof value === 'string' ? value : JSON.stringify(value),
+        value: valueWords(value),
       }
     })
+}
+
+function valueWords(value: unknown): string {
+  if (value === null || value === undefined) return 'None'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** What an entry of the audit log says and its row does not, or the other way round; all of it where one is missing. */
+export function differencesOf({ says, is }: Alarm['details']) {
+  const [entry, row] = [says, is].map((facts) => (facts ?? null) as Record<string, unknown> | null)
+  const names = [...new Set([...Object.keys(entry ?? {}), ...Object.keys(row ?? {})])].sort()
+  return names
+    .map((name) => ({
+      name: name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' '),
+      entry: entry ? valueWords(entry[name]) : 'No entry',
+      row: row ? valueWords(row[name]) : 'No row',
+    }))
+    .filter((difference) => difference.entry !== difference.row)
 }

@@ -22,6 +22,8 @@ test('a lost password is set anew through the mail, and the old one no longer wo
   const { email, password } = await createMember('reset')
   await page.goto('/sign-in')
   await page.getByRole('link', { name: 'Forgot password?' }).click()
+  // The page before has such a field too.
+  await expect(page.getByRole('heading', { name: 'Forgot your password?' })).toBeVisible()
   await page.getByLabel('Email').fill(email)
   await page.getByRole('button', { name: 'Send link' }).click()
   await expect(page.getByText(`If ${email} has an account, a link is on its way.`)).toBeVisible()

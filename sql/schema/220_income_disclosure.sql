@@ -114,39 +114,6 @@ $$;
 comment on function private.publish_disclosure() is
 'Computes and publishes the last year until midnight (UTC); a null row when there is nothing to report.';
 
--- What was paid in the period and the packages of that time cannot be derived any more: both change with corrections and
--- upgrades.
-create function private.disclosure_discrepancies(p_rows integer) returns table (computed_at timestamptz)
-language plpgsql volatile set search_path = '' as $$
-begin
-    return query
-    select s.computed_at
-    from (
-        select d.computed_at, d.body, (d.body ->> 'from')::timestamptz as first_at, (d.body ->> 'to')::timestamptz as last_at
-        from (
-            (select r.* from private.income_disclosures as r order by pg_catalog.random() limit p_rows)
-            union
-            select r.*
-            from private.income_disclosures as r
-            inner join private.alarms as a on a.kind = 'ledger_violation' and a.object = 'I39 ' || r.computed_at and a.ended_at is null
-        ) as d
-    ) as s
-    where (s.body ->> 'computed_at')::timestamptz is distinct from s.computed_at
-        or (s.body ->> 'members')::bigint is distinct from (select count(*) from private.profiles as p where p.created_at < s.last_at)
-        or (s.body ->> 'credited') is distinct from (
-            select private.money(coalesce(sum(t.amount), 0)) from public.transactions as t
-            where t.transaction_type = 'bonus' and t.status = 'completed' and t.created_at >= s.first_at and t.created_at < s.last_at
-        )
-        or (s.body ->> 'withdrawn') is distinct from (
-            select private.money(coalesce(sum(w.amount), 0)) from public.withdrawals as w
-            where w.status = 'approved' and w.decided_at >= s.first_at and w.decided_at < s.last_at
-                and coalesce(w.voided_at > s.computed_at, true)
-        );
-end
-$$;
-comment on function private.disclosure_discrepancies(integer) is
-'Disclosures of a random sample whose members, credits or withdrawals are not what the rows of their period say.';
-
 create function jobs.publish_disclosure() returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin

@@ -75,24 +75,6 @@ language sql stable set search_path = '' set work_mem = '64MB' as $$
 $$;
 comment on function private.coverage_at(timestamptz) is 'Coverage at a moment of the past, from the times of all rows.';
 
-create function private.coverage_discrepancies(p_days integer) returns table (day date)
-language plpgsql volatile set search_path = '' as $$
-begin
-    return query
-    select s.day
-    from (
-        (select c.day, c.figures from private.coverage_days as c order by pg_catalog.random() limit p_days)
-        union
-        select c.day, c.figures
-        from private.coverage_days as c
-        inner join private.alarms as a on a.kind = 'ledger_violation' and a.object = 'I38 ' || c.day and a.ended_at is null
-    ) as s
-    where s.figures is distinct from private.coverage_at((s.day + 1)::timestamp at time zone 'UTC');
-end
-$$;
-comment on function private.coverage_discrepancies(integer) is
-'Days of a random sample whose stored coverage is not what the times of all rows say.';
-
 create function jobs.snapshot_coverage() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare

@@ -1046,22 +1046,6 @@ select
 from members as m
 where m.wrong_counts
 union all
--- I38 The coverage of a past day is what the rows say (sample of days).
-select
-    'I38',
-    c.day::text,
-    null,
-    null
-from private.coverage_discrepancies(3) as c
-union all
--- I39 A published disclosure has the members, credits and withdrawals of its period (sample of disclosures).
-select
-    'I39',
-    d.computed_at::text,
-    null,
-    null
-from private.disclosure_discrepancies(2) as d
-union all
 -- I40 Package sizes, pairing rates and percentages are those of the compensation plan.
 select
     'I40',
@@ -1141,7 +1125,7 @@ language sql stable set search_path = '' as $$
         f.rule,
         null,
         -- A sample has another number each time.
-        case when f.rule in ('I28', 'I29', 'I30', 'I38', 'I39') then '{}' else jsonb_build_object('violations', count(*)) end
+        case when f.rule in ('I28', 'I29', 'I30') then '{}' else jsonb_build_object('violations', count(*)) end
     from found as f
     group by f.rule
     having count(*) > (select count(*) from listed as l where l.rule = f.rule)
@@ -1164,7 +1148,7 @@ begin
     where a.kind = 'ledger_violation' and a.ended_at is null and a.object <> all(v_seen)
         -- The next sample may have fewer: a sampled rule as a whole is over when nothing of it is found.
         and not (
-            a.object in ('I28', 'I29', 'I30', 'I38', 'I39')
+            a.object in ('I28', 'I29', 'I30')
             and exists (select 1 from pg_catalog.unnest(v_seen) as s (object) where pg_catalog.starts_with(s.object, a.object))
         );
     perform private.announce_alarms();

@@ -1,4 +1,4 @@
--- A repair makes journal, sums and counters agree; stored sums can be derived from the rows again; six more rules of the
+-- A repair makes journal, sums and counters agree; stored sums can be derived from the rows again; four more rules of the
 -- ledger checks. Alarms reach administrators, stop decisions and are acknowledged.
 
 SET local check_function_bodies = off;
@@ -734,65 +734,6 @@ CREATE OR REPLACE FUNCTION private.correction_items (
     left join private.admin_users as b on c.confirmed_by = b.id
     left join public.deposits as d on c.kind = 'void_deposit' and c.target_id = d.id
     left join public.withdrawals as w on c.kind = 'void_withdrawal' and c.target_id = w.id
-$function$;
-
-CREATE OR REPLACE FUNCTION private.coverage_discrepancies (
-  p_days integer
-)
-  RETURNS TABLE (
-    day date
-  )
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-begin
-    return query
-    select s.day
-    from (
-        (select c.day, c.figures from private.coverage_days as c order by pg_catalog.random() limit p_days)
-        union
-        select c.day, c.figures
-        from private.coverage_days as c
-        inner join private.alarms as a on a.kind = 'ledger_violation' and a.object = 'I38 ' || c.day and a.ended_at is null
-    ) as s
-    where s.figures is distinct from private.coverage_at((s.day + 1)::timestamp at time zone 'UTC');
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.disclosure_discrepancies (
-  p_rows integer
-)
-  RETURNS TABLE (
-    computed_at timestamp with time zone
-  )
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-begin
-    return query
-    select s.computed_at
-    from (
-        select d.computed_at, d.body, (d.body ->> 'from')::timestamptz as first_at, (d.body ->> 'to')::timestamptz as last_at
-        from (
-            (select r.* from private.income_disclosures as r order by pg_catalog.random() limit p_rows)
-            union
-            select r.*
-            from private.income_disclosures as r
-            inner join private.alarms as a on a.kind = 'ledger_violation' and a.object = 'I39 ' || r.computed_at and a.ended_at is null
-        ) as d
-    ) as s
-    where (s.body ->> 'computed_at')::timestamptz is distinct from s.computed_at
-        or (s.body ->> 'members')::bigint is distinct from (select count(*) from private.profiles as p where p.created_at < s.last_at)
-        or (s.body ->> 'credited') is distinct from (
-            select private.money(coalesce(sum(t.amount), 0)) from public.transactions as t
-            where t.transaction_type = 'bonus' and t.status = 'completed' and t.created_at >= s.first_at and t.created_at < s.last_at
-        )
-        or (s.body ->> 'withdrawn') is distinct from (
-            select private.money(coalesce(sum(w.amount), 0)) from public.withdrawals as w
-            where w.status = 'approved' and w.decided_at >= s.first_at and w.decided_at < s.last_at
-                and coalesce(w.voided_at > s.computed_at, true)
-        );
-end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.earning_day_differences (
@@ -1602,7 +1543,7 @@ begin
     where a.kind = 'ledger_violation' and a.ended_at is null and a.object <> all(v_seen)
         -- The next sample may have fewer: a sampled rule as a whole is over when nothing of it is found.
         and not (
-            a.object in ('I28', 'I29', 'I30', 'I38', 'I39')
+            a.object in ('I28', 'I29', 'I30')
             and exists (select 1 from pg_catalog.unnest(v_seen) as s (object) where pg_catalog.starts_with(s.object, a.object))
         );
     perform private.announce_alarms();
@@ -1752,8 +1693,6 @@ CREATE OR REPLACE FUNCTION private.rule_texts()
     ('I35', 'A completed journal row has no decision behind it.', 'Find out who wrote or completed the row: the product does so in a decision only.'),
     ('I36', 'A bonus or a journal row has another time than what it was made from.', 'Compare the times with the audit log; find out who changed one.'),
     ('I37', 'The number of a member''s bonuses is wrong in the totals.', 'Rebuild the counters once it is known who changed what.'),
-    ('I38', 'The stored coverage of a past day is not what the rows of that day say.', 'Find out who changed the day, or a row of it.'),
-    ('I39', 'A published income disclosure is not what the rows of its period say.', 'Find out who changed it before anybody relies on its figures.'),
     ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Set it back at once: every bonus is worked out with it.'),
     ('I41', 'The referrals of a member are not numbered in the order of joining, which decides who is paired with whom.', 'Find out who changed the order; rebuild the counters.'),
     ('I42', 'A request or a bonus is older than what it follows from, or lies in the future.', 'Compare the times with the audit log.'),
@@ -1961,7 +1900,7 @@ CREATE OR REPLACE FUNCTION private.violation_alarms (
         f.rule,
         null,
         -- A sample has another number each time.
-        case when f.rule in ('I28', 'I29', 'I30', 'I38', 'I39') then '{}' else jsonb_build_object('violations', count(*)) end
+        case when f.rule in ('I28', 'I29', 'I30') then '{}' else jsonb_build_object('violations', count(*)) end
     from found as f
     group by f.rule
     having count(*) > (select count(*) from listed as l where l.rule = f.rule)
@@ -3394,22 +3333,6 @@ select
 from members as m
 where m.wrong_counts
 union all
--- I38 The coverage of a past day is what the rows say (sample of days).
-select
-    'I38',
-    c.day::text,
-    null,
-    null
-from private.coverage_discrepancies(3) as c
-union all
--- I39 A published disclosure has the members, credits and withdrawals of its period (sample of disclosures).
-select
-    'I39',
-    d.computed_at::text,
-    null,
-    null
-from private.disclosure_discrepancies(2) as d
-union all
 -- I40 Package sizes, pairing rates and percentages are those of the compensation plan.
 select
     'I40',
@@ -3538,10 +3461,6 @@ COMMENT ON FUNCTION "private"."check_dead_jobs"() IS 'Raises an alarm for each t
 COMMENT ON FUNCTION "private"."check_disks"(jsonb, numeric, numeric) IS 'Raises or ends the alarm of each disk: [{folder, percent}], full above the first percentage, urgent above the second.';
 
 COMMENT ON FUNCTION "private"."check_failed_mail"() IS 'Raises an alarm while e-mails are given up; more of them are a change.';
-
-COMMENT ON FUNCTION "private"."coverage_discrepancies"(integer) IS 'Days of a random sample whose stored coverage is not what the times of all rows say.';
-
-COMMENT ON FUNCTION "private"."disclosure_discrepancies"(integer) IS 'Disclosures of a random sample whose members, credits or withdrawals are not what the rows of their period say.';
 
 COMMENT ON FUNCTION "private"."earning_day_differences"(integer, integer) IS 'What the materialised earnings of these members lack of the journal, by day; negative: what they have too much.';
 
@@ -3736,18 +3655,6 @@ REVOKE ALL ON FUNCTION "private"."check_failed_mail"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."check_failed_mail"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."check_failed_mail"() TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."coverage_discrepancies"(integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION "private"."coverage_discrepancies"(integer) FROM "postgres";
-
-GRANT EXECUTE ON FUNCTION "private"."coverage_discrepancies"(integer) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."disclosure_discrepancies"(integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION "private"."disclosure_discrepancies"(integer) FROM "postgres";
-
-GRANT EXECUTE ON FUNCTION "private"."disclosure_discrepancies"(integer) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."earning_day_differences"(integer, integer) FROM PUBLIC;
 

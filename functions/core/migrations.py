@@ -8,10 +8,11 @@ import psycopg
 from psycopg import sql
 
 _TABLE = """
-create table if not exists {table} (
+create table {table} (
     name text primary key,
     executed_at timestamptz not null default now()
-)
+);
+alter table {table} enable row level security
 """
 
 
@@ -35,15 +36,21 @@ def apply(database_url: str, folder: Path, schema: str) -> list[str]:
     Raises:
         psycopg.Error: a file fails; nothing is changed then.
     """
-    table = sql.Identifier(schema, "migrations")
     with migrating(database_url, schema) as connection:
+        return apply_missing(connection, folder, schema)
+
+
+def apply_missing(connection: psycopg.Connection, folder: Path, schema: str) -> list[str]:
+    """As `apply`, within a transaction of `migrating`.
+
+    With nothing to do it takes no lock that a service at work would wait for.
+    """
+    table = sql.Identifier(schema, "migrations")
+    if connection.execute("select to_regclass(%s)", [f"{schema}.migrations"]).fetchone() == (None,):
         connection.execute(sql.SQL(_TABLE).format(table=table))
-        connection.execute(sql.SQL("alter table {} enable row level security").format(table))
-        applied = {
-            name for (name,) in connection.execute(sql.SQL("select name from {}").format(table)).fetchall()
-        }
-        fresh = [path for path in sorted(folder.glob("*.sql")) if path.stem not in applied]
-        for path in fresh:
-            connection.execute(path.read_bytes())
-            connection.execute(sql.SQL("insert into {} (name) values (%s)").format(table), [path.stem])
+    applied = {name for (name,) in connection.execute(sql.SQL("select name from {}").format(table)).fetchall()}
+    fresh = [path for path in sorted(folder.glob("*.sql")) if path.stem not in applied]
+    for path in fresh:
+        connection.execute(path.read_bytes())
+        connection.execute(sql.SQL("insert into {} (name) values (%s)").format(table), [path.stem])
     return [path.stem for path in fresh]

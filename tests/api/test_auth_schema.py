@@ -46,14 +46,21 @@ def test_it_is_made_once(elsewhere: str) -> None:
         assert _one(connection, "select count(*) from auth.schema_migrations") == 70
         tables = "select relname, relrowsecurity, oid from pg_class where relkind = 'r'"
         tables = f"{tables} and relnamespace = 'auth'::regnamespace"
-        assert _one(connection, f"select count(*) from ({tables}) as t") == 28
-        ours = "'attempts', 'earlier_sign_ups', 'known_addresses', 'mail_counts', 'notices'"
+        assert _one(connection, f"select count(*) from ({tables}) as t") == 29
+        ours = "'attempts', 'earlier_sign_ups', 'known_addresses', 'mail_counts', 'migrations', 'notices'"
         closed = f"relrowsecurity and relname in ('users', 'identities', 'sessions', {ours})"
-        assert _one(connection, f"select count(*) from ({tables} and {closed}) as t") == 8
+        assert _one(connection, f"select count(*) from ({tables} and {closed}) as t") == 9
         for role in ("anon", "authenticated", "service_role"):
             right = f"has_table_privilege('{role}', oid, 'select, insert, update, delete')"
             opened = _one(connection, f"select string_agg(relname, ', ') from ({tables} and {right}) as t")
             assert opened is None, f"{role} has rights on {opened}"
+
+
+def test_a_start_waits_for_no_request_and_stalls_none(elsewhere: str) -> None:
+    migrate(elsewhere)
+    with psycopg.connect(elsewhere) as request:
+        request.execute("lock table auth.users, auth.attempts, auth.mail_counts in row exclusive mode")
+        migrate(f"{elsewhere}?options=-c%20lock_timeout%3D1s")
 
 
 def test_an_older_schema_is_rejected_with_a_sentence(elsewhere: str) -> None:

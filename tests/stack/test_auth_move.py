@@ -28,6 +28,7 @@ LEFT_OUT = (
     "auth.earlier_sign_ups",
     "auth.known_addresses",
     "auth.mail_counts",
+    "auth.migrations",
     "auth.notices",
 )
 

@@ -48,7 +48,9 @@ def apply_missing(connection: psycopg.Connection, folder: Path, schema: str) -> 
     table = sql.Identifier(schema, "migrations")
     if connection.execute("select to_regclass(%s)", [f"{schema}.migrations"]).fetchone() == (None,):
         connection.execute(sql.SQL(_TABLE).format(table=table))
-    applied = {name for (name,) in connection.execute(sql.SQL("select name from {}").format(table)).fetchall()}
+    applied = {
+        name for (name,) in connection.execute(sql.SQL("select name from {}").format(table)).fetchall()
+    }
     fresh = [path for path in sorted(folder.glob("*.sql")) if path.stem not in applied]
     for path in fresh:
         connection.execute(path.read_bytes())

@@ -48,13 +48,12 @@ const shownElsewhere = new Set([
 export function figuresOf(details: Alarm['details']): { label: string; value: string }[] {
   return Object.entries(details)
     .filter(([name]) => !shownElsewhere.has(name))
-    .map(([name, value]) => {
-      const words = name.replaceAll('_', ' ')
-      return {
-        label: words.charAt(0).toUpperCase() + words.slice(1),
-        value: valueWords(value),
-      }
-    })
+    .map(([name, value]) => ({ label: labelOf(name), value: valueWords(value) }))
+}
+
+/** "Caused by corrections" of caused_by_corrections. */
+function labelOf(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
 }
 
 function valueWords(value: unknown): string {
@@ -68,7 +67,7 @@ export function differencesOf({ says, is }: Alarm['details']) {
   const names = [...new Set([...Object.keys(entry ?? {}), ...Object.keys(row ?? {})])].sort()
   return names
     .map((name) => ({
-      name: name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' '),
+      name: labelOf(name),
       entry: entry ? valueWords(entry[name]) : 'No entry',
       row: row ? valueWords(row[name]) : 'No row',
     }))

@@ -1,10 +1,19 @@
-"""Ports for what a test starts itself."""
+"""Ports for the servers that tests start themselves."""
 
+import secrets
 import socket
+
+# Below those of outgoing connections on Linux: one of these could take the port before its server does.
+FIRST, LAST = 10_240, 32_767
 
 
 def free_port() -> int:
     """Return a port of the loopback address that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    while True:
+        port = FIRST + secrets.randbelow(LAST - FIRST + 1)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port

@@ -123,14 +123,16 @@ def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str
     ],
 )
 def test_slow_bodies_block_no_other_client(gateway: Gateway, path: str, who: str) -> None:
-    start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{who}Content-Length: 1000\r\n\r\nsome"
+    start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{who}Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n"
     slow = [_connected(gateway) for _ in range(80)]
     try:
         for connection in slow:
             connection.sendall(start.encode())
-        # More than once: the gateway may read the first of these before the slow ones.
-        for _ in range(10):
-            assert gateway.http.get(path, headers=PERSON).status_code == 200
+        # The gateway says so when it begins to read a body: it reads all of them at once.
+        for connection in slow:
+            assert connection.recv(1000).startswith(b"HTTP/1.1 100 ")
+            connection.sendall(b"some")
+        assert gateway.http.get(path, headers=PERSON).status_code == 200
     finally:
         for connection in slow:
             connection.close()

@@ -5,6 +5,8 @@ set synchronous_commit = off;
 set maintenance_work_mem = '512MB';
 set work_mem = '128MB';
 set timezone = 'UTC';
+-- The linker holds it while it waits for the tables.
+select private.lock_audit_log();
 truncate
     auth.users, storage.objects, private.profiles, private.audit_log, private.outbox, private.counter_deltas,
     private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures, private.flow_days,

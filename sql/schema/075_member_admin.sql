@@ -30,32 +30,43 @@ end
 $$;
 comment on function private.member_item(private.profiles) is 'A member as an item of the admin list. Money as text.';
 
-create function private.member_conditions(p_filters jsonb, p_status text) returns text
-language plpgsql immutable set search_path = '' as $$
-declare
-    v_package text := nullif(nullif(p_filters ->> 'package', ''), 'all');
-    v_verified text := nullif(nullif(p_filters ->> 'verified', ''), 'all');
+-- Members by package are found by their positions: what an approval changes stands in no index of private.profiles.
+create function private.package_condition(p_package text) returns text
+language plpgsql immutable strict set search_path = '' as $$
 begin
-    if p_status not in ('active', 'pending', 'suspended', 'disabled') or v_package !~ '\A[0-9]{1,8}(\.[0-9]{1,2})?\Z'
-        or v_verified not in ('true', 'false') then
+    return pg_catalog.format(' and r.id in (select o.profile_id from private.positions as o where o.package_cents = %s)', (p_package::numeric * 100)::bigint);
+end
+$$;
+comment on function private.package_condition(text) is 'The condition that a member has this package (USD); null without one.';
+
+create function private.member_conditions(p_package text, p_verified text, p_status text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    if p_status not in ('active', 'pending', 'suspended', 'disabled') or p_package !~ '\A[0-9]{1,8}(\.[0-9]{1,2})?\Z'
+        or p_verified not in ('true', 'false') then
         perform private.raise_error(400, 'invalid_filter', 'There is no such filter.');
     end if;
     return pg_catalog.concat(
         ' where true',
         ' and r.account_status = ' || pg_catalog.quote_literal(p_status) || '::public.account_status',
-        ' and r.package_value = ' || pg_catalog.quote_literal(v_package) || '::numeric',
-        case v_verified when 'true' then ' and r.account_verified' when 'false' then ' and not r.account_verified' end
+        private.package_condition(p_package),
+        case p_verified when 'true' then ' and r.account_verified' when 'false' then ' and not r.account_verified' end
     );
 end
 $$;
-comment on function private.member_conditions(jsonb, text) is
-'The where clause of the filters package, status and verified. Errors: invalid_filter.';
+comment on function private.member_conditions(text, text, text) is
+'The where clause of the filters package, verified and status. Errors: invalid_filter.';
 
 create function public.list_members(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'username', 'package_value']);
-    v_where text := private.member_conditions(p_filters, v_request.status);
+    v_package text := nullif(nullif(p_filters ->> 'package', ''), 'all');
+    v_where text := private.member_conditions(v_package, nullif(nullif(p_filters ->> 'verified', ''), 'all'), v_request.status);
+    v_source text := case when v_request.sort_by = 'package_value'
+        then '(select m.*, o.package_cents, o.no from private.positions as o inner join private.profiles as m on o.profile_id = m.id)'
+        else 'private.profiles'
+    end;
     v_order text;
     v_reversed text;
     v_matches text;
@@ -68,17 +79,17 @@ begin
         values
         ('created_at', 'r.created_at, r.id', 'r.created_at desc, r.id desc'),
         ('username', 'lower(r.username), r.id', 'lower(r.username) desc, r.id desc'),
-        ('package_value', 'r.package_value, r.created_at, r.id', 'r.package_value desc, r.created_at desc, r.id desc')
+        ('package_value', 'r.package_cents, r.no', 'r.package_cents desc, r.no desc')
     ) as o (name, up, down)
     where o.name = v_request.sort_by;
     if v_request.descending then
         select v_reversed, v_order into v_order, v_reversed;
     end if;
     if v_request.pattern is null then
-        v_page := private.member_page(v_where, v_order, v_reversed, v_request);
+        v_page := private.member_page(v_source, v_where, v_package, v_order, v_reversed, v_request);
     else
-        v_matches := 'from private.profiles as r' || v_where || ' and private.member_search_text(r.username, r.display_name, r.email) like $1';
-        v_page := private.search_page('private.profiles', v_matches, v_matches, v_order, v_reversed, v_request);
+        v_matches := 'from ' || v_source || ' as r' || v_where || ' and private.member_search_text(r.username, r.display_name, r.email) like $1';
+        v_page := private.search_page(v_source, v_matches, v_matches, v_order, v_reversed, v_request);
     end if;
     select pg_catalog.jsonb_agg(private.member_item(p) order by u.place) into v_items
     from pg_catalog.unnest(v_page.ids) with ordinality as u (id, place)
@@ -102,14 +113,20 @@ grant execute on function public.list_members(jsonb) to platform_admin;
 -- Two filters match nearly all members: active, and verified. Their totals come from counters, or are all members
 -- minus the few in a partial index.
 create function private.member_page(
-    p_where text, p_order text, p_reversed text, p_request private.list_request,
+    p_source text, p_where text, p_package text, p_order text, p_reversed text, p_request private.list_request,
     out ids uuid[], out total bigint, out more boolean
 )
 language plpgsql stable set search_path = '' as $$
+declare
+    v_source text := p_source;
 begin
     case p_where
         when ' where true' then
             total := private.counter_value('profiles')::bigint;
+            if (p_request).sort_by = 'package_value' then
+                -- The position alone has all that is asked: a page far down reads one index and no member.
+                v_source := '(select o.profile_id as id, o.package_cents, o.no from private.positions as o)';
+            end if;
         when ' where true and r.account_verified' then
             total := private.counter_value('verified_profiles')::bigint;
         when ' where true and not r.account_verified' then
@@ -117,15 +134,17 @@ begin
         when ' where true and r.account_status = ''active''::public.account_status' then
             total := private.counter_value('profiles')::bigint
                 - (select count(*) from private.profiles as p where p.account_status <> 'active');
+        when ' where true' || private.package_condition(p_package) then
+            total := (select count(*) from private.positions as o where o.package_cents = (p_package::numeric * 100)::bigint);
         else
             execute 'select count(*) from private.profiles as r' || p_where into total;
     end case;
-    ids := private.page_ids('from private.profiles as r' || p_where, p_order, p_reversed, p_request, total);
+    ids := private.page_ids(pg_catalog.format('from %s as r', v_source) || p_where, p_order, p_reversed, p_request, total);
     more := false;
 end
 $$;
-comment on function private.member_page(text, text, text, private.list_request) is
-'One page of members without a search, with the exact total. p_where comes from private.member_conditions().';
+comment on function private.member_page(text, text, text, text, text, private.list_request) is
+'One page of members without a search, with the exact total. p_source and p_where are composed by list_members, p_where of private.member_conditions().';
 
 create function public.get_member(p_profile_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -106,7 +106,12 @@ select is(
     '{"total_users": 4, "active_users": 3, "verified_users": 3, "total_investment": "850.00"}'::jsonb, 'the four cards'
 );
 select is(pg_temp.names(public.list_members('{"sort": "package_value.desc", "pageSize": 2}')), 'root ann', 'sorted by package');
+select is(pg_temp.names(public.list_members('{"sort": "package_value.asc", "search": "people.test"}')), 'cleo ben ann root', 'also what is found');
 select is(pg_temp.names(public.list_members('{"status": "suspended"}')), 'cleo', 'filtered by status');
+select is(public.list_members('{"package": "100"}') -> 'total', '1'::jsonb, 'by package, with the total');
+select is(pg_temp.names(public.list_members('{"package": "100.00"}')), 'ben', 'however it is written');
+select is(pg_temp.names(public.list_members('{"package": "all", "sort": "package_value.desc", "verified": "true"}')), 'root ann ben', 'all packages, sorted and verified');
+select is(pg_temp.names(public.list_members('{"package": "99999999.99"}')), null, 'nobody has a package that there is not');
 select is(pg_temp.names(public.list_members('{"package": "100", "verified": "true"}')), 'ben', 'by package and verification');
 select is(public.list_members('{"search": "PEOPLE.TEST", "verified": "false"}') ->> 'total', '1', 'searched, with the total of what is found');
 select is(public.list_members('{"search": "ann"}') #>> '{items,0,email}', 'ann@people.test', 'in full, for administrators');

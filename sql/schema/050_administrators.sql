@@ -85,13 +85,16 @@ create function private.is_live_admin_session(p_claims jsonb) returns boolean
 language plpgsql stable set search_path = '' as $$
 declare
     v_now timestamptz := pg_catalog.clock_timestamp();
+    -- Once, and not for each row and condition.
+    v_session_token uuid := private.uuid_claim(p_claims, 'sid');
+    v_admin_id uuid := private.uuid_claim(p_claims, 'sub');
 begin
     return exists (
         select 1
         from public.admin_sessions as s
         inner join private.admin_users as u on u.id = s.admin_id and u.is_active
         inner join private.admin_session_activity as a on a.session_token = s.session_token
-        where s.session_token = private.uuid_claim(p_claims, 'sid') and s.admin_id = private.uuid_claim(p_claims, 'sub')
+        where s.session_token = v_session_token and s.admin_id = v_admin_id
             and a.jti_hash = pg_catalog.sha256(pg_catalog.convert_to(p_claims ->> 'jti', 'UTF8'))
             and s.expires_at > v_now and a.started_at > v_now - interval '8 hours' and a.last_seen_at > v_now - interval '30 minutes'
     );

@@ -136,12 +136,17 @@ $$;
 comment on function private.audit(text, text, text, uuid, jsonb, timestamptz) is
 'Writes one entry, with the administrator''s role and the request id; p_at is the time of what it records, now by default. Takes no lock.';
 
+-- plpgsql, because it runs with every decision: an SQL function with a fixed search_path is parsed and planned each time.
 create function private.audit_entries() returns jsonb
-language sql stable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object('audit_entries', coalesce(pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object('id', pg_catalog.split_part(e.entry, ':', 1)::bigint, 'hash', pg_catalog.split_part(e.entry, ':', 2))
-    ), '[]'))
-    from pg_catalog.string_to_table(nullif(pg_catalog.current_setting('app.audit_entries', true), ''), ' ') as e (entry)
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.jsonb_build_object('audit_entries', coalesce(pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object('id', pg_catalog.split_part(e.entry, ':', 1)::bigint, 'hash', pg_catalog.split_part(e.entry, ':', 2))
+        ), '[]'))
+        from pg_catalog.string_to_table(nullif(pg_catalog.current_setting('app.audit_entries', true), ''), ' ') as e (entry)
+    );
+end
 $$;
 comment on function private.audit_entries() is
 '{audit_entries: [{id, hash}]}: what an administrator''s transaction wrote, for its response. Whoever keeps that proves the entry.';

@@ -2,6 +2,7 @@
 -- are there get room on their page as they are written again.
 SET local check_function_bodies = off;
 
+-- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "private"."profiles_package_value_idx";
 
 -- squawk-ignore ban-drop-function

@@ -4,7 +4,7 @@ import { Timestamp } from '@/components/timestamp'
 import { errorText, hasCode } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { useAcknowledgeAlarm, type Alarm } from './api'
-import { rowName, stopsWords } from './words'
+import { namedThing, stopsWords } from './words'
 
 const failed = 'The alarm could not be acknowledged.'
 
@@ -12,14 +12,14 @@ const failed = 'The alarm could not be acknowledged.'
 export function AcknowledgeDialog({ alarm, onClose }: { alarm: Alarm; onClose: () => void }) {
   const acknowledge = useAcknowledgeAlarm()
   const [conflict, setConflict] = useState<string | null>(null)
-  const name = rowName(alarm)
+  const thing = namedThing(alarm)
   return (
     <ReasonDialog
       title="Acknowledge this alarm?"
       facts={[
         { label: 'Alarm', value: <span className="break-words">{alarm.problem}</span> },
         ...(alarm.username ? [{ label: 'Member', value: alarm.username }] : []),
-        ...(name ? [{ label: 'Row', value: <span className="break-words">{name}</span> }] : []),
+        ...(thing ? [{ label: thing.label, value: <span className="break-words">{thing.name}</span> }] : []),
         { label: 'Since', value: <Timestamp value={alarm.raised_at} exact /> },
         { label: 'Stops', value: stopsWords(alarm) },
       ]}

@@ -8,7 +8,7 @@ import { paths } from '@/lib/paths'
 import type { Alarm } from './api'
 import { DifferencesTable } from './differences-table'
 import { RepairsTable } from './repairs-table'
-import { figuresOf, rowName, stopsWords } from './words'
+import { figuresOf, namedThing, stopsWords } from './words'
 
 /** The list in which a row is found by its member. */
 function listOf({ row, username }: Alarm): string | null {
@@ -29,16 +29,16 @@ function TextLink({ to, children }: { to: string; children: ReactNode }) {
 }
 
 function NamedRow({ alarm }: { alarm: Alarm }) {
-  const [name, list] = [rowName(alarm), listOf(alarm)]
+  const [thing, list] = [namedThing(alarm), listOf(alarm)]
   // A member stands under Member already.
-  if (!name || alarm.row?.kind === 'member') return null
-  return <Item label="Row">{list ? <TextLink to={list}>{name}</TextLink> : name}</Item>
+  if (!thing || alarm.row?.kind === 'member') return null
+  return <Item label={thing.label}>{list ? <TextLink to={list}>{thing.name}</TextLink> : thing.name}</Item>
 }
 
 function Item({ label, children }: { label: string; children: ReactNode }) {
   return (
-    <div className="flex min-w-0 items-center gap-1.5">
-      <dt className="text-muted-foreground">{label}</dt>
+    <div className="flex min-w-0 items-baseline gap-1.5">
+      <dt className="shrink-0 text-muted-foreground">{label}</dt>
       <dd className="min-w-0 break-words">{children}</dd>
     </div>
   )
@@ -64,7 +64,7 @@ export function AlarmRow({ alarm, onAcknowledge }: { alarm: Alarm; onAcknowledge
         <StopsBadge alarm={alarm} />
         <p className="mt-1.5 font-semibold break-words">{alarm.problem}</p>
         {alarm.ended_at ? null : <p className="mt-0.5 break-words">{alarm.advice}</p>}
-        <dl className="mt-2 flex flex-wrap gap-x-5 gap-y-1 text-compact">
+        <dl className="mt-2 flex flex-wrap items-baseline gap-x-5 gap-y-1 text-compact">
           {alarm.rule ? <Item label="Check">{alarm.rule}</Item> : null}
           {alarm.username && alarm.profile_id ? (
             <Item label="Member">

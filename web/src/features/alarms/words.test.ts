@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { differencesOf, figuresOf, rowName, stopsWords } from './words'
+import { differencesOf, figuresOf, namedThing, stopsWords } from './words'
 
 const at = '2026-11-24T02:00:00Z'
 
@@ -14,19 +14,44 @@ test('an alarm says whose money it stops', () => {
   )
 })
 
-test('a row is named by its kind, anything else as the check names it', () => {
-  const id = '0c1d2e3f-0000-4000-8000-000000000000'
-  expect(rowName({ row: { kind: 'deposit', id }, rule: 'I03', object: `I03 ${id}` })).toBe('Deposit 0c1d2e3f')
-  expect(rowName({ row: null, rule: 'I27', object: 'I27 flow of 2026-11-24' })).toBe('flow of 2026-11-24')
-  expect(rowName({ row: null, rule: 'I07', object: 'I07' })).toBeNull()
-  expect(rowName({ row: null, rule: null, object: 'outbox' })).toBeNull()
+const id = '0c1d2e3f-0000-4000-8000-000000000000'
+
+test.each([
+  ['I27 flow of 2026-11-24', 'Day', '24 Nov 2026'],
+  ['I27 package_investment', 'Figure', 'Package investment'],
+  ['I40 referral_percent', 'Figure', 'Referral percent'],
+  ['I41 4', 'Place in the tree', '4'],
+  ['I30 2 2026-11-24', 'Day', '24 Nov 2026'],
+  ['I26 12', 'Link of the audit log', '12'],
+  ['I10 referral 2 ', 'Bonus', 'Referral, place 2'],
+  ['I11 override 2 1', 'Bonus', 'Override, place 2, pair 1'],
+  [`I48 ${id} correction.proposed twice`, 'Row', `Correction ${id}`],
+  [`I05 ${id}`, 'Row', id],
+])('what is no row of a list is named in words: %s', (object, label, name) => {
+  expect(namedThing({ row: null, rule: object.slice(0, 3), object })).toEqual({ label, name })
 })
 
-test('figures are printed whole, and not what the sentences say', () => {
+test('a row is named by its kind, and nothing where there is nothing to name', () => {
+  expect(namedThing({ row: { kind: 'deposit', id }, rule: 'I03', object: `I03 ${id}` })).toEqual({
+    label: 'Row',
+    name: 'Deposit 0c1d2e3f',
+  })
+  expect(namedThing({ row: null, rule: 'I21', object: 'I21 all' })).toBeNull()
+  expect(namedThing({ row: null, rule: 'I07', object: 'I07' })).toBeNull()
+  expect(namedThing({ row: null, rule: null, object: 'outbox' })).toBeNull()
+})
+
+test('figures are printed as figures are elsewhere, and not what the sentences say', () => {
   expect(figuresOf({ shortfall: 7900, caused_by_corrections: '0.00', rows: 3 })).toEqual([
-    { label: 'Shortfall', value: '7900' },
-    { label: 'Caused by corrections', value: '0.00' },
+    { label: 'Shortfall', value: '$7,900.00' },
+    { label: 'Caused by corrections', value: '$0.00' },
   ])
+  expect(figuresOf({ role: 'super_admin', is_active: true, entry: null })).toEqual([
+    { label: 'Role', value: 'Super admin' },
+    { label: 'Active', value: 'Yes' },
+    { label: 'Entry of the audit log', value: 'None' },
+  ])
+  expect(figuresOf({ shortfall: '0.005' })[0]?.value).toBe('0.005')
 })
 
 test('an entry and a row are compared figure by figure', () => {
@@ -35,7 +60,7 @@ test('an entry and a row are compared figure by figure', () => {
     { name: 'Wallet address', entry: 'TOld', row: 'TNew' },
   ])
   expect(differencesOf({ says: null, is: { amount: '130.00' } })).toEqual([
-    { name: 'Amount', entry: 'No entry', row: '130.00' },
+    { name: 'Amount', entry: 'No entry', row: '$130.00' },
   ])
   expect(differencesOf({ says: { amount: '130.00' }, is: null })[0]?.row).toBe('No row')
   expect(differencesOf({ shortfall: 3 })).toEqual([])

@@ -1,3 +1,5 @@
+import { formatDay } from '@/lib/dates'
+import { formatMoney } from '@/lib/money'
 import type { Alarm } from './api'
 
 const stopWords = {
@@ -23,11 +25,39 @@ const rowWords = {
   administrator: 'Administrator',
 } as const
 
-/** "Deposit 0c1d2e3f" of a row that a violation names; what stands after the rule where it names no row. */
-export function rowName({ row, rule, object }: Pick<Alarm, 'row' | 'rule' | 'object'>): string | null {
-  if (row) return `${rowWords[row.kind]} ${row.id.slice(0, 8)}`
+const id = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+
+/** How the objects of rules that name no row of a list are read: their label, and the words for what they hold. */
+const namedThings: [rule: RegExp, object: RegExp, label: string, words: (...found: string[]) => string][] = [
+  [/^I2[12]$/, /^all$/, '', () => ''],
+  [/^I26$/, /^(\d+)$/, 'Link of the audit log', (seq) => seq],
+  [/^I27$/, /^flow of (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
+  [/^(I27|I40)$/, /^(\w+)$/, 'Figure', labelOf],
+  [/^I(23|29|41)$/, /^(\d+)$/, 'Place in the tree', (no) => no],
+  [/^I(28|30)$/, /^\d+ (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
+  [/^I1[01]$/, /^(\w+) (\d+) *$/, 'Bonus', (type, no) => `${labelOf(type)}, place ${no}`],
+  [
+    /^I11$/,
+    /^(\w+) (\d+) (\d+)$/,
+    'Bonus',
+    (type, no, pair) => `${labelOf(type)}, place ${no}, pair ${pair}`,
+  ],
+  [/./, RegExp(`^(${id}) (\\w+)\\.(\\w+)`), 'Row', (row, noun) => `${labelOf(noun)} ${row}`],
+]
+
+/** What a violation names, with its label: "Row", "Deposit 0c1d2e3f", or a day, a figure, a place in the tree. */
+export function namedThing({ row, rule, object }: Pick<Alarm, 'row' | 'rule' | 'object'>) {
+  if (row) return { label: 'Row', name: `${rowWords[row.kind]} ${row.id.slice(0, 8)}` }
   const rest = rule ? object.slice(rule.length + 1) : ''
-  return rest || null
+  for (const [rules, objects, label, words] of namedThings) {
+    const found = rule && rules.test(rule) ? objects.exec(rest) : null
+    if (found) return label ? { label, name: words(...found.slice(1)) } : null
+  }
+  return rest ? { label: 'Row', name: rest } : null
+}
+
+function dayWords(day: string): string {
+  return formatDay(new Date(`${day}T12:00:00`))
 }
 
 const shownElsewhere = new Set([
@@ -48,17 +78,31 @@ const shownElsewhere = new Set([
 export function figuresOf(details: Alarm['details']): { label: string; value: string }[] {
   return Object.entries(details)
     .filter(([name]) => !shownElsewhere.has(name))
-    .map(([name, value]) => ({ label: labelOf(name), value: valueWords(value) }))
+    .map(([name, value]) => ({ label: labelOf(name), value: valueWords(name, value) }))
+}
+
+const labels: Record<string, string> = {
+  decision_no: 'Decision number',
+  entry: 'Entry of the audit log',
+  is_active: 'Active',
+  user_id: 'Member id',
 }
 
 /** "Caused by corrections" of caused_by_corrections. */
 function labelOf(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
+  return labels[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
 }
 
-function valueWords(value: unknown): string {
+/** Whole cents: what is damaged is printed as it is. */
+const printable = /^-?\d+(\.\d{1,2}0*)?$/
+const amounts = new Set(['amount', 'caused_by_corrections', 'shortfall', 'value'])
+
+function valueWords(name: string, value: unknown): string {
   if (value === null || value === undefined) return 'None'
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (amounts.has(name) && printable.test(text)) return formatMoney(text)
+  return name === 'kind' || name === 'role' ? labelOf(text) : text
 }
 
 /** What an entry of the audit log says and its row does not, or the other way round; all of it where one is missing. */
@@ -68,8 +112,8 @@ export function differencesOf({ says, is }: Alarm['details']) {
   return names
     .map((name) => ({
       name: labelOf(name),
-      entry: entry ? valueWords(entry[name]) : 'No entry',
-      row: row ? valueWords(row[name]) : 'No row',
+      entry: entry ? valueWords(name, entry[name]) : 'No entry',
+      row: row ? valueWords(name, row[name]) : 'No row',
     }))
     .filter((difference) => difference.entry !== difference.row)
 }

@@ -100,7 +100,7 @@ def test_a_confirmation_waits_for_the_members_row(admin: psycopg.Connection[tupl
 
 def test_all_pools_together_leave_connections_free() -> None:
     notifications, backups, monitor, reserved = 1, 2, 1, 3
-    # The worker holds its pool and one connection that listens for jobs.
+    # The worker holds its pool, one connection that listens for jobs, and one that links the audit log.
     pools = {name: env_of(TEMPLATES / f"{name}.env") for name in ("auth", "storage", "edge", "worker")}
     services = sum(int(given["DATABASE_POOL_SIZE"]) for given in pools.values())
     assert pools["auth"]["GOTRUE_DB_MAX_POOL_SIZE"] == pools["auth"]["DATABASE_POOL_SIZE"]
@@ -108,7 +108,7 @@ def test_all_pools_together_leave_connections_free() -> None:
         services
         + int(env_of(TEMPLATES / "postgrest.env")["PGRST_DB_POOL"])
         + notifications
-        + 1
+        + 2
         + backups
         + monitor
         + reserved

@@ -16,15 +16,16 @@ insert into private.counters (name) values
 ('subscriptions_active'), ('subscriptions_suspended'), ('subscriptions_cancelled');
 
 create table private.counter_deltas (
-    id bigint generated always as identity primary key,
+    id bigint generated always as identity,
     name text not null,
-    delta numeric not null
+    delta numeric not null,
+    -- The name first: one index, which the sum of a name is read along.
+    primary key (name, id)
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
 comment on table private.counter_deltas is 'Deltas since the last roll-up.';
 alter table private.counter_deltas enable row level security;
-create index counter_deltas_name_idx on private.counter_deltas (name);
 
 -- Daily totals of deposits and withdrawals: the panel's chart and the coverage computation read a row a day instead
 -- of every approved request of ninety days. Changes are appended as deltas and rolled up with the counters, for the

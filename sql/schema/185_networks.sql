@@ -22,7 +22,7 @@ comment on column private.networks.has_days is 'A large team: private.team_days 
 alter table private.networks enable row level security;
 
 create table private.network_deltas (
-    id bigint generated always as identity primary key,
+    id bigint generated always as identity,
     no integer not null,
     members integer not null default 0,
     package_cents bigint not null default 0,
@@ -30,7 +30,9 @@ create table private.network_deltas (
     pairing numeric not null default 0,
     override numeric not null default 0,
     day date not null,
-    funded integer not null default 0
+    funded integer not null default 0,
+    -- The member first: one index, which the deltas of a member are read along.
+    primary key (no, id)
 ) with (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
@@ -42,7 +44,6 @@ comment on column private.network_deltas.funded is
 comment on column private.network_deltas.no is
 'A position. No foreign key: only triggers write here, from existing rows, and positions are never deleted.';
 alter table private.network_deltas enable row level security;
-create index network_deltas_no_idx on private.network_deltas (no);
 
 create unlogged table private.network_rollup_staging (
     no integer primary key,

@@ -110,6 +110,8 @@ test('a change that is saved offline fails at once, and stays unsaved', async ({
   await page.goto('/settings')
   await page.getByLabel('TRC20 wallet address').fill('TJRabPrwbZy45sbavfcjinPJC18kjpRTv8')
   await page.context().setOffline(true)
+  // It moves the page: a press before it and a release after it would not be a click.
+  await expect(page.getByText(/^You are offline/)).toBeVisible()
   await page.getByRole('button', { name: 'Save address' }).click()
   await expect(page.getByText('Failed to update profile. Please try again.')).toBeVisible()
   await page.context().setOffline(false)

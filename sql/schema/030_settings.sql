@@ -75,7 +75,7 @@ comment on function private.setting_text(text) is 'A setting as text; null when 
 create function private.is_demo() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-    return (select coalesce(private.setting_text('demo')::boolean, true));
+    return coalesce(private.setting_text('demo')::boolean, true);
 end
 $$;
 comment on function private.is_demo() is 'Whether the installation is in demo mode: no real money is accepted.';

@@ -45,8 +45,8 @@ create table private.profiles (
     constraint only_roots_have_depth_zero check ((referrer_id is null) = (depth = 0)),
     constraint a_hold_has_a_reason check ((hold_until is null) = (hold_reason is null))
 ) with (
-    -- Room on each page: an approval changes cash-in and package, which no index contains, so the row stays where it is
-    -- and none of the indexes is written.
+    -- Room on each page: an approval changes cash-in, package and account_verified, which no index contains, so the row
+    -- stays where it is and none of the indexes is written.
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02, fillfactor = 85
 );
 comment on table private.profiles is
@@ -66,7 +66,6 @@ create index profiles_email_idx on private.profiles (lower(email)) where email i
 -- Member search. The pending list is small, as in every trigram index that a decision updates.
 create index profiles_search_idx on private.profiles
 using gin (private.member_search_text(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
-create index profiles_unverified_idx on private.profiles (created_at, id) where not account_verified;
 create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';
 -- A stock client's look-up by the exact username, which the case-insensitive index cannot serve.
 create index profiles_exact_username_idx on private.profiles (username);

@@ -4,7 +4,7 @@
 -- a time up to which it is read.
 
 create table public.notifications (
-    id uuid primary key default gen_random_uuid(),
+    id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     kind text not null check (kind ~ '\A[a-z][a-z0-9_]{1,62}\Z'),
     title text not null check (length(title) between 1 and 200),
@@ -44,21 +44,21 @@ alter table private.admin_notice_reads enable row level security;
 create function private.notify_member(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_member private.profiles;
-    v_topic text := (select t.topic from private.mail_topics as t where p_kind ~ t.kind_pattern);
+    v_member record;
 begin
-    select * into v_member from private.profiles as p where p.user_id = p_user_id;
+    select p.username, p.display_name, p.email, t.topic, r.topic is not null as is_opted_out into v_member
+    from private.profiles as p
+    left join private.mail_topics as t on p_kind ~ t.kind_pattern
+    left join private.mail_opt_outs as r on p.user_id = r.user_id and t.topic = r.topic
+    where p.user_id = p_user_id;
     insert into public.notifications (user_id, kind, title, body, amount, link, created_at)
     values (p_user_id, p_kind, p_title, p_body, p_amount, p_link, private.clock());
-    if exists (select 1 from private.mail_opt_outs as r where r.user_id = p_user_id and r.topic = v_topic) then
-        return;
-    end if;
-    if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' then
+    if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' and not v_member.is_opted_out then
         insert into private.outbox (template, recipient, data, created_at)
         values (
             p_kind, v_member.email, pg_catalog.jsonb_build_object(
                 'username', v_member.username, 'display_name', v_member.display_name, 'title', p_title, 'body', p_body,
-                'amount', private.money(p_amount), 'link', p_link, 'topic', v_topic
+                'amount', private.money(p_amount), 'link', p_link, 'topic', v_member.topic
             ), private.clock()
         );
     end if;

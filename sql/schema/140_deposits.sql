@@ -22,17 +22,15 @@
 --     profiles _500_update_verified_counter
 --                                       profiles_update_verified_counter, increment_counter: if the account is complete
 --     post_bonuses                      advances private.bonus_revision_seq, then looks for discrepancies
---       child_bonus_discrepancies       referral, pairing and override around the member: due_referrals, due_pairings,
---                                       due_overrides; below these due_pair_bonuses, pairs and the percentages
---       owner_bonus_discrepancies       the member's own pairings, if there is a second child
+--       child_bonus_discrepancies       referral, pairing and override around the member: due_referrals,
+--                                       due_pair_bonuses; below these pairs and the percentages
+--       owner_bonus_discrepancies       the member's own pairings, if there is a second child: due_pairings
 --         pair_source                   of pairs without a row: the child that completed it
---       write_bonuses                   raises stored rows, then inserts missing ones; a column default calls
---                                       reentry_percent
+--       write_bonuses                   raises stored rows, then inserts missing ones; a generated column calls
+--                                       reentry_percent, new rows of most tables have a time_ordered_id
 --         bonuses _100_immutable        bonuses_immutable: a bonus keeps its reason and only rises (updated rows)
 --         bonuses _500_record_update    bonuses_record_update, clock: journal, sums, days and counters of updated rows
 --         bonuses _500_record_insert    bonuses_record_insert: the same of inserted rows
---           transactions _500_update_counters
---                                       transactions_update_counters: counts the journal rows of bonuses
 --           totals _500_update_shortfall_counter
 --                                       totals_update_shortfall_counter, increment_counter: of members who withdrew
 --                                       or requested more than they have
@@ -94,8 +92,6 @@ create index deposits_decided_by_idx on public.deposits (decided_by) where decid
 create unique index deposits_receipt_key on public.deposits (receipt_name);
 -- A member's pending deposits, for the form and the limit.
 create index deposits_pending_idx on public.deposits (user_id, created_at) where status = 'pending';
-create index deposits_reference_search_idx on public.deposits
-using gin (lower(reference_number) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 -- Lists sorted by amount.
 create index deposits_amount_idx on public.deposits (amount, id);
 -- The partial first day of "approved in the last 30 days" is summed row by row.
@@ -294,6 +290,7 @@ language plpgsql volatile security definer set search_path = '' as $$
 begin
     insert into private.deposit_keys (deposit_id, key)
     select distinct new.id, k.key from pg_catalog.unnest(private.reference_keys(new.reference_number)) as k (key);
+    insert into private.request_texts (request_id, text) values (new.id, pg_catalog.lower(new.reference_number));
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
     perform private.increment_counter('pending_deposits', 1);
@@ -301,7 +298,7 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_request() is 'Trigger: keys, journal row, counter and audit entry of a new deposit.';
+comment on function private.deposits_record_request() is 'Trigger: keys, search text, journal row, counter and audit entry of a new deposit.';
 
 create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$

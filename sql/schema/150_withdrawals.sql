@@ -36,8 +36,6 @@ create index withdrawals_created_idx on public.withdrawals (created_at desc, id 
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
 -- A member's pending withdrawals, for the form.
 create index withdrawals_pending_idx on public.withdrawals (user_id, created_at) where status = 'pending';
-create index withdrawals_wallet_search_idx on public.withdrawals
-using gin (lower(wallet_address) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create index withdrawals_amount_idx on public.withdrawals (amount, id);
 
 create policy select_own on public.withdrawals for select to authenticated using (user_id = (select auth.uid()));
@@ -168,6 +166,7 @@ comment on function private.payout_facts(public.withdrawals) is 'Payload of with
 create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    insert into private.request_texts (request_id, text) values (new.id, pg_catalog.lower(new.wallet_address));
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, -new.amount, 'withdrawal', 'pending', new.id, new.created_at);
     update private.totals as t set reserved_amount = t.reserved_amount + new.amount where t.user_id = new.user_id;
@@ -179,7 +178,7 @@ begin
     return null;
 end
 $$;
-comment on function private.withdrawals_record_request() is 'Trigger: journal row, reserved amount, counters and audit entry of a new withdrawal.';
+comment on function private.withdrawals_record_request() is 'Trigger: search text, journal row, reserved amount, counters and audit entry of a new withdrawal.';
 
 create function private.record_withdrawal_flow(p_withdrawal public.withdrawals, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$

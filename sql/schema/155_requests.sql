@@ -184,6 +184,23 @@ grant execute on function public.cancel_request(uuid) to authenticated;
 
 -- One paged admin list for both.
 
+-- What a search looks for, apart from the requests: a decision changes their rows, and a trigram index would then be
+-- written again, in some thirty places, for a text that is still the same.
+create table private.request_texts (
+    request_id uuid primary key,
+    text text not null
+);
+comment on table private.request_texts is
+'References of deposits and addresses of withdrawals in lower case. Written with the request, never changed.';
+comment on column private.request_texts.request_id is
+'A deposit or a withdrawal. No foreign key: only their triggers write here, and requests are never deleted.';
+alter table private.request_texts enable row level security;
+-- The pending list is small: a request pays for flushing it, and a search reads it.
+create index request_texts_search_idx on private.request_texts
+using gin (text extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
+create trigger _100_reject_change before update or delete or truncate on private.request_texts
+for each statement execute function private.reject_change();
+
 create function private.review_interval() returns interval
 language sql stable set search_path = '' as $$
     select pg_catalog.make_interval(hours => private.setting_text('review.due_hours')::integer)
@@ -217,7 +234,7 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.request_counts(text) is 'Number of deposits or withdrawals by status, from counters.';
 
-create function private.newest_requests(p_table text, p_pending bigint) returns uuid[]
+create function private.newest_requests(p_table text, p_pending_from text, p_pending bigint) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 declare
     v_ids uuid[];
@@ -227,19 +244,19 @@ begin
         select array(
             select a.id
             from (
-                (select r.id, r.created_at from public.%1$I as r where r.status = 'pending' order by r.created_at desc, r.id desc limit 5000)
+                (select r.id, r.created_at from %2$s as r where r.status = 'pending' order by r.created_at desc, r.id desc limit 5000)
                 union all
-                (select r.id, r.created_at from public.%1$I as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
+                (select r.id, r.created_at from %1$s as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
             ) as a
             order by a.created_at desc, a.id desc
         )
-        $query$, p_table
+        $query$, p_table, p_pending_from
     ) into v_ids using greatest(5000 - p_pending, 0);
     return v_ids;
 end
 $$;
-comment on function private.newest_requests(text, bigint) is
-'All pending rows of deposits, withdrawals or transactions and the newest others, together at most 5,000, newest first.';
+comment on function private.newest_requests(text, text, bigint) is
+'All pending rows of public.deposits, withdrawals or transactions, which p_pending_from finds, and the newest others: ids of at most 5,000 together, newest first.';
 
 create function private.request_page(
     p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,
@@ -264,7 +281,7 @@ declare
     v_found uuid[];
 begin
     if (p_request).everything then
-        ids := private.newest_requests(p_table, (p_counts ->> 'pending')::bigint);
+        ids := private.newest_requests('public.' || p_table, 'public.' || p_table, (p_counts ->> 'pending')::bigint);
         total := v_all;
         return;
     end if;
@@ -295,19 +312,19 @@ begin
             from (
                 (
                     select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
-                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %3$s
+                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %2$s
                     limit 10001
                 )
                 union
                 (
-                    select r.id from public.%1$I as r
-                    where lower(r.%2$I) like $1 %3$s
+                    select r.id from private.request_texts as x inner join public.%1$I as r on x.request_id = r.id
+                    where x.text like $1 %2$s
                     limit 10001
                 )
             ) as f
             limit 10001
         )
-        $query$, p_table, p_text_column, v_status
+        $query$, p_table, v_status
     ) into v_found using (p_request).pattern;
     total := pg_catalog.cardinality(v_found)::bigint;
     if total > 10000 then

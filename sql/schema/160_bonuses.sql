@@ -41,7 +41,7 @@ $$;
 comment on function private.reentry_percent() is 'Share of each bonus that re-enters: informational, never deducted from the balance.';
 
 create table public.bonuses (
-    id uuid primary key default gen_random_uuid(),
+    id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     source_user_id uuid not null references private.profiles (user_id) on delete restrict,
     bonus_type public.bonus_type not null,
@@ -156,7 +156,9 @@ begin
     insert into private.counter_deltas (name, delta)
     select c.name, c.delta
     from (select sum(n.amount) as amount, count(*) filter (where n.amount > 0) as rows from added as n) as s
-    cross join lateral (values ('bonuses', s.amount), ('bonus_rows', s.rows)) as c (name, delta)
+    cross join lateral (
+        values ('bonuses', s.amount), ('bonus_rows', s.rows), ('bonus_transactions', s.rows), ('bonus_volume', s.amount)
+    ) as c (name, delta)
     where c.delta <> 0;
     return null;
 end
@@ -234,8 +236,17 @@ begin
     )
     insert into private.counter_deltas (name, delta)
     select d.name, d.delta
-    from (select sum(c.amount) as amount, sum(c.paid) as rows from changed as c) as s
-    cross join lateral (values ('bonuses', s.amount), ('bonus_rows', s.rows)) as d (name, delta)
+    from (
+        select
+            sum(c.amount) as amount,
+            sum(c.paid) as rows,
+            count(*) filter (where c.amount <> 0) as entries,
+            sum(pg_catalog.abs(c.amount)) as volume
+        from changed as c
+    ) as s
+    cross join lateral (
+        values ('bonuses', s.amount), ('bonus_rows', s.rows), ('bonus_transactions', s.entries), ('bonus_volume', s.volume)
+    ) as d (name, delta)
     where d.delta <> 0;
     return null;
 end
@@ -385,31 +396,39 @@ comment on function private.write_bonuses(private.due_bonus[], timestamptz) is
 
 -- Discrepancies that one member's package can cause: as a referral, the referrer's referral and pairing and the
 -- referrer's referrer's override; as an owner, the own pairings. Point look-ups, planned once per session.
-create function private.child_bonus_discrepancies(p_no integer) returns setof private.due_bonus
+create function private.child_bonus_discrepancies(p_no integer) returns private.due_bonus[]
 language plpgsql stable set search_path = '' as $$
 declare
     v_member private.positions;
 begin
     select * into v_member from private.positions as p where p.no = p_no;
-    return query
-    select b.id, 'referral'::public.bonus_type, d.subject_no, null::integer, d.user_no, d.subject_no, d.volume_cents::bigint, d.rate, d.cents
-    from private.due_referrals as d
-    left join public.bonuses as b on b.bonus_type = 'referral' and d.subject_no = b.subject_no
-    where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer)
-    union all
-    select
-        b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
-        case when b.id is null or b.amount = 0 then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
-    from private.due_pairings as d
-    left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
-    where d.subject_no = v_member.referrer_no and d.pair_no = v_member.pair_no
-        and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer)
-    union all
-    select b.id, 'override'::public.bonus_type, d.subject_no, d.pair_no, d.user_no, d.subject_no, d.volume_cents::bigint, d.rate, d.cents
-    from private.due_overrides as d
-    left join public.bonuses as b on b.bonus_type = 'override' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
-    where d.subject_no = v_member.referrer_no and d.pair_no = v_member.pair_no
-        and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
+    return array(
+        select row(
+            b.id, 'referral'::public.bonus_type, d.subject_no, null::integer, d.user_no, d.subject_no, d.volume_cents::bigint, d.rate, d.cents
+        )::private.due_bonus
+        from private.due_referrals as d
+        left join public.bonuses as b on b.bonus_type = 'referral' and d.subject_no = b.subject_no
+        where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer)
+        union all
+        select row(
+            v.bonus_id, v.bonus_type, d.owner_no, d.pair_no, v.user_no, v.source_no, d.volume_cents::bigint, v.rate, v.cents
+        )::private.due_bonus
+        from private.due_pair_bonuses as d
+        left join public.bonuses as p on p.bonus_type = 'pairing' and d.owner_no = p.subject_no and d.pair_no = p.pair_number
+        left join public.bonuses as o on o.bonus_type = 'override' and d.owner_no = o.subject_no and d.pair_no = o.pair_number
+        cross join lateral (
+            values
+            (
+                p.id, 'pairing'::public.bonus_type, case when d.pairing_percent is not null then d.owner_no end,
+                case when p.id is null or p.amount = 0 then private.pair_source(d.left_no, d.right_no) end,
+                d.pairing_percent, d.pairing_cents, p.amount_cents, p.rate
+            ),
+            (o.id, 'override', d.referrer_no, d.owner_no, d.override_percent, d.override_cents, o.amount_cents, o.rate)
+        ) as v (bonus_id, bonus_type, user_no, source_no, rate, cents, stored_cents, stored_rate)
+        where d.owner_no = v_member.referrer_no and d.pair_no = v_member.pair_no
+            -- Nobody earns it: an owner without a package, or without a referrer.
+            and v.user_no is not null and (v.cents, v.rate) is distinct from (v.stored_cents, v.stored_rate::integer)
+    );
 end
 $$;
 comment on function private.child_bonus_discrepancies(integer) is
@@ -417,16 +436,18 @@ comment on function private.child_bonus_discrepancies(integer) is
 
 -- Planned once a connection, for any number of referrals: without nested loops a member with twenty thousand costs ten
 -- thousand times a member with two, and not its square.
-create function private.owner_bonus_discrepancies(p_no integer) returns setof private.due_bonus
+create function private.owner_bonus_discrepancies(p_no integer) returns private.due_bonus[]
 language plpgsql stable set plan_cache_mode = 'force_generic_plan' set enable_nestloop = off set search_path = '' as $$
 begin
-    return query
-    select
-        b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
-        case when b.id is null or b.amount = 0 then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
-    from private.due_pairings as d
-    left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
-    where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer);
+    return array(
+        select row(
+            b.id, 'pairing'::public.bonus_type, d.subject_no, d.pair_no, d.user_no,
+            case when b.id is null or b.amount = 0 then private.pair_source(d.left_no, d.right_no) end, d.volume_cents::bigint, d.rate, d.cents
+        )::private.due_bonus
+        from private.due_pairings as d
+        left join public.bonuses as b on b.bonus_type = 'pairing' and d.subject_no = b.subject_no and d.pair_no = b.pair_number
+        where d.subject_no = p_no and (d.cents, d.rate) is distinct from (b.amount_cents, b.rate::integer)
+    );
 end
 $$;
 comment on function private.owner_bonus_discrepancies(integer) is 'Discrepancies of the member''s own pairings after a changed rate.';
@@ -434,11 +455,11 @@ comment on function private.owner_bonus_discrepancies(integer) is 'Discrepancies
 create function private.post_bonuses(p_no integer, p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_discrepancies private.due_bonus[] := array(select w from private.child_bonus_discrepancies(p_no) as w);
+    v_discrepancies private.due_bonus[] := private.child_bonus_discrepancies(p_no);
 begin
     perform pg_catalog.nextval('private.bonus_revision_seq');
     if (select p.children from private.positions as p where p.no = p_no) > 1 then
-        v_discrepancies := v_discrepancies || array(select w from private.owner_bonus_discrepancies(p_no) as w);
+        v_discrepancies := v_discrepancies || private.owner_bonus_discrepancies(p_no);
     end if;
     if pg_catalog.cardinality(v_discrepancies) > 0 then
         perform private.write_bonuses(v_discrepancies, p_at);

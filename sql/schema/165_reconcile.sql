@@ -319,12 +319,14 @@ begin
     if pg_catalog.cardinality(v_discrepancies) > 0 then
         v_discrepancies := array(
             select row(
-                coalesce(r.id, q.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+                coalesce(r.id, p.id, o.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
             )::private.due_bonus
             from pg_catalog.unnest(v_discrepancies) as w
             left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
-            left join public.bonuses as q
-                on w.bonus_type = q.bonus_type and w.subject_no = q.subject_no and w.pair_number = q.pair_number
+            left join public.bonuses as p
+                on w.bonus_type = 'pairing' and p.bonus_type = 'pairing' and w.subject_no = p.subject_no and w.pair_number = p.pair_number
+            left join public.bonuses as o
+                on w.bonus_type = 'override' and o.bonus_type = 'override' and w.subject_no = o.subject_no and w.pair_number = o.pair_number
         );
         perform private.repair_bonuses(v_discrepancies);
         select q.last_value into v_revision from private.bonus_revision_seq as q;

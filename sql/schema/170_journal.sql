@@ -2,7 +2,7 @@
 -- change, rows are never deleted, a status changes once.
 
 create table public.transactions (
-    id uuid primary key default gen_random_uuid(),
+    id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     amount public.usd not null check (amount between -10000000 and 10000000 and amount <> 0),
     transaction_type public.transaction_type not null,
@@ -12,7 +12,8 @@ create table public.transactions (
     created_at timestamptz not null default now(),
     decision_no bigint
 ) with (
-    autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
+    -- Room on each page for the row that a decision completes.
+    autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02, fillfactor = 90
 );
 comment on table public.transactions is
 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: per reference they sum to the bonus.';
@@ -22,10 +23,11 @@ alter table public.transactions enable row level security;
 create unique index transactions_source_key on public.transactions (transaction_type, reference_id) where transaction_type <> 'bonus';
 create index transactions_reference_idx on public.transactions (reference_id);
 create index transactions_user_idx on public.transactions (user_id, created_at desc, id desc);
-create index transactions_created_idx on public.transactions (created_at desc, id desc);
--- Filter by type, and by a rare status.
-create index transactions_type_idx on public.transactions (transaction_type, created_at desc, id desc);
-create index transactions_not_completed_idx on public.transactions (status, created_at desc, id desc) where status <> 'completed';
+-- Upwards, although lists are read downwards: new rows stand at the end, and a full page there is not split in half.
+create index transactions_created_idx on public.transactions (created_at, id);
+create index transactions_type_idx on public.transactions (transaction_type, created_at, id);
+-- None has the status: a decision changes it, and then writes no index. Pending and failed rows are found by their
+-- requests.
 
 create policy select_own on public.transactions for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.transactions for select to platform_admin using (true);
@@ -46,25 +48,8 @@ $$;
 comment on function private.transactions_immutable() is
 'Trigger: a journal row changes once, from pending to completed or failed. Errors: append_only.';
 
-create function private.transactions_update_counters() returns trigger
-language plpgsql volatile security definer set search_path = '' as $$
-begin
-    insert into private.counter_deltas (name, delta)
-    select c.name, c.delta
-    from (
-        select count(*) as rows, sum(pg_catalog.abs(n.amount)) as volume from added as n where n.transaction_type = 'bonus'
-    ) as s
-    cross join lateral (values ('bonus_transactions', s.rows), ('bonus_volume', s.volume)) as c (name, delta)
-    where c.delta <> 0;
-    return null;
-end
-$$;
-comment on function private.transactions_update_counters() is 'Trigger: counts new bonus rows of the journal and their absolute amounts.';
-
 create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
 create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
-create trigger _500_update_counters after insert on public.transactions
-referencing new table as added for each statement execute function private.transactions_update_counters();
 
 -- A member's transaction history: bonuses, deposits, withdrawals, and the journal rows of corrections. Newest first,
 -- keyset pagination: each source reads at most a page from its own (user, time) index, so the cost does not grow with
@@ -288,6 +273,28 @@ end
 $$;
 comment on function private.id_range(text) is 'The range of ids with this prefix, from four digits on; null when it is no prefix of an id.';
 
+-- The journal row of a request has its time; of a status other than completed there is no other row.
+create function private.journal_of_requests(p_status public.transaction_status) returns text
+language plpgsql immutable strict set search_path = '' as $$
+declare
+    v_requests text := case p_status when 'pending' then 'pending' when 'failed' then 'rejected' end;
+begin
+    return pg_catalog.format(
+        $query$(
+            select t.id, t.user_id, t.reference_id, t.transaction_type, t.status, q.created_at
+            from (
+                select d.id, d.created_at from public.deposits as d where d.status = %1$L
+                union all
+                select w.id, w.created_at from public.withdrawals as w where w.status = %1$L
+            ) as q
+            inner join public.transactions as t on t.transaction_type <> 'bonus' and q.id = t.reference_id
+        )$query$, v_requests
+    );
+end
+$$;
+comment on function private.journal_of_requests(public.transaction_status) is
+'What to read pending or failed rows of the journal from, as SQL: found by the requests that have this status, newest first.';
+
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -324,11 +331,15 @@ begin
     into v_cards
     from private.transaction_counts() as c;
     if v_request.everything then
-        v_ids := private.newest_requests('transactions', v_cards.pending);
+        v_ids := private.newest_requests('public.transactions', private.journal_of_requests('pending'), v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
         v_ids := private.page_ids(
-            'from public.transactions as r where true' || v_filters, v_order, v_reversed, v_request, v_cards.filtered
+            pg_catalog.format(
+                'from %s as r where true',
+                case when v_request.status = 'completed' or v_request.status is null then 'public.transactions'
+                else private.journal_of_requests(v_request.status::public.transaction_status) end
+            ) || v_filters, v_order, v_reversed, v_request, v_cards.filtered
         );
         v_total := v_cards.filtered;
     else

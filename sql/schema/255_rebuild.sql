@@ -305,21 +305,28 @@ language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_p
 declare
     v_decision_no bigint := private.current_decision_no();
 begin
-    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
-    -- The first journal row of a bonus has its time.
-    select
-        b.user_id, b.amount - coalesce(j.amount, 0), 'bonus', 'completed', b.id,
-        case when j.amount is null then b.created_at else p_at end, v_decision_no
-    from pg_catalog.unnest(p_due) as d
-    inner join public.bonuses as b on d.bonus_id = b.id
-    cross join lateral (
-        select sum(t.amount) as amount from public.transactions as t
-        where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
-    ) as j;
+    with booked as (
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+        -- The first journal row of a bonus has its time.
+        select
+            b.user_id, b.amount - coalesce(j.amount, 0), 'bonus', 'completed', b.id,
+            case when j.amount is null then b.created_at else p_at end, v_decision_no
+        from pg_catalog.unnest(p_due) as d
+        inner join public.bonuses as b on d.bonus_id = b.id
+        cross join lateral (
+            select sum(t.amount) as amount from public.transactions as t
+            where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
+        ) as j
+        returning amount
+    )
+    insert into private.counter_deltas (name, delta)
+    select c.name, c.delta
+    from (select count(*) as entries, sum(pg_catalog.abs(b.amount)) as volume from booked as b) as s
+    cross join lateral (values ('bonus_transactions', s.entries), ('bonus_volume', s.volume)) as c (name, delta);
 end
 $$;
 comment on function private.book_repairs(private.due_bonus[], timestamptz) is
-'Journal rows of these stored bonuses: the difference to what their journal says.';
+'Journal rows of these stored bonuses, and their counters: the difference to what their journal says.';
 
 create function private.rebuild_journal() returns private.sum_change[]
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$

@@ -91,6 +91,7 @@ cross join lateral (select md5('reference' || c.id) || md5('hash' || c.id) as re
 order by c.created_at;
 
 insert into private.deposit_keys (deposit_id, key) select d.id, d.reference_key from public.deposits as d;
+insert into private.request_texts (request_id, text) select d.id, lower(d.reference_number) from public.deposits as d;
 
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
 select 'receipts', c.receipt_name, c.user_id::text, '{"mimetype": "image/png", "size": 20480}', c.created_at from claims as c;
@@ -182,6 +183,7 @@ select
     case when w.status = 'approved' and w.no % 2 = 0 then md5('payout' || w.no) end,
     case when w.status = 'approved' and w.no % 2 = 0 then w.created_at + interval '2 days' end, w.decision_no
 from payouts as w order by w.created_at;
+insert into private.request_texts (request_id, text) select w.id, lower(w.wallet) from payouts as w;
 
 insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
 select

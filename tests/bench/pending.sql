@@ -19,6 +19,8 @@ with wanted as (
     returning id, user_id, amount, created_at, reference_key
 ), keys as (
     insert into private.deposit_keys (deposit_id, key) select a.id, a.reference_key from asked as a
+), texts as (
+    insert into private.request_texts (request_id, text) select a.id, a.reference_key from asked as a
 ), row_counts as (
     insert into private.counter_deltas (name, delta) select 'pending_deposits', count(*) from wanted
 )

@@ -23,6 +23,21 @@ select raises($$ select private.raise_error(418, 'short_and_stout', 'I''m "a" te
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- Ids that only the database makes stand in the order of their making
+-- =====================================================================================================================
+create temporary table ids as select private.time_ordered_id() as first, private.time_ordered_id() as second;
+select pg_sleep(0.002);
+select results_eq(
+    $$ select substr(first::text, 15, 1), substr(first::text, 20, 1) ~ '[89ab]', first <> second, first < private.time_ordered_id() from ids $$,
+    $$ values ('7', true, true, true) $$, 'an id is a UUID of version 7, its own, and below a later one'
+);
+select ok(
+    abs(extract(epoch from clock_timestamp()) * 1000 - ('x' || lpad(left(replace(first::text, '-', ''), 12), 16, '0'))::bit(64)::bigint) < 60000,
+    'and begins with the milliseconds of its time'
+) from ids;
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- What a screen asks for each row or each figure is planned once a connection, not once a call
 -- =====================================================================================================================
 create function pg_temp.plan_of(p_query text) returns text language plpgsql as $$
@@ -38,6 +53,7 @@ end
 $$;
 select unalike(pg_temp.plan_of('select private.money(t.bonus_amount) from private.totals as t'), '%money(%', 'money is written where it stands, not called');
 select unalike(pg_temp.plan_of('select private.percent(t.bonus_amount) from private.totals as t'), '%percent(%', 'so is a percentage');
+select unalike(pg_temp.plan_of('select private.time_ordered_id()'), '%time_ordered_id(%', 'and a new id');
 select is_empty($$ select p.oid::regprocedure from pg_proc as p inner join pg_language as l on p.prolang = l.oid
     where l.lanname = 'sql' and p.proconfig is not null
     and p.oid in (

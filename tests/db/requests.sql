@@ -52,6 +52,45 @@ select audited(a, 'every one taken back') from unnest(array['deposit.cancelled',
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- What the admin lists search in
+-- =====================================================================================================================
+create temporary table searched as select claims_deposit('loke', 50) as id;
+grant select on searched to public;
+select results_eq(
+    $$ select t.text from private.request_texts as t inner join searched as s on t.request_id = s.id $$,
+    $$ select lower(d.reference_number) from public.deposits as d inner join searched as s on d.id = s.id $$, 'a deposit is found by its reference'
+);
+select pays('freya', 500); select pays('ask', 50); select pays('embla', 1000);
+select act_as('freya');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+select act_as('elin');
+select is(list_withdrawals('{"search": "9J7XAB4"}') #>> '{items,0,username}', 'freya', 'a withdrawal is found by its address, in any case');
+select is(list_withdrawals('{"search": "9J7XAB4", "status": "approved"}') ->> 'total', '0', 'only among those of the status');
+select is(list_deposits('{"search": "9J7XAB4"}') ->> 'total', '0', 'and not among deposits');
+select act_as_owner();
+-- The journal has no index for the status that a decision changes: pending and failed rows are found by their requests.
+create function pg_temp.listed(p_status text) returns setof uuid language sql as $$
+    select (i.item ->> 'id')::uuid
+    from jsonb_array_elements(list_transactions(jsonb_build_object('status', p_status)) -> 'items') with ordinality as i (item, place) order by i.place
+$$;
+grant execute on function pg_temp.listed(text) to public;
+create temporary table waiting as select t.* from public.transactions as t where t.status = 'pending' order by t.created_at desc, t.id desc;
+grant select on waiting to public;
+select is((select array_agg(distinct transaction_type::text order by transaction_type::text) from waiting), '{deposit,withdrawal}', 'both wait');
+select act_as('elin');
+select results_eq($$ select * from pg_temp.listed('pending') $$, $$ select id from waiting $$, 'they are listed, newest first');
+select is((list_transactions('{"status": "pending"}') ->> 'total')::bigint, (select count(*) from waiting), 'with their total');
+select is_empty($$ select * from pg_temp.listed('failed') $$, 'nothing has failed');
+select decide_deposit(reference_id, 'reject') from waiting where transaction_type = 'deposit';
+select decide_withdrawal(reference_id, 'reject') from waiting where transaction_type = 'withdrawal';
+select results_eq($$ select * from pg_temp.listed('failed') $$, $$ select id from waiting $$, 'rejected they are listed as failed');
+select is_empty($$ select * from pg_temp.listed('pending') $$, 'and wait no more');
+select act_as_owner();
+select raises($$ update private.request_texts set text = 'x' $$, 403, 'append_only', 'Rows of request_texts are kept as they are.', 'what is searched is not changed');
+select raises($$ delete from private.request_texts $$, 403, 'append_only', 'Rows of request_texts are kept as they are.', 'or deleted');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- Whose account allows it
 -- =====================================================================================================================
 create temporary table asked as select n as name, claims_deposit(n, 50) as id from unnest(array['ask', 'embla', 'buri', 'loke']) as n;

@@ -11,9 +11,10 @@ insert into private.positions (profile_id, user_id) select p.id, p.user_id from 
 insert into private.totals (user_id) select p.user_id from private.profiles as p where p.email like '%@bulk.test';
 insert into public.deposits (user_id, amount, reference_number, reference_key, receipt_url, receipt_name, kind, created_at)
 select p.user_id, 50, replace(p.username, 'bulk_', 'paper '), p.username, p.username, p.username, 'first', p.created_at from private.profiles as p where p.email like '%@bulk.test';
+insert into private.request_texts (request_id, text) select d.id, d.reference_number from public.deposits as d where d.reference_number like 'paper %';
 set local session_replication_role = origin;
 -- As autovacuum would: without statistics of the new rows the planner may join every one with every one.
-analyze private.profiles, private.positions, private.totals, public.deposits;
+analyze private.profiles, private.positions, private.totals, private.request_texts, public.deposits;
 
 create function pg_temp.shown(p_list jsonb) returns text language sql as $$
     select string_agg(i.item ->> 'username', ' ' order by i.place)

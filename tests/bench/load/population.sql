@@ -20,6 +20,7 @@ select
 from more as m cross join (select d.id from private.admin_users as d limit 1) as a;
 
 insert into private.deposit_keys (deposit_id, key) select m.id, m.reference from more as m;
+insert into private.request_texts (request_id, text) select m.id, m.reference from more as m;
 
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
 select 'receipts', m.receipt, m.user_id::text, '{"mimetype": "image/png", "size": 20480}', m.created_at from more as m;

@@ -19,8 +19,8 @@ from launcher.tools import PYTHON, UV
 from tests.bench import report
 from tests.support.stack import stack_state
 
-WARM_SECONDS = 10
-IDLE_MEGABYTES = 700
+WARM_SECONDS = 3
+IDLE_MEGABYTES = 650
 SETTLING_SECONDS = 20
 
 

@@ -192,8 +192,8 @@ def one_in_a_hundred(connection: psycopg.Connection, text: str, whole_client: fl
         f"against the client, {text}",
         ratio,
         "x",
-        "at least 20" if goal else "",
-        ratio >= 20 if goal else None,
+        "at least 10" if goal else "",
+        ratio >= 10 if goal else None,
     )
     each = found[0] / rows
     record(
@@ -201,8 +201,8 @@ def one_in_a_hundred(connection: psycopg.Connection, text: str, whole_client: fl
         f"WAL outside page images, {rows:,} rows written, {text}",
         each,
         "bytes a row",
-        "at most 400",
-        each <= 400,
+        "at most 300",
+        each <= 300,
     )
 
 

@@ -111,6 +111,21 @@ end
 $$;
 comment on function private.current_decision_no() is 'Number of the decision that this transaction makes; null when it makes none.';
 
+create function private.last_decision_no() returns bigint
+language plpgsql stable set search_path = '' as $$
+begin
+    return greatest(
+        (select max(d.decision_no) from public.deposits as d),
+        (select max(w.decision_no) from public.withdrawals as w),
+        (select max(c.decision_no) from private.corrections as c),
+        (select max(t.decision_no) from public.transactions as t),
+        0
+    );
+end
+$$;
+comment on function private.last_decision_no() is
+'The last decision that the statement which calls this sees; 0 before the first. It sees all decisions up to this number and none after it: a number is taken under the money lock, which is held until the commit. The sequence itself counts decisions that nobody sees yet.';
+
 -- The principal.
 
 create function private.my_role() returns text

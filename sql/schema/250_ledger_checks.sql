@@ -1046,6 +1046,23 @@ select
 from members as m
 where m.wrong_counts
 union all
+-- I38 The coverage of a past day is what the decisions that it saw say, with the requests that were pending then.
+select
+    'I38',
+    c.day::text,
+    null,
+    c.details
+from private.coverage_discrepancies() as c
+union all
+-- I39 A published disclosure has the credits and withdrawals of its period, by the decisions that it saw, and its
+-- numbers of members agree with each other.
+select
+    'I39',
+    (d.computed_at at time zone 'UTC')::text,
+    null,
+    d.details
+from private.disclosure_discrepancies() as d
+union all
 -- I40 Package sizes, pairing rates and percentages are those of the compensation plan.
 select
     'I40',

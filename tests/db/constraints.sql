@@ -30,7 +30,8 @@ select private.link_entries();
 insert into private.alarms (kind, object) values ('disk', 'state'), ('disk', 'database');
 insert into private.mail_opt_outs (user_id, topic) values (user_id('freya'), 'bots');
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
-insert into private.coverage_days (day, figures, taken_at) values ('2020-01-01', '{}', now());
+insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids) values ('2020-01-01', '{}', now(), 0, '{}');
+insert into private.income_disclosures (computed_at, body, decision_no) values (now(), '{}', 0);
 insert into private.networks (no) select no from private.positions where user_id = user_id('freya') on conflict do nothing;
 insert into private.network_deltas (no, day) select no, '2020-01-01' from private.positions limit 1;
 insert into private.team_days (no, day) select no, '2020-01-01' from private.positions limit 1;
@@ -89,6 +90,9 @@ insert into actors.broken (on_table, name, change) values
 ('private.corrections', 'corrections_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.corrections', 'corrections_waiting_key', 'target_id = (select target_id from private.corrections where confirmed_by is null order by ctid desc limit 1)'),
 ('private.coverage_days', 'coverage_days_figures_check', 'figures = ''[]'''),
+('private.coverage_days', 'a_day_says_what_it_saw', 'decision_no = null'),
+('private.coverage_days', 'a_day_says_what_it_saw', 'pending_ids = null'),
+('private.income_disclosures', 'a_disclosure_says_what_it_saw', 'decision_no = null'),
 ('private.deposit_keys', 'deposit_keys_deposit_id_fkey', 'deposit_id = gen_random_uuid()'),
 ('private.deposit_keys', 'deposit_keys_key_check', 'key = '''''),
 ('private.deposit_keys', 'deposit_keys_key_check', 'key = repeat(''x'', 201)'),

@@ -49,6 +49,11 @@ select results_eq(
     $$ select day, figures from private.coverage_days where day between pg_temp.day(1) and pg_temp.day(3) order by day $$,
     $$ select day, figures from ends order by day $$, 'each with the figures of its end'
 );
+select results_eq(
+    $$ select day - pg_temp.day(0), decision_no, cardinality(pending_ids) from private.coverage_days where day between pg_temp.day(1) and pg_temp.day(3) order by day $$,
+    $$ select d.day, private.last_decision_no(), d.pending from (values (1, 2), (2, 1), (3, 0)) as d (day, pending) $$,
+    'with the last decision, and the requests that were pending'
+);
 select pg_temp.at(6, '07:00');
 select is(jobs.snapshot_coverage(), 2, 'a worker that was away stores the days that it missed');
 select results_eq(
@@ -65,7 +70,8 @@ set local app.demo_clock = '';
 select raises($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'a stored day never changes');
 select raises($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');
 
-insert into private.coverage_days (day, figures, taken_at) values (pg_temp.day(-1), '{"ratio": null}', now()), (pg_temp.day(-2), '{}', now());
+insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids)
+values (pg_temp.day(-1), '{"ratio": null}', now(), 0, '{}'), (pg_temp.day(-2), '{}', now(), 0, '{}');
 select act_as('sam');
 select is(get_coverage_history(1) #>> '{0,day}', pg_temp.day(-1)::text, 'every administrator reads them, from yesterday on');
 select ok(get_coverage_history(1) -> 0 ?& array['ratio', 'taken_at'], 'with the figures of the day, and when they were computed');

@@ -50,7 +50,10 @@ delete from private.income_disclosures;
 update private.profiles set created_at = created_at - interval '3 days';
 set local session_replication_role = origin;
 
+select is(private.last_decision_no(), 0::bigint, 'nothing was decided yet');
+select pays('freya', 50);
 select is(jobs.publish_disclosure(), true, 'the worker publishes');
+select is((select decision_no from private.income_disclosures), (select max(decision_no) from public.deposits), 'and notes the last decision');
 select is(jobs.publish_disclosure(), false, 'once a day');
 select act_as('anonymous');
 select is((get_income_disclosure() ->> 'members')::bigint >= 6, true, 'an anonymous client reads it');

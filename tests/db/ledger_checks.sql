@@ -184,6 +184,225 @@ select plant('I13', $$ update private.profiles set package_value = 0 where user_
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- A past day and a disclosure are what had been decided when they were computed, whatever clocks said then or say now
+-- =====================================================================================================================
+create function pg_temp.at(p_day integer, p_time text) returns void language sql as $$
+    select set_config('app.demo_clock', (now() at time zone 'UTC')::date + p_day + p_time::time || '+00', true)
+$$;
+create function pg_temp.day(p_day integer) returns date language sql as $$ select (now() at time zone 'UTC')::date + p_day $$;
+-- As the worker publishes on that day.
+create function pg_temp.publishes(p_day integer) returns void language sql as $$
+    insert into private.income_disclosures (computed_at, body, decision_no)
+    select m.at, private.compute_disclosure(m.at::date - interval '1 year', m.at::date) || jsonb_build_object('computed_at', m.at), private.last_decision_no()
+    from (select (pg_temp.day(p_day) || ' 00:02:00.123+00')::timestamptz as at) as m
+$$;
+create function pg_temp.withdraws(p_name text, p_amount numeric) returns uuid language plpgsql as $$
+declare
+    v_id uuid := gen_random_uuid();
+begin
+    perform act_as(p_name);
+    insert into public.withdrawals (id, user_id, amount, wallet_address) values (v_id, auth.uid(), p_amount, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+    perform act_as_owner();
+    return v_id;
+end
+$$;
+create function pg_temp.decides(p_id uuid, p_action text, p_reason text default null) returns void language plpgsql as $$
+begin
+    perform act_as('elin');
+    perform public.decide_withdrawal(p_id, p_action, p_reason);
+    perform act_as_owner();
+end
+$$;
+grant execute on all functions in schema pg_temp to public;
+create function actors.wrong() returns text language sql stable as $$
+    select string_agg(concat_ws(' ', v.rule, v.object, v.details), '; ') from private.ledger_violations as v where v.rule in ('I38', 'I39')
+$$;
+set local timezone = 'UTC';
+
+select pg_temp.at(0, '10:00');
+create temporary table story as select pays('freya', 500) as freya, pays('ask', 500) as ask, pays('embla', 500) as embla;
+grant select on story to public;
+alter table story add column early uuid, add column late uuid, add column recalled uuid, add column rejected uuid;
+update story set early = pg_temp.withdraws('freya', 100), late = pg_temp.withdraws('freya', 101);
+update story set recalled = pg_temp.withdraws('freya', 102), rejected = pg_temp.withdraws('freya', 103);
+select pg_temp.decides(early, 'approve') from story;
+-- The last thing that happens is a repair: it has a number and no decision.
+set local session_replication_role = replica;
+delete from public.transactions where reference_id in (select id from public.bonuses where bonus_type = 'override');
+delete from public.bonuses where bonus_type = 'override';
+set local session_replication_role = origin;
+select is(private.reconcile(), 1, 'a bonus is repaired');
+select pg_temp.at(1, '00:05');
+select is(jobs.snapshot_coverage(), 1, 'a day is stored');
+select pg_temp.publishes(1);
+select is(
+    (select c.decision_no from private.coverage_days as c), (select max(t.decision_no) from public.transactions as t),
+    'with the last decision'
+);
+select is((select cardinality(c.pending_ids) from private.coverage_days as c), 3, 'and the requests that were pending');
+select is((select c.figures ->> 'pending' from private.coverage_days as c), '306.00', 'which its figures count');
+select is((select d.body ->> 'withdrawn' from private.income_disclosures as d), '100.00', 'and a disclosure is published');
+select is(broken(), null, 'both are what was decided');
+
+-- The clock steps back over midnight: all of this seems to belong to the stored day.
+select pg_temp.at(0, '23:59');
+select pays('buri', 100);
+select pg_temp.decides(late, 'approve') from story;
+select pg_temp.decides(rejected, 'reject', 'No.') from story;
+select act_as('freya');
+select cancel_request(recalled) from story;
+select act_as_owner();
+select pg_temp.withdraws('freya', 104);
+select ok(
+    (select c.figures from private.coverage_days as c) is distinct from private.coverage_at(pg_temp.day(1)), 'by their times the day would be another'
+);
+select is(broken(), null, 'a clock that steps back over midnight raises nothing');
+select pg_temp.at(-2, '12:00');
+select pays('buri', 250);
+select is(broken(), null, 'nor one that steps back before the first day');
+
+-- A bonus of a member who seems to have joined after it.
+select pg_temp.at(3, '00:00');
+select join_as('sol', 'loke'), join_as('var', 'sol');
+select complete('sol'), complete('var');
+select pg_temp.at(1, '12:00');
+select pays('var', 100);
+
+-- The same moment as the end of the day, and as another decision.
+select pg_temp.at(1, '00:00');
+select pays('ask', 1000);
+select pg_temp.decides(pg_temp.withdraws('freya', 105), 'approve');
+select pg_temp.at(2, '00:00');
+select is(jobs.snapshot_coverage() > 0, true, 'days are stored at midnight');
+select pg_temp.publishes(2);
+select pays('buri', 500);
+select is(broken(), null, 'equal times raise nothing');
+
+-- Corrections after the fact, also with a clock that is days behind.
+select pg_temp.at(2, '09:00');
+select corrects('void_deposit', embla) from story;
+select is(broken(), null, 'a deposit that is voided afterwards raises nothing');
+select pg_temp.at(0, '11:00');
+select corrects('void_withdrawal', early) from story;
+select corrects('set_package', profile_id('buri'), 50);
+select is(broken(), null, 'nor corrections that seem to be older than the day');
+select pg_temp.at(3, '00:05');
+select is(jobs.snapshot_coverage(), 1, 'the next day is stored');
+select pg_temp.publishes(3);
+select is((select count(distinct c.figures) from private.coverage_days as c where c.day >= pg_temp.day(0)), 3::bigint, 'with other figures');
+select is(broken(), null, 'by the decisions until then');
+
+-- A worker that was away stores the last days first; meanwhile the clock was behind.
+select pg_temp.at(40, '07:00');
+select is(jobs.snapshot_coverage(), 31, 'a late run stores a month');
+select pg_temp.at(4, '12:00');
+select pays('embla', 500);
+select pg_temp.at(5, '12:00');
+create temporary table odd as select pg_temp.withdraws('freya', 106) as id;
+select pg_temp.at(4, '13:00');
+select pg_temp.decides(id, 'approve') from odd;
+select pg_temp.at(40, '08:00');
+select is(jobs.snapshot_coverage(), 6, 'and the next one what was left, which saw more');
+select ok(
+    (select c.decision_no from private.coverage_days as c where c.day = pg_temp.day(4))
+    > (select c.decision_no from private.coverage_days as c where c.day = pg_temp.day(39)), 'an older day has the later number'
+);
+select is(broken(), null, 'late runs raise nothing');
+select pg_temp.at(5, '12:00');
+select corrects('void_deposit', ask) from story;
+select is(broken(), null, 'nor does what follows');
+
+-- Freya asked for more than is left: what she claims beyond it is in the figures of each day.
+select corrects('void_deposit', freya) from story;
+select corrects('set_package', profile_id(name), 0) from unnest(array['ask', 'embla', 'buri']) as name;
+select pg_temp.at(41, '00:05');
+select is(jobs.snapshot_coverage(), 1, 'a day with a shortfall is stored');
+select ok(private.counter_value('shortfall') > 0, 'there is one');
+select is(wrong(), null, 'and raises nothing');
+-- A bonus seems to be taken back before it was earned.
+select pg_temp.at(43, '12:00');
+create temporary table earned as select pays('sol', 1000) as id;
+select pg_temp.at(42, '12:00');
+select corrects('void_deposit', id) from earned;
+select pg_temp.at(44, '00:05');
+select is(jobs.snapshot_coverage(), 3, 'days are stored, one with less than nothing');
+select is(wrong(), null, 'which is nothing to claim and raises nothing');
+set local app.demo_clock = '';
+
+-- What was changed is found: the row, or what it was computed from.
+create function pg_temp.day_figures(p_change text) returns text language sql as $$
+    select format('update private.coverage_days set figures = figures || %L where day = pg_temp.day(1)', p_change)
+$$;
+select plant('I38', pg_temp.day_figures(figures), 'another figure of a past day: ' || figures)
+from unnest(array[
+    '{"approved_cash_in": "0.01"}', '{"approved_withdrawals": "0.01"}', '{"withdrawable": "0.01"}', '{"pending": "0.01"}', '{"ratio": "0.01"}',
+    '{"ratio": null}', '{"other": 1}'
+]) as figures;
+select plant('I38', $$ update private.coverage_days set figures = figures - 'ratio' where day = pg_temp.day(1) $$, 'a figure that is gone');
+select plant('I38', $$ update private.coverage_days set decision_no = 0 where day = pg_temp.day(0) $$, 'another decision');
+select plant('I38', $$ update private.coverage_days set pending_ids = pending_ids[2:] where day = pg_temp.day(0) $$, 'a pending request fewer');
+select plant('I38', $$ update private.coverage_days set pending_ids = pending_ids || array[gen_random_uuid(), null] || (select early from story) where day = pg_temp.day(0) $$,
+    'a pending request more');
+select plant('I38', $$ update private.coverage_days set day = day - 90 where day = pg_temp.day(0) $$, 'the figures of another day');
+select plant('I38', $$ update public.transactions set amount = amount + 1 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'another credit');
+select plant('I38', $$ update public.transactions set decision_no = 10000000 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a credit of a later decision');
+select plant('I38', $$ insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
+    select user_id('ymir'), 5, 'bonus', 'completed', gen_random_uuid(), pg_temp.day(0) $$, 'a credit of no decision');
+select plant('I38', $$ update public.deposits set amount = amount + 1 where id = (select ask from story) $$, 'another deposit');
+select plant('I38', $$ update public.deposits set voided_at = null where id = (select embla from story) $$, 'a void that was taken back');
+select plant('I38', $$ update public.withdrawals set amount = amount + 1 where id = (select early from story) $$, 'another withdrawal');
+select plant('I38', $$ delete from private.corrections where kind = 'void_withdrawal' $$, 'a void without its correction');
+
+-- Rows from before say nothing of what they saw. No new one may.
+select throws_ok(
+    $$ insert into private.coverage_days (day, figures, taken_at) values ('2020-01-01', '{}', now()) $$, '23514', null, 'a day says what it saw'
+);
+set local session_replication_role = replica;
+alter table private.coverage_days drop constraint a_day_says_what_it_saw;
+insert into private.coverage_days (day, figures, taken_at) values (pg_temp.day(-9), '{"ratio": "1.00"}', now());
+alter table private.income_disclosures drop constraint a_disclosure_says_what_it_saw;
+insert into private.income_disclosures (computed_at, body) values (now(), '{}');
+set local session_replication_role = origin;
+select is(wrong(), null, 'what does not say what it saw is not verified');
+
+create function pg_temp.published(p_change text) returns text language sql as $$
+    select format('update private.income_disclosures set body = body || %L where decision_no > 0', p_change)
+$$;
+select plant('I39', pg_temp.published(body), 'a published figure that was not: ' || body)
+from unnest(array[
+    '{"credited": "1.00"}', '{"withdrawn": "1.00"}', '{"credited": null}', '{"computed_at": "2020-01-01T00:00:00Z"}', '{"computed_at": "x"}',
+    '{"to": "2020-01-01T00:00:00Z"}', '{"to": "2020-02-31T00:00:00Z"}', '{"from": null}', '{"from": "2020-01-01T00:00:00Z"}',
+    '{"from": "2999-01-01T00:00:00Z"}', '{"members": 100000}', '{"members": 1}', '{"members": "x"}', '{"members": 1e99}', '{"too_few": null}',
+    '{"received_nothing": {"members": 0, "percent": "50.00"}}', '{"received_nothing": {"members": 99, "percent": "1100.00"}}',
+    '{"below_paid": {"members": 0, "percent": "50.00"}}', '{"below_paid": {"members": 99, "percent": "1100.00"}}', '{"below_paid": 1}'
+]) as body;
+select plant('I39', $$ update private.income_disclosures set body = '[]' where decision_no > 0 $$, 'a disclosure of nothing');
+select plant('I39', $$ update private.income_disclosures set decision_no = 0 where decision_no > 0 $$, 'another decision');
+select plant('I39', $$ update public.transactions set amount = amount + 1 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'another credit');
+select plant('I39', $$ update public.withdrawals set amount = amount + 1 where id = (select early from story) $$, 'another withdrawal');
+select plant('I39', $$ delete from private.corrections where kind = 'void_withdrawal' $$, 'a void without its correction');
+
+-- What was lost is missing in every later row: that is one violation, which says in how many, and what differs.
+set local session_replication_role = replica;
+update private.coverage_days set figures = figures || '{"pending": "0.01"}' where day = pg_temp.day(1);
+update public.withdrawals set amount = amount + 1 where id = (select late from story);
+update private.coverage_days set figures = figures || '{"ratio": null}' where day = pg_temp.day(30);
+set local session_replication_role = origin;
+select results_eq(
+    $$ select v.object, v.user_id, (v.details ->> 'days')::integer, v.details ->> 'stored_pending', v.details ->> 'due_pending'
+    from private.ledger_violations as v where v.rule = 'I38' $$,
+    $$ values (pg_temp.day(0)::text, null::uuid, 44, '306.00', '307.00') $$, 'a damaged withdrawal is one violation of days that follow each other'
+);
+select results_eq(
+    $$ select v.object, v.user_id, v.details from private.ledger_violations as v where v.rule = 'I39' $$,
+    $$ values (
+        (pg_temp.day(2) + time '00:02:00.123')::text, null::uuid,
+        '{"disclosures": 2, "stored_withdrawn": "306.00", "due_withdrawn": "307.00"}'::jsonb
+    ) $$, 'and one of disclosures'
+);
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- A correction explains what it caused, and nothing else
 -- =====================================================================================================================
 -- Freya earned 450 and was paid 440; then a child's deposit is voided.
@@ -380,6 +599,6 @@ select plant('I43', pg_temp.without('deposit.requested'), 'a request from before
 select is_empty($$ select rule from (select distinct m[1] as rule from regexp_matches(
     concat(pg_get_viewdef('private.ledger_violations'), pg_get_viewdef('private.audit_discrepancies'), pg_get_viewdef('private.due_audit_entries')), '''(I[0-9]{2})''', 'g'
 ) as m) as asked
-    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30','I31','I33','I34','I35','I36','I37','I40','I41','I42','I43','I44','I45','I46','I47','I48','I49') $$, 'no rule without a test');
+    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30','I31','I33','I34','I35','I36','I37','I38','I39','I40','I41','I42','I43','I44','I45','I46','I47','I48','I49') $$, 'no rule without a test');
 select * from finish();
 rollback;

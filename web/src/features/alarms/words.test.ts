@@ -22,6 +22,8 @@ test.each([
   ['I40 referral_percent', 'Figure', 'Referral percent'],
   ['I41 4', 'Place in the tree', '4'],
   ['I30 2 2026-11-24', 'Day', '24 Nov 2026'],
+  ['I38 2026-11-24', 'Day', '24 Nov 2026'],
+  ['I39 2026-11-24 00:02:00.123', 'Day', '24 Nov 2026'],
   ['I26 12', 'Link of the audit log', '12'],
   ['I10 referral 2 ', 'Bonus', 'Referral, place 2'],
   ['I11 override 2 1', 'Bonus', 'Override, place 2, pair 1'],
@@ -50,6 +52,12 @@ test('figures are printed as figures are elsewhere, and not what the sentences s
     { label: 'Role', value: 'Super admin' },
     { label: 'Active', value: 'Yes' },
     { label: 'Entry of the audit log', value: 'None' },
+  ])
+  expect(figuresOf({ days: 3, stored_pending: '0.01', due_pending: '306.00', due_ratio: null })).toEqual([
+    { label: 'Days', value: '3' },
+    { label: 'Stored pending', value: '$0.01' },
+    { label: 'Due pending', value: '$306.00' },
+    { label: 'Due ratio', value: 'None' },
   ])
   expect(figuresOf({ shortfall: '0.005' })[0]?.value).toBe('0.005')
 })

@@ -34,6 +34,7 @@ const namedThings: [rule: RegExp, object: RegExp, label: string, words: (...foun
   [/^I27$/, /^flow of (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
   [/^(I27|I40)$/, /^(\w+)$/, 'Figure', labelOf],
   [/^I(23|29|41)$/, /^(\d+)$/, 'Place in the tree', (no) => no],
+  [/^I3[89]$/, /^(\d{4}-\d\d-\d\d)(?: [\d:.]+)?$/, 'Day', dayWords],
   [/^I(28|30)$/, /^\d+ (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
   [/^I1[01]$/, /^(\w+) (\d+) *$/, 'Bonus', (type, no) => `${labelOf(type)}, place ${no}`],
   [
@@ -95,13 +96,24 @@ function labelOf(name: string): string {
 
 /** Whole cents: what is damaged is printed as it is. */
 const printable = /^-?\d+(\.\d{1,2}0*)?$/
-const amounts = new Set(['amount', 'caused_by_corrections', 'shortfall', 'value'])
+const amounts = new Set([
+  'amount',
+  'approved_cash_in',
+  'approved_withdrawals',
+  'caused_by_corrections',
+  'credited',
+  'pending',
+  'shortfall',
+  'value',
+  'withdrawable',
+  'withdrawn',
+])
 
 function valueWords(name: string, value: unknown): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  if (amounts.has(name) && printable.test(text)) return formatMoney(text)
+  if (amounts.has(name.replace(/^(stored|due)_/, '')) && printable.test(text)) return formatMoney(text)
   return name === 'kind' || name === 'role' ? labelOf(text) : text
 }
 

@@ -40,6 +40,18 @@ def on_processor(backend: int) -> float:
     return int(Path(f"/proc/{backend}/schedstat").read_text().split()[0]) / 1e6
 
 
+def warm(connection: psycopg.Connection) -> None:
+    """Read tables and indexes into memory, where a server that has run for a while has them."""
+    connection.execute("create extension if not exists pg_prewarm")
+    connection.execute(
+        """
+        select pg_prewarm(c.oid) from pg_class as c
+        where c.relnamespace in ('public'::regnamespace, 'private'::regnamespace) and c.relkind in ('r', 'i')
+        order by pg_relation_size(c.oid) desc
+        """
+    )
+
+
 def flush(folder: str) -> float:
     """Median of fdatasync on the data directory's disk, in milliseconds."""
     path = Path(folder) / "bench_fdatasync"

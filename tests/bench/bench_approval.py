@@ -50,7 +50,7 @@ class Cost(NamedTuple):
 
 
 def one_at_a_time(text: str, url: str) -> Cost:
-    """Medians of 300 approvals, durable and without the flush, the mean on the processor, and what they write."""
+    """Medians of 300 approvals, durable and without the flush, the mean computing, and what they write."""
     with psycopg.connect(url, autocommit=True) as owner, psycopg.connect(url, autocommit=True) as admin:
         deposits = pend(owner, strangers(size(text), 3 * (ROUNDS + WARM), seed=5))
         owner.execute("vacuum (analyze) public.deposits")

@@ -361,7 +361,7 @@ begin
             from (
                 (select r.id, r.created_at from %2$s as r where r.status = 'pending' order by r.created_at desc, r.id desc limit 5000)
                 union all
-                (select r.id, r.created_at from %1$s as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
+                (select r.id, r.created_at from public.%1$I as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
             ) as a
             order by a.created_at desc, a.id desc
         )
@@ -522,7 +522,7 @@ declare
     v_found uuid[];
 begin
     if (p_request).everything then
-        ids := private.newest_requests('public.' || p_table, 'public.' || p_table, (p_counts ->> 'pending')::bigint);
+        ids := private.newest_requests(p_table, 'public.' || p_table, (p_counts ->> 'pending')::bigint);
         total := v_all;
         return;
     end if;
@@ -672,7 +672,7 @@ begin
     into v_cards
     from private.transaction_counts() as c;
     if v_request.everything then
-        v_ids := private.newest_requests('public.transactions', private.journal_of_requests('pending'), v_cards.pending);
+        v_ids := private.newest_requests('transactions', private.journal_of_requests('pending'), v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
         v_ids := private.page_ids(
@@ -769,7 +769,7 @@ COMMENT ON FUNCTION "private"."deposits_record_request"() IS 'Trigger: keys, sea
 
 COMMENT ON FUNCTION "private"."journal_of_requests"(public.transaction_status) IS 'What to read pending or failed rows of the journal from, as SQL: found by the requests that have this status, newest first.';
 
-COMMENT ON FUNCTION "private"."newest_requests"(text, text, bigint) IS 'All pending rows of public.deposits, withdrawals or transactions, which p_pending_from finds, and the newest others: ids of at most 5,000 together, newest first.';
+COMMENT ON FUNCTION "private"."newest_requests"(text, text, bigint) IS 'All pending rows of deposits, withdrawals or transactions, which p_pending_from finds, and the newest others: ids of at most 5,000 together, newest first.';
 
 COMMENT ON FUNCTION "private"."owner_bonus_discrepancies"(integer) IS 'Discrepancies of the member''s own pairings after a changed rate.';
 

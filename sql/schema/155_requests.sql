@@ -246,7 +246,7 @@ begin
             from (
                 (select r.id, r.created_at from %2$s as r where r.status = 'pending' order by r.created_at desc, r.id desc limit 5000)
                 union all
-                (select r.id, r.created_at from %1$s as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
+                (select r.id, r.created_at from public.%1$I as r where r.status <> 'pending' order by r.created_at desc, r.id desc limit $1)
             ) as a
             order by a.created_at desc, a.id desc
         )
@@ -256,7 +256,7 @@ begin
 end
 $$;
 comment on function private.newest_requests(text, text, bigint) is
-'All pending rows of public.deposits, withdrawals or transactions, which p_pending_from finds, and the newest others: ids of at most 5,000 together, newest first.';
+'All pending rows of deposits, withdrawals or transactions, which p_pending_from finds, and the newest others: ids of at most 5,000 together, newest first.';
 
 create function private.request_page(
     p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,
@@ -281,7 +281,7 @@ declare
     v_found uuid[];
 begin
     if (p_request).everything then
-        ids := private.newest_requests('public.' || p_table, 'public.' || p_table, (p_counts ->> 'pending')::bigint);
+        ids := private.newest_requests(p_table, 'public.' || p_table, (p_counts ->> 'pending')::bigint);
         total := v_all;
         return;
     end if;

@@ -331,7 +331,7 @@ begin
     into v_cards
     from private.transaction_counts() as c;
     if v_request.everything then
-        v_ids := private.newest_requests('public.transactions', private.journal_of_requests('pending'), v_cards.pending);
+        v_ids := private.newest_requests('transactions', private.journal_of_requests('pending'), v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
         v_ids := private.page_ids(

@@ -5,8 +5,8 @@
 -- Autovacuum runs here and in deposits, bonuses, the journal and the queues after 1 to 2% of the rows changed, not
 -- 20%: with a million members 20% is weeks of changes, and a reconciliation takes twice as long while index-only
 -- scans visit the heap. The delta queues are emptied every minute, so the threshold is 1,000 dead rows; each e-mail
--- in the outbox is updated when it is sent, so there it is 200. The trigram indexes have a small pending list: an
--- approval pays for flushing it, and a search reads it.
+-- in the outbox is updated when it is sent, so there it is 200. The trigram indexes have a small pending list: a
+-- sign-up or a request pays for flushing it, and a search reads it.
 
 create function private.member_search_text(p_username text, p_display_name text, p_email text) returns text
 language sql immutable parallel safe as $$
@@ -63,7 +63,7 @@ create index profiles_jump_idx on private.profiles (jump);
 -- Finds other members with the same wallet, for the flag on a withdrawal.
 create index profiles_wallet_idx on private.profiles (trc20_wallet_address) where trc20_wallet_address is not null;
 create index profiles_email_idx on private.profiles (lower(email)) where email is not null;
--- Member search. The pending list is small, as in every trigram index that a decision updates.
+-- Member search. No decision changes these texts.
 create index profiles_search_idx on private.profiles
 using gin (private.member_search_text(username, display_name, email) extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create index profiles_blocked_idx on private.profiles (account_status, created_at, id) where account_status <> 'active';

@@ -195,7 +195,6 @@ comment on table private.request_texts is
 comment on column private.request_texts.request_id is
 'A deposit or a withdrawal. No foreign key: only their triggers write here, and requests are never deleted.';
 alter table private.request_texts enable row level security;
--- The pending list is small: a request pays for flushing it, and a search reads it.
 create index request_texts_search_idx on private.request_texts
 using gin (text extensions.gin_trgm_ops) with (gin_pending_list_limit = 256);
 create trigger _100_reject_change before update or delete or truncate on private.request_texts

@@ -80,6 +80,10 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_rejected(
         " from generate_series(1, 10001) as i",
         [member.user_id],
     )
+    await planted.execute(
+        "insert into private.request_texts (request_id, text)"
+        " select d.id, d.reference_number from public.deposits as d where d.reference_number like 'planted %'"
+    )
     await planted.execute(WHOLE)
     principal = principal_of(finance, RollbackPool(planted))
     with pytest.raises(ApiError) as raised:

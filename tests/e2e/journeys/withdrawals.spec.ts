@@ -98,6 +98,7 @@ test('what was given up offline is not sent once the network is back', async ({ 
   )
   await dialog.getByRole('button', { name: 'Request $100.00' }).click({ force: true })
   await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await expect(dialog).toBeHidden()
   await page.context().setOffline(false)
   await expect(page.getByText(/^You are offline/)).toBeHidden()
   await page.waitForLoadState('networkidle')

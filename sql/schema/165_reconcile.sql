@@ -15,8 +15,65 @@ alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
 
+-- Both bonuses of a pair are compared in one pass, and taken apart only where they differ. The rates are those of
+-- private.due_pair_bonuses, but looked up in an array by multiples of $50: a join with the packages would sort all pairs
+-- by package, and back. Together that is a fifth of the comparison.
 create view private.bonus_discrepancies as
-with paired as materialized (select d.* from private.due_pair_bonuses as d)
+with stored_pairs as (
+    select
+        coalesce(p.subject_no, o.subject_no) as owner_no,
+        coalesce(p.pair_number, o.pair_number) as pair_no,
+        p.amount_cents as pairing_cents,
+        o.amount_cents as override_cents
+    from (
+        select b.* from public.bonuses as b
+        where b.bonus_type = 'pairing'
+    ) as p
+    full join (
+        select b.* from public.bonuses as b
+        where b.bonus_type = 'override'
+    ) as o
+        on p.subject_no = o.subject_no and p.pair_number = o.pair_number
+),
+
+due_pairs as (
+    select
+        q.owner_no,
+        q.pair_no,
+        q.left_no,
+        q.right_no,
+        q.volume_cents,
+        o.referrer_no,
+        k.pairing_percent,
+        q.volume_cents::bigint * k.pairing_percent / 100 as pairing_cents,
+        case when o.referrer_no is not null then q.volume_cents::bigint * private.override_percent() / 100 end as override_cents
+    from private.pairs as q
+    inner join private.positions as o on q.owner_no = o.no
+    cross join lateral (
+        select case when o.package_cents % 5000 = 0 then (
+            (
+                select array_agg(s.pairing_percent order by n.units)
+                from generate_series(1, (select max(m.value_cents) / 5000 from private.packages as m)) as n (units)
+                left join private.packages as s on n.units * 5000 = s.value_cents
+            )
+        )[o.package_cents / 5000] end as pairing_percent
+    ) as k
+),
+
+-- Where nothing is due, a stored bonus is zero, or there is none.
+different as materialized (
+    select
+        d.*,
+        s.owner_no as stored_owner_no,
+        s.pair_no as stored_pair_no,
+        (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
+        (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
+    from due_pairs as d
+    full join stored_pairs as s on d.owner_no = s.owner_no and d.pair_no = s.pair_no
+    where
+        coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents
+        or coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents
+)
 
 select
     'referral'::public.bonus_type as bonus_type,
@@ -40,51 +97,27 @@ where coalesce(d.cents, 0) is distinct from b.cents
 union all
 select
     'pairing'::public.bonus_type,
-    coalesce(d.owner_no, b.subject_no),
-    coalesce(d.pair_no, b.pair_number),
-    d.owner_no,
-    case when d.left_no is not null then private.pair_source(d.left_no, d.right_no) end,
-    coalesce(d.volume_cents, 0)::bigint,
+    coalesce(d.owner_no, d.stored_owner_no),
+    coalesce(d.pair_no, d.stored_pair_no),
+    case when d.pairing_cents is not null then d.owner_no end,
+    case when d.pairing_cents is not null then private.pair_source(d.left_no, d.right_no) end,
+    case when d.pairing_cents is not null then d.volume_cents else 0 end::bigint,
     coalesce(d.pairing_percent, 0),
     coalesce(d.pairing_cents, 0)
-from (
-    select c.* from paired as c
-    where c.pairing_percent is not null
-) as d
-full join (
-    select
-        p.subject_no,
-        p.pair_number,
-        p.amount_cents as cents
-    from public.bonuses as p
-    where p.bonus_type = 'pairing'
-) as b
-    on d.owner_no = b.subject_no and d.pair_no = b.pair_number
-where coalesce(d.pairing_cents, 0) is distinct from b.cents
+from different as d
+where d.pairing_differs
 union all
 select
     'override'::public.bonus_type,
-    coalesce(d.owner_no, b.subject_no),
-    coalesce(d.pair_no, b.pair_number),
+    coalesce(d.owner_no, d.stored_owner_no),
+    coalesce(d.pair_no, d.stored_pair_no),
     d.referrer_no,
-    d.owner_no,
-    coalesce(d.volume_cents, 0)::bigint,
-    coalesce(d.override_percent, 0),
+    case when d.override_cents is not null then d.owner_no end,
+    case when d.override_cents is not null then d.volume_cents else 0 end::bigint,
+    case when d.override_cents is not null then private.override_percent() else 0 end,
     coalesce(d.override_cents, 0)
-from (
-    select c.* from paired as c
-    where c.referrer_no is not null
-) as d
-full join (
-    select
-        o.subject_no,
-        o.pair_number,
-        o.amount_cents as cents
-    from public.bonuses as o
-    where o.bonus_type = 'override'
-) as b
-    on d.owner_no = b.subject_no and d.pair_no = b.pair_number
-where coalesce(d.override_cents, 0) is distinct from b.cents;
+from different as d
+where d.override_differs;
 comment on view private.bonus_discrepancies is
 'Bonuses that differ from tree and packages: missing, different, or no longer due. Empty when all match.';
 

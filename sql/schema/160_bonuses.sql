@@ -60,16 +60,18 @@ create table public.bonuses (
     constraint no_bonus_from_oneself check (user_id <> source_user_id)
 ) with (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
-    autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02
+    autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02,
+    -- Room on each page for the bonus that an upgrade raises.
+    fillfactor = 90
 );
 comment on table public.bonuses is
 'Current amount of every bonus. Source: the referred member of a referral, the member who completed the pair of a pairing, the pair owner of an override.';
 alter table public.bonuses enable row level security;
--- The natural keys, in the order in which the engine computes its rows, including what the comparison reads. They
--- make another index on subject_no unnecessary.
-create unique index bonuses_referral_key on public.bonuses (subject_no) include (amount_cents) where bonus_type = 'referral';
-create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'pairing';
-create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) include (amount_cents) where bonus_type = 'override';
+-- The natural keys, in the order in which the engine computes its rows. They make another index on subject_no
+-- unnecessary. No index has an amount, not even beside its key: a bonus that changes then writes none.
+create unique index bonuses_referral_key on public.bonuses (subject_no) where bonus_type = 'referral';
+create unique index bonuses_pairing_key on public.bonuses (subject_no, pair_number) where bonus_type = 'pairing';
+create unique index bonuses_override_key on public.bonuses (subject_no, pair_number) where bonus_type = 'override';
 create index bonuses_user_idx on public.bonuses (user_id, created_at desc, id desc);
 create index bonuses_source_idx on public.bonuses (source_user_id);
 
@@ -88,19 +90,30 @@ select pg_catalog.setval('private.bonus_revision_seq', 1);
 comment on sequence private.bonus_revision_seq is
 'Revision of bonuses and of what they are computed from; advances with every change. Equal to the last clean reconciliation: nothing to do.';
 
+-- After the statement and for all its rows at once: a trigger before each row locks the row first, which is logged as
+-- well. Without nested loops, as in bonuses_record_update().
 create function private.bonuses_immutable() returns trigger
-language plpgsql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = '' set enable_nestloop = off as $$
+declare
+    v_broken record;
 begin
-    -- A pair that pays again may have been completed by its other child.
-    if (new.id, new.user_id, new.bonus_type, new.subject_no, new.pair_number, new.created_at)
-        is distinct from (old.id, old.user_id, old.bonus_type, old.subject_no, old.pair_number, old.created_at)
-        or (new.source_user_id <> old.source_user_id and (old.amount > 0 or old.bonus_type <> 'pairing')) then
+    select
+        -- A pair that pays again may have been completed by its other child.
+        bool_or(
+            (n.user_id, n.bonus_type, n.subject_no, n.pair_number, n.created_at)
+                is distinct from (o.user_id, o.bonus_type, o.subject_no, o.pair_number, o.created_at)
+            or (n.source_user_id <> o.source_user_id and (o.amount > 0 or o.bonus_type <> 'pairing'))
+        ) as key,
+        bool_or(n.amount < o.amount) as amount
+    into v_broken
+    from before as o left join after as n on o.id = n.id;
+    if v_broken.key then
         perform private.raise_error(403, 'append_only', 'A bonus keeps its reason and its date.');
     end if;
-    if new.amount < old.amount and nullif(pg_catalog.current_setting('app.allow_bonus_decrease', true), '') is distinct from 'on' then
+    if v_broken.amount and nullif(pg_catalog.current_setting('app.allow_bonus_decrease', true), '') is distinct from 'on' then
         perform private.raise_error(403, 'append_only', 'A bonus only rises. A correction can lower it.');
     end if;
-    return new;
+    return null;
 end
 $$;
 comment on function private.bonuses_immutable() is
@@ -198,37 +211,31 @@ begin
     ), journal as (
         insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
         select c.user_id, c.amount, 'bonus', 'completed', c.id, v_now, v_decision_no from changed as c where c.amount <> 0
+    ), earned as materialized (
+        select
+            c.user_id,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0) as referral,
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'referral'), 0) as referrals,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0) as pairing,
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'pairing'), 0) as pairings,
+            coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0) as override,
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'override'), 0) as overrides,
+            sum(c.reentry) as reentry
+        from changed as c
+        group by c.user_id
     ), sums as (
         update private.totals as t set
-            referral_amount = t.referral_amount + s.referral, referral_count = t.referral_count + s.referrals,
-            pairing_amount = t.pairing_amount + s.pairing, pairing_count = t.pairing_count + s.pairings,
-            override_amount = t.override_amount + s.override, override_count = t.override_count + s.overrides,
-            reentry_amount = t.reentry_amount + s.reentry
-        from (
-            select
-                c.user_id,
-                coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0) as referral,
-                coalesce(sum(c.paid) filter (where c.bonus_type = 'referral'), 0) as referrals,
-                coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0) as pairing,
-                coalesce(sum(c.paid) filter (where c.bonus_type = 'pairing'), 0) as pairings,
-                coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0) as override,
-                coalesce(sum(c.paid) filter (where c.bonus_type = 'override'), 0) as overrides,
-                sum(c.reentry) as reentry
-            from changed as c
-            group by c.user_id
-        ) as s
-        where t.user_id = s.user_id
+            referral_amount = t.referral_amount + e.referral, referral_count = t.referral_count + e.referrals,
+            pairing_amount = t.pairing_amount + e.pairing, pairing_count = t.pairing_count + e.pairings,
+            override_amount = t.override_amount + e.override, override_count = t.override_count + e.overrides,
+            reentry_amount = t.reentry_amount + e.reentry
+        from earned as e
+        where t.user_id = e.user_id
     ), days as (
         insert into private.network_deltas (no, day, referral, pairing, override, funded)
-        select
-            p.no,
-            (v_now at time zone 'UTC')::date,
-            coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0),
-            coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0),
-            coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0),
-            0
-        from changed as c inner join private.positions as p on c.user_id = p.user_id
-        group by p.no having sum(c.amount) <> 0
+        select p.no, (v_now at time zone 'UTC')::date, e.referral, e.pairing, e.override, 0
+        from earned as e inner join private.positions as p on e.user_id = p.user_id
+        where e.referral + e.pairing + e.override <> 0
         union all
         -- A member counts as funded from the day of the referral bonus, as long as that is not zero.
         select c.subject_no, (c.created_at at time zone 'UTC')::date, 0, 0, 0, c.paid
@@ -254,7 +261,8 @@ $$;
 comment on function private.bonuses_record_update() is
 'Trigger: journal rows of the differences, totals, daily deltas and counters of changed bonuses; a repair books its own.';
 
-create trigger _100_immutable before update on public.bonuses for each row execute function private.bonuses_immutable();
+create trigger _100_immutable after update on public.bonuses
+referencing old table as before new table as after for each statement execute function private.bonuses_immutable();
 create trigger _100_reject_change before delete or truncate on public.bonuses for each statement execute function private.reject_change();
 create trigger _500_record_insert after insert on public.bonuses
 referencing new table as added for each statement execute function private.bonuses_record_insert();
@@ -348,7 +356,7 @@ comment on type private.due_bonus is 'An expected bonus and the stored row that 
 
 -- A reconciliation plans each statement anew; without this setting it would plan once per pair.
 create function private.pair_source(p_left integer, p_right integer) returns integer
-language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
 begin
     return (select p.no from private.positions as p where p.no in (p_left, p_right) order by p.paid_order desc nulls last limit 1);
 end

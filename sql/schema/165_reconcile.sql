@@ -15,132 +15,121 @@ alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
 
--- Both bonuses of a pair are compared in one pass, and taken apart only where they differ. The rates are those of
--- private.due_pair_bonuses, but looked up in an array by multiples of $50: a join with the packages would sort all pairs
--- by package, and back. Together that is a fifth of the comparison.
-create view private.bonus_discrepancies as
-with stored_pairs as (
-    select
-        coalesce(p.subject_no, o.subject_no) as owner_no,
-        coalesce(p.pair_number, o.pair_number) as pair_no,
-        p.amount_cents as pairing_cents,
-        o.amount_cents as override_cents
-    from (
-        select b.* from public.bonuses as b
-        where b.bonus_type = 'pairing'
-    ) as p
-    full join (
-        select b.* from public.bonuses as b
-        where b.bonus_type = 'override'
-    ) as o
-        on p.subject_no = o.subject_no and p.pair_number = o.pair_number
-),
-
-due_pairs as (
-    select
-        q.owner_no,
-        q.pair_no,
-        q.left_no,
-        q.right_no,
-        q.volume_cents,
-        o.referrer_no,
-        k.pairing_percent,
-        q.volume_cents::bigint * k.pairing_percent / 100 as pairing_cents,
-        case when o.referrer_no is not null then q.volume_cents::bigint * private.override_percent() / 100 end as override_cents
-    from private.pairs as q
-    inner join private.positions as o on q.owner_no = o.no
-    cross join lateral (
-        select case when o.package_cents % 5000 = 0 then (
-            (
-                select array_agg(s.pairing_percent order by n.units)
-                from generate_series(1, (select max(m.value_cents) / 5000 from private.packages as m)) as n (units)
-                left join private.packages as s on n.units * 5000 = s.value_cents
-            )
-        )[o.package_cents / 5000] end as pairing_percent
-    ) as k
-),
-
--- Where nothing is due, a stored bonus is zero, or there is none.
-different as materialized (
-    select
-        d.*,
-        s.owner_no as stored_owner_no,
-        s.pair_no as stored_pair_no,
-        (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
-        (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
-    from due_pairs as d
-    full join stored_pairs as s on d.owner_no = s.owner_no and d.pair_no = s.pair_no
-    where
-        coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents
-        or coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents
-)
-
-select
-    'referral'::public.bonus_type as bonus_type,
-    coalesce(d.subject_no, b.subject_no) as subject_no,
-    null::integer as pair_number,
-    d.user_no,
-    d.subject_no as source_no,
-    coalesce(d.volume_cents, 0)::bigint as volume_cents,
-    coalesce(d.rate, 0) as rate,
-    coalesce(d.cents, 0) as cents
-from private.due_referrals as d
-full join (
-    select
-        r.subject_no,
-        r.amount_cents as cents
-    from public.bonuses as r
-    where r.bonus_type = 'referral'
-) as b
-    on d.subject_no = b.subject_no
-where coalesce(d.cents, 0) is distinct from b.cents
-union all
-select
-    'pairing'::public.bonus_type,
-    coalesce(d.owner_no, d.stored_owner_no),
-    coalesce(d.pair_no, d.stored_pair_no),
-    case when d.pairing_cents is not null then d.owner_no end,
-    case when d.pairing_cents is not null then private.pair_source(d.left_no, d.right_no) end,
-    case when d.pairing_cents is not null then d.volume_cents else 0 end::bigint,
-    coalesce(d.pairing_percent, 0),
-    coalesce(d.pairing_cents, 0)
-from different as d
-where d.pairing_differs
-union all
-select
-    'override'::public.bonus_type,
-    coalesce(d.owner_no, d.stored_owner_no),
-    coalesce(d.pair_no, d.stored_pair_no),
-    d.referrer_no,
-    case when d.override_cents is not null then d.owner_no end,
-    case when d.override_cents is not null then d.volume_cents else 0 end::bigint,
-    case when d.override_cents is not null then private.override_percent() else 0 end,
-    coalesce(d.override_cents, 0)
-from different as d
-where d.override_differs;
-comment on view private.bonus_discrepancies is
-'Bonuses that differ from tree and packages: missing, different, or no longer due. Empty when all match.';
-
--- The comparison is a merge from end to end. The planner cannot know how many pairs are complete or how many bonuses
--- differ: it expects a hundred times too many and then looks up each left member separately (twice as slow at a
--- million members), joins the owners first, or materialises what it reads in order anyway. So the comparison has a
--- function of its own that may only merge, in the join order of the views; the repair of a few rows is planned as
--- usual.
+-- The comparison is two merges from end to end: of the referral bonuses, and of both bonuses of each pair, which are
+-- taken apart only where they differ. The rates are those of private.due_pair_bonuses, looked up in an array by
+-- multiples of $50: a join with the packages would sort all pairs by package, and back.
+-- The planner cannot know how many pairs are complete or how many bonuses differ: it expects a hundred times too many
+-- and then looks up each left member separately (twice as slow at a million members), joins the owners first, or
+-- materialises what it reads in order anyway. So this function may only merge, in the order written. From some ten
+-- thousand bonuses on, each merge has a process of its own; no scan is divided, because half a merge reads its other
+-- side to the end.
 create function private.all_bonus_discrepancies() returns private.due_bonus[]
 language plpgsql stable set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
+set min_parallel_table_scan_size = '4TB' set min_parallel_index_scan_size = '4TB'
+set parallel_setup_cost = 2000 set parallel_tuple_cost = 0
 -- The pairs of a million members are sorted in memory; one reconciliation runs at a time.
 set work_mem = '64MB' as $$
+declare
+    v_percents integer[] := array(
+        select s.pairing_percent
+        from pg_catalog.generate_series(1, (select max(k.value_cents) / 5000 from private.packages as k)) as u (units)
+        left join private.packages as s on u.units * 5000 = s.value_cents
+        order by u.units
+    );
 begin
     return array(
+        with stored_pairs as (
+            select
+                coalesce(p.subject_no, o.subject_no) as owner_no,
+                coalesce(p.pair_number, o.pair_number) as pair_no,
+                p.amount_cents as pairing_cents,
+                o.amount_cents as override_cents
+            from (
+                select b.* from public.bonuses as b
+                where b.bonus_type = 'pairing'
+            ) as p
+            full join (
+                select b.* from public.bonuses as b
+                where b.bonus_type = 'override'
+            ) as o
+                on p.subject_no = o.subject_no and p.pair_number = o.pair_number
+        ),
+
+        owned_pairs as (
+            select
+                q.*,
+                o.referrer_no,
+                case when o.package_cents % 5000 = 0 then v_percents[o.package_cents / 5000] end as pairing_percent
+            from private.pairs as q
+            inner join private.positions as o on q.owner_no = o.no
+        ),
+
+        due_pairs as (
+            select
+                q.*,
+                q.volume_cents::bigint * q.pairing_percent / 100 as pairing_cents,
+                case when q.referrer_no is not null then q.volume_cents::bigint * private.override_percent() / 100 end as override_cents
+            from owned_pairs as q
+        ),
+
+        -- Where nothing is due, a stored bonus is zero, or there is none.
+        different_pairs as (
+            select
+                coalesce(d.owner_no, s.owner_no) as owner_no,
+                coalesce(d.pair_no, s.pair_no) as pair_no,
+                d.left_no,
+                d.right_no,
+                d.volume_cents,
+                d.referrer_no,
+                d.pairing_percent,
+                d.pairing_cents,
+                d.override_cents,
+                (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
+                (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
+            from due_pairs as d
+            full join stored_pairs as s on d.owner_no = s.owner_no and d.pair_no = s.pair_no
+            where
+                coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents
+                or coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents
+        )
+
         select row(
-            null, w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
+            null, 'referral'::public.bonus_type, coalesce(d.subject_no, b.subject_no), null::integer, d.user_no, d.subject_no,
+            coalesce(d.volume_cents, 0)::bigint, coalesce(d.rate, 0), coalesce(d.cents, 0)
         )::private.due_bonus
-        from private.bonus_discrepancies as w
+        from private.due_referrals as d
+        full join (
+            select
+                r.subject_no,
+                r.amount_cents as cents
+            from public.bonuses as r
+            where r.bonus_type = 'referral'
+        ) as b
+            on d.subject_no = b.subject_no
+        where coalesce(d.cents, 0) is distinct from b.cents
+        union all
+        select pg_catalog.unnest(pg_catalog.array_remove(array[
+            case when d.pairing_differs then row(
+                null, 'pairing'::public.bonus_type, d.owner_no, d.pair_no,
+                case when d.pairing_cents is not null then d.owner_no end,
+                case when d.pairing_cents is not null then private.pair_source(d.left_no, d.right_no) end,
+                case when d.pairing_cents is not null then d.volume_cents else 0 end::bigint,
+                coalesce(d.pairing_percent, 0), coalesce(d.pairing_cents, 0)
+            )::private.due_bonus end,
+            case when d.override_differs then row(
+                null, 'override'::public.bonus_type, d.owner_no, d.pair_no, d.referrer_no,
+                case when d.override_cents is not null then d.owner_no end,
+                case when d.override_cents is not null then d.volume_cents else 0 end::bigint,
+                case when d.override_cents is not null then private.override_percent() else 0 end, coalesce(d.override_cents, 0)
+            )::private.due_bonus end
+        ], null))
+        from different_pairs as d
     );
 end
 $$;
-comment on function private.all_bonus_discrepancies() is 'All of private.bonus_discrepancies, without the ids of the stored rows.';
+comment on function private.all_bonus_discrepancies() is
+'Bonuses that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows. Empty when all match.';
 
 create function private.lapsed_bonuses(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
@@ -224,49 +213,106 @@ where s.child_no <> s.due_no;
 comment on view private.sibling_discrepancies is
 'Direct referrals whose number is not their place in the order of joining. Empty when all are in order.';
 
+-- Of a member's direct referrals only those up to the pair matter, and both orders are read along an index.
 create function private.sound_discrepancies(p_due private.due_bonus[]) returns private.due_bonus[]
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_disordered integer[];
 begin
     if exists (select 1 from private.plan_discrepancies) then
         return '{}'::private.due_bonus[];
     end if;
+    v_disordered := array(
+        select o.no
+        from (
+            select
+                w.subject_no,
+                2 * max(w.pair_number) as referrals
+            from pg_catalog.unnest(p_due) as w
+            where w.bonus_type <> 'referral'
+            group by w.subject_no
+        ) as d
+        inner join private.positions as o on d.subject_no = o.no
+        where array(
+            select c.profile_id from private.positions as c
+            where c.referrer_no = o.no and c.child_no <= d.referrals
+            order by c.child_no
+        ) is distinct from array(
+            select p.id from private.profiles as p
+            where p.referrer_id = o.profile_id
+            order by p.created_at, p.id limit d.referrals
+        )
+    );
     return array(
         select d from pg_catalog.unnest(p_due) as d
-        where (d).bonus_type = 'referral' or (d).subject_no not in (
-            select s.referrer_no from private.sibling_discrepancies as s
-            where s.referrer_no = any(array(select o.subject_no from pg_catalog.unnest(p_due) as o where o.bonus_type <> 'referral'))
-        )
+        where (d).bonus_type = 'referral' or (d).subject_no <> all(v_disordered)
     );
 end
 $$;
 comment on function private.sound_discrepancies(private.due_bonus[]) is
-'Of these, what a repair may write: nothing with a damaged plan, and no pair of a member whose direct referrals are out of order.';
+'Of these, what a repair may write: nothing with a damaged plan, and no pair of a member whose direct referrals up to a pair of these are out of order.';
 
-create function private.sums_follow_rows(p_due private.due_bonus[]) returns boolean
+-- Each kind is looked up by its own key: one join with three conditions looks up each bonus three times.
+create function private.find_stored_bonuses(
+    p_due private.due_bonus[], out due private.due_bonus[], out earners uuid[], out in_journal boolean
+)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
-    return not exists (
-        select 1 from pg_catalog.unnest(p_due) as d
-        inner join public.bonuses as b on d.bonus_id = b.id
-        where b.amount is distinct from (
-            select sum(t.amount) from public.transactions as t
-            where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
+    select
+        pg_catalog.array_agg(row(
+            f.id, f.bonus_type, f.subject_no, f.pair_number, f.user_no, f.source_no, f.volume_cents, f.rate, f.cents
+        )::private.due_bonus),
+        pg_catalog.array_agg(distinct coalesce(f.user_id, u.user_id)),
+        bool_and(f.amount is not distinct from j.amount)
+    into due, earners, in_journal
+    from (
+        select w.*, b.id, b.user_id, b.amount
+        from pg_catalog.unnest(p_due) as w
+        left join public.bonuses as b on b.bonus_type = 'referral' and w.subject_no = b.subject_no
+        where w.bonus_type = 'referral'
+        union all
+        select w.*, b.id, b.user_id, b.amount
+        from pg_catalog.unnest(p_due) as w
+        left join public.bonuses as b on b.bonus_type = 'pairing' and w.subject_no = b.subject_no and w.pair_number = b.pair_number
+        where w.bonus_type = 'pairing'
+        union all
+        select w.*, b.id, b.user_id, b.amount
+        from pg_catalog.unnest(p_due) as w
+        left join public.bonuses as b on b.bonus_type = 'override' and w.subject_no = b.subject_no and w.pair_number = b.pair_number
+        where w.bonus_type = 'override'
+    ) as f
+    left join private.positions as u on case when f.id is null then f.user_no end = u.no
+    cross join lateral (
+        select sum(t.amount) as amount from public.transactions as t
+        where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = f.id
+    ) as j;
+end
+$$;
+comment on function private.find_stored_bonuses(private.due_bonus[]) is
+'Expected bonuses with the ids of the stored rows, who earns them, and whether the journal says what the rows say.';
+
+-- The rows of all earners are read in the order of the table, not member by member.
+create function private.totals_follow_rows(p_earners uuid[]) returns boolean
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set enable_indexscan = off set search_path = '' as $$
+begin
+    return (
+        with sums as materialized (
+            select
+                b.user_id,
+                sum(b.amount_cents) as cents
+            from public.bonuses as b
+            where b.user_id = any(p_earners)
+            group by b.user_id
         )
-    ) and not exists (
-        select 1
+
+        select bool_and(t.bonus_amount = coalesce(s.cents, 0) * 0.01)
         from private.totals as t
-        where
-            t.user_id = any(array(
-                select coalesce(b.user_id, u.user_id) from pg_catalog.unnest(p_due) as d
-                left join public.bonuses as b on d.bonus_id = b.id
-                left join private.positions as u on d.user_no = u.no
-            ))
-            and t.bonus_amount <> (select coalesce(sum(b.amount), 0) from public.bonuses as b where b.user_id = t.user_id)
+        left join sums as s on t.user_id = s.user_id
+        where t.user_id = any(p_earners)
     );
 end
 $$;
-comment on function private.sums_follow_rows(private.due_bonus[]) is
-'Whether the journal of these bonuses and the totals of their earners say what the rows say, so that only the tree has changed.';
+comment on function private.totals_follow_rows(uuid[]) is 'Whether the totals of these members say what their bonuses say.';
 
 create function private.repair_items(p_due private.due_bonus[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -303,26 +349,26 @@ create type private.sum_change as (
 comment on type private.sum_change is 'A stored sum that was not what the rows say: where it is, whose it is (null: nobody''s alone), the figures before and after.';
 
 create function private.repair_bonuses(p_due private.due_bonus[]) returns void
-language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB' set search_path = '' as $$
 declare
     v_at timestamptz := private.clock();
-    v_rows integer := pg_catalog.cardinality(p_due);
+    v_stored record;
     v_damaged boolean;
     v_decision_no bigint;
     v_details jsonb;
     v_changes private.sum_change[] := '{}'::private.sum_change[];
 begin
-    perform private.lock_members(array(
-        select p.user_id from pg_catalog.unnest(p_due) as w
-        inner join private.positions as s on w.subject_no = s.no
-        inner join private.positions as p on p.no in (s.no, s.referrer_no)
-    ));
-    v_details := pg_catalog.jsonb_build_object('rows', v_rows, 'repairs', private.repair_items(p_due[1:100]));
-    v_damaged := not private.sums_follow_rows(p_due);
+    select * into v_stored from private.find_stored_bonuses(p_due);
+    perform private.lock_members(v_stored.earners);
+    v_details := pg_catalog.jsonb_build_object(
+        'rows', pg_catalog.cardinality(p_due), 'repairs', private.repair_items(v_stored.due[1:100])
+    );
+    -- Otherwise only the tree has changed.
+    v_damaged := (v_stored.in_journal and private.totals_follow_rows(v_stored.earners)) is not true;
     v_decision_no := private.next_decision_no();
     perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
     perform pg_catalog.set_config('app.repair', case when v_damaged then 'on' else '' end, true);
-    perform private.write_bonuses(p_due, v_at);
+    perform private.write_bonuses(v_stored.due, v_at);
     if v_damaged then
         v_changes := private.rebuild_sums();
     end if;
@@ -350,17 +396,6 @@ begin
         v_discrepancies := private.sound_discrepancies(v_discrepancies);
     end if;
     if pg_catalog.cardinality(v_discrepancies) > 0 then
-        v_discrepancies := array(
-            select row(
-                coalesce(r.id, p.id, o.id), w.bonus_type, w.subject_no, w.pair_number, w.user_no, w.source_no, w.volume_cents, w.rate, w.cents
-            )::private.due_bonus
-            from pg_catalog.unnest(v_discrepancies) as w
-            left join public.bonuses as r on w.bonus_type = 'referral' and r.bonus_type = 'referral' and w.subject_no = r.subject_no
-            left join public.bonuses as p
-                on w.bonus_type = 'pairing' and p.bonus_type = 'pairing' and w.subject_no = p.subject_no and w.pair_number = p.pair_number
-            left join public.bonuses as o
-                on w.bonus_type = 'override' and o.bonus_type = 'override' and w.subject_no = o.subject_no and w.pair_number = o.pair_number
-        );
         perform private.repair_bonuses(v_discrepancies);
         select q.last_value into v_revision from private.bonus_revision_seq as q;
     end if;

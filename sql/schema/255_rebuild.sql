@@ -396,8 +396,6 @@ declare
     v_wrong private.position_discrepancies[] := array(select d from private.position_discrepancies as d order by d.no);
 begin
     if pg_catalog.cardinality(v_wrong) > 0 then
-        -- Two members may have changed places, and a place is unique.
-        update private.positions as p set paid_order = null from pg_catalog.unnest(v_wrong) as d where p.no = d.no;
         update private.positions as p set
             package_cents = (d.new ->> 'package_cents')::integer,
             paid_cents = (d.new ->> 'paid_cents')::integer,

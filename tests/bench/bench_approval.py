@@ -150,7 +150,7 @@ def upgrade_of_the_top_referrer(url: str) -> tuple[int, int, float, float]:
             [ROOTS + 1],
         ).fetchone()
         assert found
-        assert owner.execute("select count(*) from private.bonus_discrepancies").fetchone() == (0,)
+        assert owner.execute("select private.all_bonus_discrepancies()").fetchone() == ([],)
     return *found, took, busy
 
 

@@ -203,7 +203,6 @@ insert into actors.broken (on_table, name, change) values
 ('public.withdrawals', 'withdrawals_decided_by_matches_status', 'decided_by = actors.user_id(''elin''), decision_no = 1, status = ''pending'', decided_at = null');
 insert into actors.broken (on_table, name, change, row_where) values
 ('private.positions', 'positions_referrer_child_key', 'referrer_no = (select referrer_no from private.positions where child_no = 2), child_no = 2', 'child_no = 1'),
-('private.positions', 'positions_paid_order_key', 'paid_order = (select paid_order from private.positions where user_id = actors.user_id(''ask''))', 'user_id = actors.user_id(''embla'')'),
 ('public.bonuses', 'bonuses_pair_number_check', 'pair_number = 0', 'bonus_type = ''pairing'''),
 ('public.bonuses', 'bonuses_referral_key', 'subject_no = (select max(subject_no) from public.bonuses where bonus_type = ''referral'')', 'bonus_type = ''referral'' and subject_no <> (select max(subject_no) from public.bonuses where bonus_type = ''referral'')'),
 ('public.bonuses', 'bonuses_pairing_key', 'bonus_type = ''pairing'', pair_number = 1, subject_no = (select subject_no from public.bonuses where bonus_type = ''pairing'')', 'bonus_type = ''override'''),

@@ -239,14 +239,14 @@ select act_as_owner();
 select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('vali') $$, $$ values (250.0, 300.0) $$, 'a later smaller deposit keeps the package');
 select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the counters followed');
 
--- An approval moves the member's row and the journal row in no index, whether the member becomes verified or not: both
--- are heap-only updates.
+-- An approval moves the member's row, the journal row and a raised bonus in no index, whether the member becomes
+-- verified or not: they are heap-only updates.
 insert into requests values ('upgrade', claims_deposit('vali', 500)), ('funding', claims_deposit('loke', 50));
 create function actors.updates(p_table regclass, out updated bigint, out in_place bigint) language sql volatile as $$
     select pg_stat_get_xact_tuples_updated(p_table), pg_stat_get_xact_tuples_hot_updated(p_table)
 $$;
 create temporary table updates_before as
-select t.name, u.updated, u.in_place from (values ('private.profiles'), ('public.transactions')) as t (name) cross join lateral updates(t.name) as u;
+select t.name, u.updated, u.in_place from (values ('private.profiles'), ('public.bonuses'), ('public.transactions')) as t (name) cross join lateral updates(t.name) as u;
 select act_as('elin');
 select is(decide_deposit(id_of('upgrade'), 'approve') ->> 'success', 'true', 'an upgrade is approved');
 select is(decide_deposit(id_of('funding'), 'approve') ->> 'success', 'true', 'a first package is approved');
@@ -254,8 +254,8 @@ select act_as_owner();
 select ok(account_verified, 'which verifies the member') from private.profiles where user_id = user_id('loke');
 select results_eq(
     $$ select b.name, a.updated - b.updated, a.in_place - b.in_place from updates_before as b cross join lateral updates(b.name) as a order by b.name $$,
-    $$ values ('private.profiles', 2::bigint, 2::bigint), ('public.transactions', 2, 2) $$,
-    'the rows of members and requests in the journal are written once each, and none of their indexes'
+    $$ values ('private.profiles', 2::bigint, 2::bigint), ('public.bonuses', 1, 1), ('public.transactions', 2, 2) $$,
+    'the rows of members, raised bonuses and requests in the journal are written once each, and none of their indexes'
 );
 rollback to savepoint fixture_members;
 

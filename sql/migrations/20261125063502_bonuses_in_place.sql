@@ -56,6 +56,7 @@ CREATE OR REPLACE FUNCTION private.all_bonus_discrepancies()
   RETURNS private.due_bonus[]
   LANGUAGE plpgsql
   STABLE
+  SET plan_cache_mode TO 'force_generic_plan'
   SET search_path TO ''
   SET enable_nestloop TO 'off'
   SET enable_hashjoin TO 'off'

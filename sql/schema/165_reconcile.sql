@@ -24,7 +24,7 @@ insert into private.reconcile_state default values;
 -- thousand bonuses on, each merge has a process of its own; no scan is divided, because half a merge reads its other
 -- side to the end.
 create function private.all_bonus_discrepancies() returns private.due_bonus[]
-language plpgsql stable set search_path = ''
+language plpgsql stable set plan_cache_mode = 'force_generic_plan' set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
 set min_parallel_table_scan_size = '4TB' set min_parallel_index_scan_size = '4TB'
 set parallel_setup_cost = 2000 set parallel_tuple_cost = 0

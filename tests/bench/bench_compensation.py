@@ -184,7 +184,7 @@ def one_in_a_hundred(connection: psycopg.Connection, text: str, whole_client: fl
     rows = _written(connection) - before
     found = connection.execute(WAL, [position, end]).fetchone()
     assert found
-    assert connection.execute("select private.all_bonus_discrepancies()").fetchone() == ([],)
+    assert connection.execute("select cardinality(private.all_bonus_discrepancies())").fetchone() == (0,)
     ratio = whole_client / took
     record("P3", f"reconcile, 1% of the members changed, {text}", took, "ms")
     record("P3", f"bonuses repaired, {text}", repaired[0][0], "")

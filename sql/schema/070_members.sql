@@ -182,9 +182,12 @@ alter table private.positions enable row level security;
 create index positions_roots_idx on private.positions (no) where referrer_no is null;
 -- Members by package, for the admin list. Here and not on private.profiles, whose row has three times as many indexes.
 create index positions_package_idx on private.positions (package_cents, no) include (profile_id);
--- One left and one right child per pair: with a unique index the merge join need not materialise rows.
-create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where is_left;
-create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents) where not is_left;
+-- One left and one right child per pair, of those that pay: with a unique index the merge join need not materialise
+-- rows.
+create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents)
+where is_left and paid_cents > 0;
+create unique index positions_right_key on private.positions (referrer_no, pair_no) include (no, paid_cents)
+where not is_left and paid_cents > 0;
 
 -- Materialised totals of a member's own money, so that a balance is one row. Only triggers on the source tables write
 -- them.

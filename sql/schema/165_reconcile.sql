@@ -21,13 +21,13 @@ insert into private.reconcile_state default values;
 -- The planner cannot know how many pairs are complete or how many bonuses differ: it expects a hundred times too many
 -- and then looks up each left member separately (twice as slow at a million members), joins the owners first, or
 -- materialises what it reads in order anyway. So this function may only merge, in the order written. From some ten
--- thousand bonuses on, each merge has a process of its own; no scan is divided, because half a merge reads its other
+-- thousand bonuses on, a second process does one of the merges; no scan is divided, because half a merge reads its other
 -- side to the end.
 create function private.all_bonus_discrepancies() returns private.due_bonus[]
 language plpgsql stable set plan_cache_mode = 'force_generic_plan' set search_path = ''
 set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
 set min_parallel_table_scan_size = '4TB' set min_parallel_index_scan_size = '4TB'
-set parallel_setup_cost = 2000 set parallel_tuple_cost = 0
+set parallel_setup_cost = 2000 set parallel_tuple_cost = 0 set max_parallel_workers_per_gather = 1
 -- The pairs of a million members are sorted in memory; one reconciliation runs at a time.
 set work_mem = '64MB' as $$
 declare
@@ -85,6 +85,7 @@ begin
                 d.pairing_percent,
                 d.pairing_cents,
                 d.override_cents,
+                s.pairing_cents as stored_cents,
                 (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
                 (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
             from due_pairs as d
@@ -113,7 +114,7 @@ begin
             case when d.pairing_differs then row(
                 null, 'pairing'::public.bonus_type, d.owner_no, d.pair_no,
                 case when d.pairing_cents is not null then d.owner_no end,
-                case when d.pairing_cents is not null then private.pair_source(d.left_no, d.right_no) end,
+                case when d.pairing_cents is not null and coalesce(d.stored_cents, 0) = 0 then private.pair_source(d.left_no, d.right_no) end,
                 case when d.pairing_cents is not null then d.volume_cents else 0 end::bigint,
                 coalesce(d.pairing_percent, 0), coalesce(d.pairing_cents, 0)
             )::private.due_bonus end,
@@ -129,7 +130,7 @@ begin
 end
 $$;
 comment on function private.all_bonus_discrepancies() is
-'Bonuses that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows. Empty when all match.';
+'Bonuses that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows, and with the source of a pairing only where none is paid. Empty when all match.';
 
 create function private.lapsed_bonuses(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
@@ -293,7 +294,8 @@ comment on function private.find_stored_bonuses(private.due_bonus[]) is
 
 -- The rows of all earners are read in the order of the table, not member by member.
 create function private.totals_follow_rows(p_earners uuid[]) returns boolean
-language plpgsql stable set plan_cache_mode = 'force_custom_plan' set enable_indexscan = off set search_path = '' as $$
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = ''
+set enable_indexscan = off set parallel_tuple_cost = 0 as $$
 begin
     return (
         with sums as materialized (

@@ -14,7 +14,15 @@ from typing import Any
 import psycopg
 
 from tests.bench import alternatives
-from tests.bench.measure import SIZES, as_administrator, best_of, exponent, milliseconds, strangers
+from tests.bench.measure import (
+    SIZES,
+    as_administrator,
+    best_of,
+    exponent,
+    milliseconds,
+    strangers,
+    warm,
+)
 from tests.bench.network import make, size
 from tests.bench.report import exit_code, record
 
@@ -230,6 +238,7 @@ def main() -> int:
         url = make(text)
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("vacuum analyze")
+            warm(connection)
             prepare_rival(connection)
             position = _position(connection)
             javascript = client(url, "--write")

@@ -12,8 +12,8 @@ select pays('freya', 500); select pays('ask', 1000); select pays('embla', 100);
 select is(
     (select array_agg(s order by s) from pg_proc as p, unnest(p.proconfig) as s where p.oid = 'private.all_bonus_discrepancies()'::regprocedure),
     array[
-        'enable_hashjoin=off', 'enable_material=off', 'enable_nestloop=off', 'join_collapse_limit=1', 'min_parallel_index_scan_size=4TB',
-        'min_parallel_table_scan_size=4TB', 'parallel_setup_cost=2000', 'parallel_tuple_cost=0',
+        'enable_hashjoin=off', 'enable_material=off', 'enable_nestloop=off', 'join_collapse_limit=1', 'max_parallel_workers_per_gather=1',
+        'min_parallel_index_scan_size=4TB', 'min_parallel_table_scan_size=4TB', 'parallel_setup_cost=2000', 'parallel_tuple_cost=0',
         'plan_cache_mode=force_generic_plan', 'search_path=""', 'work_mem=64MB'
     ],
     'the comparison does nothing but merge, and divides no scan'

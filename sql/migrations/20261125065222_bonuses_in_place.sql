@@ -6,7 +6,13 @@ SET local check_function_bodies = off;
 DROP TRIGGER "_100_immutable" ON "public"."bonuses";
 
 -- squawk-ignore require-concurrent-index-deletion
+DROP INDEX "private"."positions_left_key";
+
+-- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "private"."positions_owner_idx";
+
+-- squawk-ignore require-concurrent-index-deletion
+DROP INDEX "private"."positions_right_key";
 
 -- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "public"."bonuses_override_key";
@@ -66,6 +72,7 @@ CREATE OR REPLACE FUNCTION private.all_bonus_discrepancies()
   SET min_parallel_index_scan_size TO '4TB'
   SET parallel_setup_cost TO '2000'
   SET parallel_tuple_cost TO '0'
+  SET max_parallel_workers_per_gather TO '1'
   SET work_mem TO '64MB'
   AS $function$
 declare
@@ -123,6 +130,7 @@ begin
                 d.pairing_percent,
                 d.pairing_cents,
                 d.override_cents,
+                s.pairing_cents as stored_cents,
                 (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
                 (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
             from due_pairs as d
@@ -151,7 +159,7 @@ begin
             case when d.pairing_differs then row(
                 null, 'pairing'::public.bonus_type, d.owner_no, d.pair_no,
                 case when d.pairing_cents is not null then d.owner_no end,
-                case when d.pairing_cents is not null then private.pair_source(d.left_no, d.right_no) end,
+                case when d.pairing_cents is not null and coalesce(d.stored_cents, 0) = 0 then private.pair_source(d.left_no, d.right_no) end,
                 case when d.pairing_cents is not null then d.volume_cents else 0 end::bigint,
                 coalesce(d.pairing_percent, 0), coalesce(d.pairing_cents, 0)
             )::private.due_bonus end,
@@ -484,8 +492,9 @@ CREATE OR REPLACE FUNCTION private.totals_follow_rows (
   LANGUAGE plpgsql
   STABLE
   SET plan_cache_mode TO 'force_custom_plan'
-  SET enable_indexscan TO 'off'
   SET search_path TO ''
+  SET enable_indexscan TO 'off'
+  SET parallel_tuple_cost TO '0'
   AS $function$
 begin
     return (
@@ -525,6 +534,14 @@ ALTER TABLE "private"."team_days" ADD CONSTRAINT "team_days_no_fkey" FOREIGN KEY
 ALTER TABLE "public"."bonuses" ADD CONSTRAINT "bonuses_subject_no_fkey" FOREIGN KEY (subject_no) REFERENCES private.positions(NO) ON DELETE RESTRICT;
 
 -- squawk-ignore require-concurrent-index-creation
+CREATE UNIQUE INDEX positions_left_key ON private.positions USING btree (referrer_no, pair_no) INCLUDE (NO, paid_cents)
+  WHERE (is_left AND (paid_cents > 0));
+
+-- squawk-ignore require-concurrent-index-creation
+CREATE UNIQUE INDEX positions_right_key ON private.positions USING btree (referrer_no, pair_no) INCLUDE (NO, paid_cents)
+  WHERE ((NOT is_left) AND (paid_cents > 0));
+
+-- squawk-ignore require-concurrent-index-creation
 CREATE UNIQUE INDEX bonuses_override_key ON public.bonuses USING btree (subject_no, pair_number)
   WHERE (bonus_type = 'override'::public.bonus_type);
 
@@ -553,7 +570,7 @@ CREATE TRIGGER _100_immutable
 
 COMMENT ON COLUMN "private"."positions"."paid_order" IS 'Number of the decision that funded the member, the last one after a correction; null while unfunded. Of a pair, the later one completed it. No index: an upgrade would write a page of it for a number that stays.';
 
-COMMENT ON FUNCTION "private"."all_bonus_discrepancies"() IS 'Bonuses that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows. Empty when all match.';
+COMMENT ON FUNCTION "private"."all_bonus_discrepancies"() IS 'Bonuses that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows, and with the source of a pairing only where none is paid. Empty when all match.';
 
 COMMENT ON FUNCTION "private"."find_stored_bonuses"(private.due_bonus[]) IS 'Expected bonuses with the ids of the stored rows, who earns them, and whether the journal says what the rows say.';
 

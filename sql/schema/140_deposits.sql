@@ -87,13 +87,14 @@ create index deposits_user_idx on public.deposits (user_id, created_at desc, id 
 -- The admin list by status, newest first, and the pending counts.
 create index deposits_status_idx on public.deposits (status, created_at desc, id desc);
 create index deposits_created_idx on public.deposits (created_at desc, id desc);
-create index deposits_decided_by_idx on public.deposits (decided_by) where decided_by is not null;
+-- With the time, as in the index of amounts below: a decision then writes a page that the one before has written.
+create index deposits_decided_by_idx on public.deposits (decided_by, decided_at) where decided_by is not null;
 -- A receipt belongs to one deposit.
 create unique index deposits_receipt_key on public.deposits (receipt_name);
 -- A member's pending deposits, for the form and the limit.
 create index deposits_pending_idx on public.deposits (user_id, created_at) where status = 'pending';
 -- Lists sorted by amount.
-create index deposits_amount_idx on public.deposits (amount, id);
+create index deposits_amount_idx on public.deposits (amount, created_at, id);
 -- The partial first day of "approved in the last 30 days" is summed row by row.
 create index deposits_decided_flow_idx on public.deposits (decided_at) include (amount) where status = 'approved' and voided_at is null;
 -- Finds the same receipt file elsewhere, for the flag.

@@ -33,10 +33,10 @@ alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
 create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
-create index withdrawals_decided_by_idx on public.withdrawals (decided_by) where decided_by is not null;
+create index withdrawals_decided_by_idx on public.withdrawals (decided_by, decided_at) where decided_by is not null;
 -- A member's pending withdrawals, for the form.
 create index withdrawals_pending_idx on public.withdrawals (user_id, created_at) where status = 'pending';
-create index withdrawals_amount_idx on public.withdrawals (amount, id);
+create index withdrawals_amount_idx on public.withdrawals (amount, created_at, id);
 
 create policy select_own on public.withdrawals for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.withdrawals for select to platform_admin using (true);

@@ -291,7 +291,7 @@ begin
     from (
         values
         ('created_at', 'r.created_at, r.id', 'r.created_at desc, r.id desc'),
-        ('amount', 'r.amount, r.id', 'r.amount desc, r.id desc'),
+        ('amount', 'r.amount, r.created_at, r.id', 'r.amount desc, r.created_at desc, r.id desc'),
         ('status', 'r.status, r.created_at desc, r.id desc', 'r.status desc, r.created_at, r.id'),
         ('username', 'lower(p.username), r.created_at desc, r.id desc', 'lower(p.username) desc, r.created_at, r.id')
     ) as o (name, up, down)

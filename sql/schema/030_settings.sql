@@ -309,6 +309,13 @@ comment on function public.get_platform() is
 'Name, support, operator, packages, rates, limits, terms and risk notice, and whether this is a demo. Open to anonymous clients.';
 grant execute on function public.get_platform() to anon, authenticated, platform_admin;
 
+create function edge.web_config() returns jsonb
+language sql stable security definer set search_path = '' as $$
+    select public.get_platform() - 'terms' - 'risk'
+$$;
+comment on function edge.web_config() is 'What the web app shows at its first paint: get_platform() without the long texts.';
+grant execute on function edge.web_config() to edge_functions;
+
 -- Leave demo mode. One list of conditions decides, and the screen shows the same list. Nothing else enables real
 -- money, and it cannot be disabled again.
 

@@ -13,7 +13,7 @@ from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
 from launcher.tools import SUPABASE, VENV
-from tests.checks import email_templates, row_types
+from tests.checks import built_in_platform, email_templates, row_types
 from tests.checks.sbom import NODE_FOLDERS
 from tests.checks.schema import Comparison
 from tests.support import throwaway
@@ -76,7 +76,7 @@ def of_database(migrated: Database, authored: throwaway.AuthoredDatabase) -> lis
 
     return [
         Check("schema files and migrations", Comparison(migrated, authored).failure),
-        Check("generated files", lambda: row_types.failure(migrated)),
+        Check("generated files", lambda: row_types.failure(migrated) or built_in_platform.failure(migrated)),
         Check("supabase db lint", cli(*LINT)),
         Check("supabase db advisors", cli(*ADVISORS)),
         Check("plpgsql_check", plpgsql),

@@ -15,7 +15,7 @@ import pytest
 from launcher import health
 from launcher.keys import Keys
 from launcher.settings import SERVICES_WITH_PORTS, Settings
-from tests.support.own_gateway import ANON, KEY, PERSON, SERVICE, TOKEN, Gateway
+from tests.support.own_gateway import ANON, KEY, PERSON, SERVICE, TOKEN, Gateway, running
 from tests.support.ports import free_port
 
 CSP = "; ".join(
@@ -86,10 +86,12 @@ class Route:
 
 
 PAGES = (
-    Route("/", 200, cache="no-store", key=""),
-    Route("/dashboard", 200, key=""),
-    Route("/admin/deposits", 200, cache="no-store", key=""),
-    Route("/config.js", 200, cache="no-store", key=""),
+    Route("/", 200, cache="no-cache", key=""),
+    Route("/dashboard", 200, cache="no-cache", key=""),
+    Route("/admin/deposits", 200, cache="no-cache", key=""),
+    Route("/dashboard/", 200, cache="no-cache", key=""),
+    Route("/none", 404, cache="no-cache", key=""),
+    Route("/config.js", 200, key=""),
     Route("/assets/app-1a2b.js", 200, cache="public, max-age=31536000, immutable", key=""),
     Route("/assets/none.js", 404, cache="no-store", key=""),
     Route("/none.txt", 404, cache="no-store", key=""),
@@ -187,7 +189,7 @@ Responses = dict[Route, httpx.Response]
 @pytest.fixture(scope="module")
 def responses(gateway: Gateway) -> Responses:
     """Return the response of every route; each is requested once."""
-    routes = (*PAGES, *FROM_ANYWHERE, *NAMED_BY_PEOPLE, *CLOSED, Route("/assets", 200))
+    routes = (*PAGES, *FROM_ANYWHERE, *NAMED_BY_PEOPLE, *CLOSED, Route("/assets", 404))
     with ThreadPoolExecutor(8) as several:
         return dict(zip(routes, several.map(lambda route: route.ask(gateway.http), routes), strict=True))
 
@@ -224,8 +226,8 @@ def test_any_origin_may_ask_and_no_credentials_are_allowed(responses: Responses)
 def test_nothing_behind_the_gateway_is_shown(responses: Responses) -> None:
     shown = [str(route) for route in CLOSED if responses[route].status_code != 404]
     assert shown == []
-    # No file: the app is served, as for any path of its own.
-    assert "<title>app" in responses[Route("/assets", 200)].text
+    # A folder is no page.
+    assert "<title>404" in responses[Route("/assets", 404)].text
     assert [str(route) for route, response in responses.items() if "SECRET" in response.text] == []
 
 
@@ -388,10 +390,47 @@ def test_responses_are_compressed(gateway: Gateway) -> None:
             assert response.headers["content-encoding"] == coding
 
 
+def test_each_page_has_its_file_and_every_other_address_is_no_page(responses: Responses) -> None:
+    titles = {
+        Route("/", 200, cache="no-cache", key=""): "index",
+        Route("/dashboard", 200, cache="no-cache", key=""): "dashboard",
+        Route("/admin/deposits", 200, cache="no-cache", key=""): "admin/deposits",
+        Route("/none", 404, cache="no-cache", key=""): "404",
+    }
+    assert {route: f"<title>{title}<" in responses[route].text for route, title in titles.items()} == dict.fromkeys(
+        titles, True
+    )
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(gateway: Gateway) -> None:
+    tag = gateway.http.get("/dashboard").headers["etag"]
+    again = gateway.http.get("/dashboard", headers={"if-none-match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_the_configuration_comes_from_the_functions(gateway: Gateway) -> None:
+    seen = gateway.http.get("/config.js", headers={"if-none-match": '"a"'}).json()
+    assert (seen["method"], seen["path"], seen["headers"]["if-none-match"]) == ("GET", "/config.js", '"a"')
+    assert seen["headers"]["x-real-ip"] == "127.0.0.1"
+    assert gateway.http.post("/config.js").status_code in (404, 405)
+
+
 @pytest.mark.threat("T120")
-def test_the_app_gets_the_public_key_and_nothing_else(gateway: Gateway) -> None:
-    response = gateway.http.get("/config.js")
+def test_without_the_functions_the_app_gets_the_public_key_and_nothing_else(tmp_path: Path) -> None:
+    with running(tmp_path, EDGE_ADDRESS=f"127.0.0.1:{free_port()}") as gateway:
+        assert_key_alone(gateway.http.get("/config.js"))
+
+
+@pytest.mark.threat("T120")
+def test_and_so_it_does_when_they_reject_the_request(gateway: Gateway) -> None:
+    assert_key_alone(gateway.http.get("/config.js?denied"))
+
+
+def assert_key_alone(response: httpx.Response) -> None:
+    """Assert that the configuration starts the app without the settings."""
+    assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/javascript")
+    assert response.headers["cache-control"] == "no-store"
     assert response.text == f'globalThis.HARBORLINE_CONFIG = {{ supabaseUrl: "", supabaseKey: "{ANON}" }};'
 
 

@@ -129,6 +129,7 @@ def edge_app() -> Any:
             admin_key_path=Path(),
             secrets_key_path=Path(),
             supabase_url="",
+            supabase_anon_key="",
             supabase_service_role_key="",
             auth_internal_url="",
             storage_internal_url="",

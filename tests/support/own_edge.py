@@ -93,6 +93,7 @@ class OwnEdge:
             "DATABASE_URL": self.database_url,
             # As in a container: nothing listens there from inside.
             "SUPABASE_URL": "http://127.0.0.1:9",
+            "SUPABASE_ANON_KEY": self._stack.anon_key,
             "SUPABASE_SERVICE_ROLE_KEY": self._stack.service_key,
             "AUTH_INTERNAL_URL": f"{self._stack.url}/auth/v1",
             "STORAGE_INTERNAL_URL": f"{self._stack.url}/storage/v1",

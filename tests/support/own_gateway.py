@@ -48,7 +48,7 @@ class Echo(BaseHTTPRequestHandler):
         if path.endswith("down"):
             self.close_connection = True
             return
-        denied = path.endswith("denied")
+        denied = self.path.endswith("denied")
         body = b"" if denied else self.rfile.read(int(self.headers.get("content-length") or 0))
         seen = {
             "method": self.command,
@@ -177,9 +177,10 @@ def running(
 def _files_of(folder: Path) -> tuple[Path, Path]:
     """Write a web app and an email template."""
     web, templates = folder / "web", folder / "templates"
-    for path in (web / "assets", web / ".well-known", templates):
+    for path in (web / "assets", web / ".well-known", web / "admin", templates):
         path.mkdir(parents=True)
-    (web / "index.html").write_text("<!doctype html><title>app</title>" + "x" * 2000)
+    for page in ("index", "404", "dashboard", "admin/deposits"):
+        (web / f"{page}.html").write_text(f"<!doctype html><title>{page}</title>" + "x" * 2000)
     (web / "assets" / "app-1a2b.js").write_text("console.log(1);" * 200)
     (web / "assets" / "app-1a2b.js.map").write_text("{}")
     (web / "theme.js.map").write_text("{}")

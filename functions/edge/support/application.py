@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.middleware import Middleware
 
 from functions import edge
@@ -20,21 +20,27 @@ from functions.edge.support.settings import EdgeSettings
 # waits elsewhere.
 DEADLINE_SECONDS = 12
 
-health = APIRouter()
+own = APIRouter()
 
 
-@health.get("/health")
+@own.get("/health")
 async def check_health(services: SharedServices) -> dict[str, str]:
     """Respond 200 when the database does."""
     await require_database(services.pool)
     return {"status": "ok"}
 
 
+@own.api_route("/config.js", methods=["GET", "HEAD"])
+async def get_config(request: Request, services: SharedServices) -> Response:
+    """Respond with what the web app needs before its first paint; the gateway serves it at its root."""
+    return await services.web_config.respond(request)
+
+
 def make_app(settings: EdgeSettings) -> FastAPI:
     """Return the application; it connects to the database when it is started."""
     return make_documented_app(
         "Functions",
-        [*(endpoint_router(name) for name in endpoint_modules()), health],
+        [*(endpoint_router(name) for name in endpoint_modules()), own],
         serving(settings),
         ERRORS,
         deadline_seconds=DEADLINE_SECONDS,

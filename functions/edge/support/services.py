@@ -18,6 +18,7 @@ from functions.edge.support.crypto import Encryptor
 from functions.edge.support.passwords import Passwords
 from functions.edge.support.receipts import ReceiptSigner
 from functions.edge.support.settings import EdgeSettings
+from functions.edge.support.web_config import WebConfig
 
 STORAGE_TIMEOUT_SECONDS = 5
 # Each holds one of the process's connections until its file has left.
@@ -42,6 +43,7 @@ class Services:
     receipts: ReceiptSigner
     auth: AuthAdmin
     passwords: Passwords
+    web_config: WebConfig
     exports: Semaphore
     downloads: Semaphore
 
@@ -63,6 +65,7 @@ def serving(settings: EdgeSettings) -> Lifespan:
                 receipts=ReceiptSigner(storage, service_key, settings.supabase_url),
                 auth=AuthAdmin(settings.auth_internal_url, service_key),
                 passwords=Passwords(),
+                web_config=WebConfig(pool, settings.supabase_anon_key),
                 exports=Semaphore(EXPORTS_AT_ONCE),
                 downloads=Semaphore(DOWNLOADS_AT_ONCE),
             )

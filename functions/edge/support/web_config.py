@@ -1,0 +1,46 @@
+"""The script `/config.js`: what the web app needs before its first paint, from the settings."""
+
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from functions.core.database import Pool, transaction
+
+# A function, which the script calls.
+START = Path(__file__).with_name("start.js").read_text().rstrip()
+# Visitors are many, and settings change a few times a year.
+FRESH_SECONDS = 2
+
+
+@dataclass
+class WebConfig:
+    """The script, made anew from the settings when it is older than two seconds."""
+
+    pool: Pool
+    anon_key: str
+    _script: bytes = b""
+    _made_at: float = float("-inf")
+
+    async def respond(self, request: Request) -> Response:
+        """Respond with the script, or 304 when the browser has it."""
+        script = await self._fresh_script()
+        tag = f'"{sha256(script).hexdigest()[:32]}"'
+        headers = {"etag": tag, "cache-control": "no-cache"}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(script, media_type="text/javascript; charset=utf-8", headers=headers)
+
+    async def _fresh_script(self) -> bytes:
+        if time.monotonic() - self._made_at > FRESH_SECONDS:
+            async with transaction(self.pool) as connection:
+                cursor = await connection.execute("select edge.web_config() as platform")
+                row = await cursor.fetchone()
+            config = {"supabaseUrl": "", "supabaseKey": self.anon_key, "platform": row and row["platform"]}
+            self._script = START.encode() + b"(" + orjson.dumps(config) + b")\n"
+            self._made_at = time.monotonic()
+        return self._script

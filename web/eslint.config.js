@@ -56,10 +56,10 @@ export default tseslint.config(
   },
   { files: ['src/**/*.tsx'], ...jsxA11y.flatConfigs.recommended },
   {
-    files: ['*.js', 'public/*.js'],
+    files: ['*.js'],
     ...tseslint.configs.disableTypeChecked,
     languageOptions: {
-      globals: { localStorage: 'readonly', document: 'readonly', matchMedia: 'readonly', URL: 'readonly' },
+      globals: { URL: 'readonly' },
     },
   },
 )

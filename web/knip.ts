@@ -1,8 +1,9 @@
 import type { KnipConfig } from 'knip'
 
 export default {
-  entry: ['public/*.js'],
-  project: ['src/**/*.{ts,tsx,css}', 'public/*.js'],
+  // Built by pages.ts for its own use.
+  entry: ['src/app/prerender.tsx'],
+  project: ['src/**/*.{ts,tsx,css}', '*.ts'],
   // The generated types hold names that nobody has needed yet.
   ignore: ['src/lib/database.types.ts'],
   ignoreBinaries: ['make'],

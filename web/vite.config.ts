@@ -5,6 +5,7 @@ import tailwindcss from '@tailwindcss/vite'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import pdfjs from 'pdfjs-dist/package.json' with { type: 'json' }
+import { pages } from './pages'
 
 const preloaded = ['familjen-grotesk-latin-wght-normal', 'instrument-sans-latin-wght-normal']
 
@@ -86,7 +87,7 @@ const backend = process.env.DEV_BACKEND
 const forwarded = ['/config.js', '/auth/v1', '/rest/v1', '/storage/v1', '/functions/v1']
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), preloadFonts(), pdfFiles(), precompress()],
+  plugins: [react(), tailwindcss(), preloadFonts(), pdfFiles(), precompress(), pages()],
   resolve: { alias: { '@': import.meta.dirname + '/src' } },
   server: {
     host: '127.0.0.1',
@@ -96,8 +97,17 @@ export default defineConfig({
     // A face inlined into the stylesheet could not be preloaded.
     assetsInlineLimit: 0,
     target: 'es2022',
-    // What every page starts with is asked for at once, not in ten small files.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            // What every page starts with is asked for at once, not in ten small files; and so are all icons.
+            { name: 'start', tags: ['$initial'], priority: 1 },
+            { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2 },
+          ],
+        },
+      },
+    },
   },
   test: { include: ['src/**/*.test.ts'] },
 })

@@ -1,10 +1,21 @@
-import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
+import { StrictMode, useEffect, type ReactNode } from 'react'
+import { flushSync } from 'react-dom'
+import { createRoot, hydrateRoot } from 'react-dom/client'
+import { RouterProvider } from 'react-router'
 import './app/styles.css'
 import { App } from './app/app'
+import { guardFrozenPage } from './app/frozen-page'
+import { queryClient } from './app/query-client'
+import { openRouter } from './app/router'
 import { StartupFault } from './app/startup-fault'
+import { adminKey } from './lib/admin-overview'
+import { administratorSession } from './lib/administrator-session'
 import { readConfig } from './lib/config'
+import { isPlainVisit } from './lib/plain-visit'
+import { builtInPlatform, platformQuery } from './lib/platform'
+import { memberSession } from './lib/session'
 import './lib/theme'
+import { typedBefore } from './lib/typed-before'
 
 function fault(): string | null {
   try {
@@ -16,8 +27,61 @@ function fault(): string | null {
   }
 }
 
+/** Once the page is alive: what the settings say in place of what the page was built with. */
+function Alive({ children }: { children: ReactNode }) {
+  useEffect(() => {
+    const { platform } = readConfig()
+    if (platform) queryClient.setQueryData(platformQuery.queryKey, platform)
+    else void queryClient.invalidateQueries({ queryKey: platformQuery.queryKey })
+    globalThis.HARBORLINE_READY?.()
+  }, [])
+  return children
+}
+
+/** What one administrator loaded is dropped before any page draws for the next: another tab may change the session. */
+function followAdministrators(): void {
+  let before = administratorSession.get()?.session_token
+  administratorSession.subscribe(() => {
+    const now = administratorSession.get()?.session_token
+    if (now !== before) queryClient.removeQueries({ queryKey: [adminKey] })
+    before = now
+  })
+}
+
+async function start(root: HTMLElement): Promise<void> {
+  const { platform } = readConfig()
+  const plain = isPlainVisit()
+  // A page that was built is brought to life with what it was built with.
+  const known = plain ? { ...builtInPlatform, demo: platform?.demo ?? builtInPlatform.demo } : platform
+  if (known) queryClient.setQueryData(platformQuery.queryKey, known)
+  memberSession.startIfStored()
+  followAdministrators()
+  guardFrozenPage()
+  const router = await openRouter()
+  const app = (
+    <StrictMode>
+      <Alive>
+        <App
+          pages={<RouterProvider router={router} />}
+          onOpen={(address) => void router.navigate(address, { replace: true })}
+        />
+      </Alive>
+    </StrictMode>
+  )
+  if (plain) {
+    hydrateRoot(root, app)
+    return
+  }
+  const drawn = createRoot(root)
+  typedBefore.keep(root)
+  // At once, so that nothing is typed between.
+  flushSync(() => drawn.render(app))
+  typedBefore.focus(root)
+}
+
 const root = document.getElementById('root')
 if (root) {
   const message = fault()
-  createRoot(root).render(<StrictMode>{message ? <StartupFault message={message} /> : <App />}</StrictMode>)
+  if (message) createRoot(root).render(<StartupFault message={message} />)
+  else void start(root)
 }

@@ -66,7 +66,11 @@ async function fits(page: Page, path: string): Promise<void> {
 function errorsOf(page: Page): string[] {
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(error.message))
-  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  page.on('console', (message) => {
+    // An address that is no page is answered with 404, which the browser reports.
+    const none = message.location().url.endsWith('/no-such-page')
+    if (message.type() === 'error' && !none) errors.push(message.text())
+  })
   return errors
 }
 

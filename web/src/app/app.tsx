@@ -1,15 +1,11 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState } from 'react'
-import { RouterProvider } from 'react-router'
-import { adminKey } from '@/lib/admin-overview'
-import { administratorSession } from '@/lib/administrator-session'
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
 import { arrivedAt } from '@/lib/arrival'
 import { linkOffer } from '@/lib/link-session'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts, type Toast } from '@/lib/toast-queue'
 import { queryClient } from './query-client'
-import { router } from './router'
 
 const Toaster = lazy(() => import('./toaster'))
 // What does not load asks nothing: whoever is signed in stays so.
@@ -19,16 +15,6 @@ const LinkQuestion = lazy(() =>
     return { default: () => null }
   }),
 )
-
-memberSession.startIfStored()
-
-// As below, for administrators. Before any page draws for the next session: also in another tab it may follow at once.
-let administrator = administratorSession.get()?.session_token
-administratorSession.subscribe(() => {
-  const now = administratorSession.get()?.session_token
-  if (now !== administrator) queryClient.removeQueries({ queryKey: [adminKey] })
-  administrator = now
-})
 
 /** What one person loaded must never be seen by the next one on the same browser. */
 function useForgetfulCache(): void {
@@ -54,22 +40,28 @@ function Messages() {
 }
 
 /** On whatever page the link led to, which may have led on to another one meanwhile. */
-function OpenQuestion() {
+function OpenQuestion({ onContinue }: { onContinue: (address: string) => void }) {
   const offer = useStore(linkOffer)
   if (!offer) return null
   return (
     <Suspense>
-      <LinkQuestion offer={offer} onContinue={() => void router.navigate(arrivedAt, { replace: true })} />
+      <LinkQuestion offer={offer} onContinue={() => onContinue(arrivedAt)} />
     </Suspense>
   )
 }
 
-export function App() {
+interface AppProps {
+  /** The router's pages, in the browser or at the build. */
+  pages: ReactNode
+  onOpen: (address: string) => void
+}
+
+export function App({ pages, onOpen }: AppProps) {
   useForgetfulCache()
   return (
     <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
-      <OpenQuestion />
+      {pages}
+      <OpenQuestion onContinue={onOpen} />
       <Messages />
     </QueryClientProvider>
   )

@@ -1,29 +1,17 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Navigate, Outlet, useLocation } from 'react-router'
 import { Notice } from '@/components/notice'
-import { Skeleton } from '@/components/ui/skeleton'
 import { arrival } from '@/lib/arrival'
 import { paths, signInPath } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
+import { Waiting } from './waiting'
 
 const loadSignInAgain = () => import('@/features/auth/sign-in-again')
 const SignInAgain = lazy(loadSignInAgain)
 
 // The first page comes first, but a network that fails later must not keep the dialog away.
 const untilSpare = 5000
-
-function Waiting() {
-  return (
-    <div aria-busy className="page-gutter mx-auto flex max-w-[1168px] flex-col gap-4 py-8">
-      <span role="status" className="sr-only">
-        Loading
-      </span>
-      <Skeleton className="h-9 w-72" />
-      <Skeleton className="h-5 w-96 max-w-full" />
-    </div>
-  )
-}
 
 /** What the mail link did that brought the member here. */
 function ArrivedByMail() {

@@ -1,8 +1,9 @@
 import type { ComponentType } from 'react'
-import { createBrowserRouter, Navigate, type RouteObject } from 'react-router'
+import { createBrowserRouter, matchRoutes, Navigate, type RouteObject } from 'react-router'
 import { paths } from '@/lib/paths'
 import { RouteFault } from './route-fault'
 import { SiteShell } from './site-shell'
+import { Waiting } from './waiting'
 
 type Loader = () => Promise<{ default: ComponentType }>
 
@@ -54,11 +55,11 @@ const administratorPages = [
   page(paths.admin.readiness, () => import('@/routes/admin/readiness')),
 ]
 
-export const router = createBrowserRouter([
+export const routes: RouteObject[] = [
   {
     ErrorBoundary: RouteFault,
-    // Nothing is drawn before the first page's code is here.
-    HydrateFallback: () => null,
+    // Only where the first page's code did not arrive with the others.
+    HydrateFallback: Waiting,
     children: [
       {
         Component: SiteShell,
@@ -89,4 +90,20 @@ export const router = createBrowserRouter([
       },
     ],
   },
-])
+]
+
+/** Fetches the code of the page that the address names, so that its first drawing is the whole page. */
+async function loadPage(): Promise<void> {
+  const matches = matchRoutes(routes, location) ?? []
+  await Promise.all(
+    matches.map(async ({ route }) => {
+      if (typeof route.lazy === 'function') Object.assign(route, await route.lazy(), { lazy: undefined })
+    }),
+  )
+}
+
+export async function openRouter() {
+  // What does not arrive now is asked for again by the router, which says so when it fails.
+  await loadPage().catch((error: unknown) => console.error(error))
+  return createBrowserRouter(routes)
+}

@@ -11,12 +11,13 @@ import { Ticker } from '@/features/landing/ticker'
 import { DemoBanner } from '@/features/operator/demo-banner'
 import { arrival } from '@/lib/arrival'
 import { memberSession } from '@/lib/session'
-import { paths } from '@/lib/paths'
+import { isMemberPage, paths } from '@/lib/paths'
 import { referral } from '@/lib/referral'
 import { useStore } from '@/lib/store'
 import { SiteFooter } from './site-footer'
 import { SkipLink } from './skip-link'
 import { VisitorHeader } from './visitor-header'
+import { WaitingHeader } from './waiting-header'
 
 // A visitor's pages do not carry what only members see.
 const MemberHeader = lazy(() => import('./member-header'))
@@ -69,10 +70,12 @@ export function SiteShell() {
       <DemoBanner className={pathname === paths.home ? 'max-w-[1248px]' : 'max-w-[1168px]'} />
       {pathname === paths.home ? <Ticker /> : null}
       {member ? (
-        <Suspense fallback={<div className="h-14 border-b bg-card md:h-16" />}>
+        <Suspense fallback={<WaitingHeader />}>
           <MemberHeader key={userId} />
           <NoticeStrip />
         </Suspense>
+      ) : status === 'loading' && isMemberPage(pathname) ? (
+        <WaitingHeader />
       ) : (
         <VisitorHeader />
       )}

@@ -24,7 +24,7 @@ interface ActionBarProps {
 
 /** Sticks to the bottom edge of phones, out of the way of the keyboard; a plain row from 768 px. */
 export function ActionBar({ summary, children }: ActionBarProps) {
-  const typing = useSyncExternalStore(subscribe, keyboardOpen)
+  const typing = useSyncExternalStore(subscribe, keyboardOpen, () => false)
   return (
     <>
       {/* Keeps the end of the page above the bar. */}

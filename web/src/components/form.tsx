@@ -1,31 +1,64 @@
-import { zodResolver } from '@hookform/resolvers/zod'
 import { Eye, EyeOff } from 'lucide-react'
 import { useEffect, useRef, useState, type ComponentProps, type ReactNode } from 'react'
 import {
   useForm,
   type DefaultValues,
   type FieldError,
+  type FieldErrors,
   type FieldValues,
   type Path,
+  type PathValue,
   type UseFormReturn,
 } from 'react-hook-form'
 import type { ZodType } from 'zod'
+import { toasts } from '@/lib/toast-queue'
+import { typedBefore } from '@/lib/typed-before'
 import { Field } from './field'
 import { Button } from './ui/button'
 import { Input } from './ui/input'
+
+/** A schema, or what fetches one: then its code comes when the form is first touched, not with the page. */
+type Schema<T extends FieldValues> = ZodType<T, T> | (() => Promise<ZodType<T, T>>)
+
+function fetchRules<T extends FieldValues>(schema: Schema<T>) {
+  return Promise.all([import('@hookform/resolvers/zod'), typeof schema === 'function' ? schema() : schema])
+}
 
 /**
  * A form that checks a field when it is left after an edit, and everything on submit; while typing, its
  * error goes away. Use `fieldProps` or the fields below, which do the wiring.
  */
-export function useAppForm<T extends FieldValues>(schema: ZodType<T, T>, defaultValues: DefaultValues<T>) {
-  return useForm<T>({
-    resolver: zodResolver(schema),
+export function useAppForm<T extends FieldValues>(schema: Schema<T>, defaultValues: DefaultValues<T>) {
+  const form = useForm<T>({
+    resolver: async (values, context, options) => {
+      try {
+        const [{ zodResolver }, fetched] = await fetchRules(schema)
+        return await zodResolver(fetched)(values, context, options)
+      } catch (error) {
+        console.error(error)
+        toasts.error('This form did not load completely. Check your connection and try again.')
+        return { values: {}, errors: { root: { type: 'load' } } as FieldErrors<T> }
+      }
+    },
     defaultValues,
     mode: 'onSubmit',
     reValidateMode: 'onSubmit',
     shouldFocusError: false,
   })
+  useEffect(() => {
+    const fetchAtTouch = () => void fetchRules(schema).catch(() => null)
+    addEventListener('focusin', fetchAtTouch, { once: true })
+    for (const name of Object.keys(defaultValues) as Path<T>[]) {
+      if (typeof form.getValues(name) !== 'string') continue
+      const text = typedBefore.take(name)
+      if (text && text !== form.getValues(name))
+        form.setValue(name, text as PathValue<T, Path<T>>, { shouldDirty: true })
+    }
+    return () => removeEventListener('focusin', fetchAtTouch)
+    // What was typed before the form was alive is handed over once.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
+  return form
 }
 
 export function fieldProps<T extends FieldValues>(form: UseFormReturn<T>, name: Path<T>) {

@@ -5,7 +5,9 @@ import { cn } from '@/lib/cn'
 export function Wordmark({ className }: { className?: string }) {
   return (
     <span className={cn('font-title text-section font-semibold whitespace-nowrap', className)}>
-      {useProductName()}
+      <span data-product suppressHydrationWarning>
+        {useProductName()}
+      </span>
       <span aria-hidden className="ml-[3px] inline-block size-[7px] rounded-mark bg-lantern" />
     </span>
   )

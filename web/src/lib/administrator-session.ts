@@ -34,7 +34,7 @@ function read(): AdministratorSession | null {
   }
 }
 
-const store = new Store<AdministratorSession | null>(read())
+const store = new Store<AdministratorSession | null>(read(), null)
 
 // Another tab that signs in or out changes this one too.
 if (typeof addEventListener === 'function') {
@@ -48,7 +48,10 @@ let idle = false
 /** The administrator's own sign-in, apart from any member's session of the same browser. */
 export const administratorSession = {
   get: store.get,
+  first: store.first,
   subscribe: store.subscribe,
+  /** What the browser keeps now, whichever tab wrote it. */
+  stored: read,
   /** The session while it has not run out, else null. The server decides; this only spares a request. */
   current(): AdministratorSession | null {
     const session = store.get()

@@ -39,13 +39,42 @@ export const paths = {
   },
 } as const
 
+/** Pages that are the same for every visitor: the build writes them out, and the browser only brings them to life. */
+export const publicPages: readonly string[] = [
+  paths.home,
+  paths.signIn,
+  paths.signUp,
+  paths.forgotPassword,
+  paths.payouts,
+  paths.incomeDisclosure,
+  paths.terms,
+  paths.risk,
+]
+
+const memberPages: readonly string[] = [
+  paths.dashboard,
+  paths.education,
+  paths.bots,
+  paths.transactions,
+  paths.packages,
+  paths.profile,
+  paths.settings,
+  paths.deposit,
+  paths.withdraw,
+  paths.notifications,
+]
+
+export function isMemberPage(path: string): boolean {
+  return memberPages.includes(path)
+}
+
 /** Where to send someone who must sign in before they see `target` (path, query and fragment). */
 export function signInPath(target: string): string {
   return `${paths.signIn}?redirect=${encodeURIComponent(target)}`
 }
 
-const known = new Set<string>(
-  Object.values(paths).flatMap((path) => (typeof path === 'string' ? path : Object.values(path))),
+export const allPages: readonly string[] = Object.values(paths).flatMap((path) =>
+  typeof path === 'string' ? path : Object.values(path),
 )
 
 /** True for the fragment of a mail link that signs in. */
@@ -66,7 +95,7 @@ export function safeRedirect(
 ): string {
   if (!value?.startsWith('/') || !URL.canParse(value, origin)) return fallback
   const target = new URL(value, origin)
-  if (target.origin !== origin || target.pathname === paths.signIn || !known.has(target.pathname))
+  if (target.origin !== origin || target.pathname === paths.signIn || !allPages.includes(target.pathname))
     return fallback
   return target.pathname + target.search + (hasTokens(target.hash) ? '' : target.hash)
 }

@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import builtIn from './built-in-platform.json'
 import { readConfig } from './config'
 import type { Decimal } from './money'
 import { Refusal } from './errors'
@@ -26,23 +27,37 @@ export interface Platform {
   rates: { referral: Decimal; override: Decimal; reentry: Decimal }
   limits: { min_withdrawal: Decimal; min_deposit: Decimal; max_amount: Decimal; receipt_max_bytes: number }
   review_due_hours: number
+}
+
+interface PublishedTexts {
   terms: PublishedText | null
   risk: PublishedText | null
 }
 
-/** Fetched without the Supabase client: the landing page needs this and nothing else of it. */
-async function fetchPlatform(): Promise<Platform> {
+/** What the public pages are built with: the plan as the migrations make it, under the product's own name. */
+export const builtInPlatform: Platform = builtIn
+
+/** Fetched without the Supabase client: a public page needs this and nothing else of it. */
+async function fetchPlatform(): Promise<Platform & PublishedTexts> {
   const { supabaseUrl, supabaseKey } = readConfig()
   const answer = await fetch(`${supabaseUrl}/rest/v1/rpc/get_platform`, {
     headers: { apikey: supabaseKey, authorization: `Bearer ${supabaseKey}` },
   })
   if (!answer.ok) throw new Refusal('The settings of this site did not load.', answer.status, 'platform')
-  return (await answer.json()) as Platform
+  return (await answer.json()) as Platform & PublishedTexts
 }
 
+/** Known from /config.js when the page is opened, and asked for when it is no longer fresh. */
 export const platformQuery = queryOptions({
   queryKey: ['platform'],
-  queryFn: fetchPlatform,
+  queryFn: (): Promise<Platform> => fetchPlatform(),
+  staleTime: 5 * 60_000,
+})
+
+/** The texts that the operator has published. */
+export const publishedTextsQuery = queryOptions({
+  queryKey: ['platform', 'texts'],
+  queryFn: (): Promise<PublishedTexts> => fetchPlatform(),
   staleTime: 5 * 60_000,
 })
 
@@ -51,5 +66,5 @@ export function usePlatform() {
 }
 
 export function useProductName(): string {
-  return usePlatform().data?.product_name ?? 'Harborline'
+  return usePlatform().data?.product_name ?? builtInPlatform.product_name
 }

@@ -82,9 +82,25 @@ function storageKey(): string {
   return `sb-${host}-auth-token`
 }
 
+/** Whether this browser keeps a session, or the address brought one. */
+export function hasStoredSession(): boolean {
+  return (stored.get(storageKey()) ?? arrival.refreshToken) !== null
+}
+
+/** Whose session this browser keeps now, whichever tab wrote it. */
+export function storedUserId(): string | null {
+  try {
+    const kept = JSON.parse(stored.get(storageKey()) ?? 'null') as { user?: { id?: string } } | null
+    return kept?.user?.id ?? null
+  } catch {
+    return null
+  }
+}
+
 /** The session of the member, followed from the auth client. */
 export const memberSession = {
   get: store.get,
+  first: store.first,
   subscribe: store.subscribe,
 
   /** Reads the session, and what a mail link brought, once. Later calls wait for the same reading. */
@@ -100,7 +116,7 @@ export const memberSession = {
 
   /** Starts only when there is something to read, so that a visitor's page stays light. */
   startIfStored(): void {
-    if (stored.get(storageKey()) ?? arrival.refreshToken) void this.start()
+    if (hasStoredSession()) void this.start()
     else if (!started) store.set(nobody)
   },
 

@@ -4,12 +4,17 @@ import { useSyncExternalStore } from 'react'
 export class Store<T> {
   readonly #listeners = new Set<() => void>()
   #value: T
+  readonly #first: T
 
-  constructor(value: T) {
+  /** `first` is what a page is prerendered with, where the browser may begin with something else. */
+  constructor(value: T, first = value) {
     this.#value = value
+    this.#first = first
   }
 
   readonly get = (): T => this.#value
+
+  readonly first = (): T => this.#first
 
   set(value: T): void {
     if (Object.is(value, this.#value)) return
@@ -23,6 +28,6 @@ export class Store<T> {
   }
 }
 
-export function useStore<T>(store: Pick<Store<T>, 'get' | 'subscribe'>): T {
-  return useSyncExternalStore(store.subscribe, store.get)
+export function useStore<T>(store: Pick<Store<T>, 'get' | 'first' | 'subscribe'>): T {
+  return useSyncExternalStore(store.subscribe, store.get, store.first)
 }

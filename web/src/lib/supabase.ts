@@ -3,6 +3,7 @@ import { administratorSession } from './administrator-session'
 import { readConfig } from './config'
 import type { Database } from './database'
 import { Refusal, toRefusal } from './errors'
+import { fetchOnce } from './first-call'
 
 export type Client = SupabaseClient<Database>
 
@@ -19,6 +20,7 @@ export function memberClient(): Promise<Client> {
     const { supabaseUrl, supabaseKey } = readConfig()
     return createClient<Database>(supabaseUrl, supabaseKey, {
       auth: { flowType: 'implicit', detectSessionInUrl: false, persistSession: true, autoRefreshToken: true },
+      global: { fetch: fetchOnce },
     })
   })
   return member
@@ -47,6 +49,7 @@ export function administratorClient(): Promise<Client> {
     const { supabaseUrl, supabaseKey } = readConfig()
     return createClient<Database>(supabaseUrl, supabaseKey, {
       accessToken: () => Promise.resolve(administratorSession.current()?.access_token ?? supabaseKey),
+      global: { fetch: fetchOnce },
     })
   })
   return administrator

@@ -8,7 +8,7 @@ function read(): Theme {
   return value === 'light' || value === 'dark' ? value : 'system'
 }
 
-const store = new Store<Theme>(read())
+const store = new Store<Theme>(read(), 'system')
 const systemDark = matchMedia('(prefers-color-scheme: dark)')
 
 function apply(): void {
@@ -19,9 +19,10 @@ function apply(): void {
 
 systemDark.addEventListener('change', apply)
 
-/** System, light or dark; remembered. public/theme.js applies it before the first paint. */
+/** System, light or dark; remembered. /config.js applies it before the first paint. */
 export const theme = {
   get: store.get,
+  first: store.first,
   subscribe: store.subscribe,
   set(choice: Theme): void {
     stored.set('theme', choice)

@@ -27,6 +27,8 @@ export class ToastQueue {
 
   readonly get = (): Toast | null => this.#current
 
+  readonly first = (): Toast | null => null
+
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { Link } from 'react-router'
-import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
@@ -9,17 +8,18 @@ import { Button } from '@/components/ui/button'
 import { Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { requestPasswordReset } from './api'
+import type { EmailValues } from './email-schema'
 import { AuthPage } from './layout'
 
-const schema = z.object({ email: z.email('Enter your email address') })
+const schema = () => import('./email-schema').then((file) => file.emailSchema)
 
 export function ForgotPasswordPage() {
-  const form = useAppForm(schema, { email: '' })
+  const form = useAppForm<EmailValues>(schema, { email: '' })
   const [sentTo, setSentTo] = useState<string | null>(null)
   const [unreachable, setUnreachable] = useState(false)
   const [busy, setBusy] = useState(false)
 
-  async function submit({ email }: z.infer<typeof schema>): Promise<void> {
+  async function submit({ email }: EmailValues): Promise<void> {
     setBusy(true)
     setUnreachable(false)
     try {

@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { Link, useSearchParams } from 'react-router'
-import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
@@ -8,19 +7,20 @@ import { Button } from '@/components/ui/button'
 import { Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { requestPasswordReset, resendConfirmation } from './api'
+import type { EmailValues } from './email-schema'
 import { AuthPage } from './layout'
 
-const schema = z.object({ email: z.email('Enter your email address') })
+const schema = () => import('./email-schema').then((file) => file.emailSchema)
 
 /** A mail link that no longer works, and the way to a new one of the same kind. */
 export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
-  const form = useAppForm(schema, { email: '' })
+  const form = useAppForm<EmailValues>(schema, { email: '' })
   const [sentTo, setSentTo] = useState<string | null>(null)
   const [unreachable, setUnreachable] = useState(false)
   const [busy, setBusy] = useState(false)
   const send = kind === 'recovery' ? requestPasswordReset : resendConfirmation
 
-  async function submit({ email }: z.infer<typeof schema>): Promise<void> {
+  async function submit({ email }: EmailValues): Promise<void> {
     setBusy(true)
     setUnreachable(false)
     try {

@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { Link } from 'react-router'
-import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
@@ -11,11 +10,9 @@ import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { toasts } from '@/lib/toast-queue'
 import { resendConfirmation, signIn } from './api'
+import type { SignInValues } from './sign-in-schema'
 
-const schema = z.object({
-  email: z.email('Enter your email address'),
-  password: z.string().min(1, 'Enter your password'),
-})
+const schema = () => import('./sign-in-schema').then((file) => file.signInSchema)
 
 type Problem = 'wrong' | 'unconfirmed' | 'often' | 'unreachable'
 
@@ -39,11 +36,11 @@ interface SignInFormProps {
 
 /** E-mail and password, on the sign-in page and over a page whose session ended. */
 export function SignInForm({ email, onSignedIn }: SignInFormProps) {
-  const form = useAppForm(schema, { email: email ?? '', password: '' })
+  const form = useAppForm<SignInValues>(schema, { email: email ?? '', password: '' })
   const [problem, setProblem] = useState<Problem | null>(null)
   const [busy, setBusy] = useState(false)
 
-  async function submit(values: z.infer<typeof schema>): Promise<void> {
+  async function submit(values: SignInValues): Promise<void> {
     setBusy(true)
     setProblem(null)
     memberSession.clearNotice()

@@ -2,7 +2,6 @@ import { CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { Controller, useWatch, type UseFormReturn } from 'react-hook-form'
 import { Link } from 'react-router'
-import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, fieldError, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Gauge } from '@/components/gauge'
@@ -12,24 +11,18 @@ import { Checkbox } from '@/components/ui/checkbox'
 import { hasCode, Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { toasts } from '@/lib/toast-queue'
-import { usernamePattern, useUsernameCheck, type UsernameState } from '@/lib/use-username-check'
+import { useUsernameCheck, type UsernameState } from '@/lib/use-username-check'
 import { signUp } from './api'
-import { passwordStrength } from './strength'
+import type { SignUpValues } from './sign-up-schema'
+import { passwordStrength, tooShort } from './strength'
 
 const usernameTaken = 'Username already exists. Please choose a different username.'
-const tooShort = 'Password must be at least 6 characters long.'
 
-const schema = z.object({
-  displayName: z.string().trim().min(1, 'Enter your full name').max(100, 'Use at most 100 characters'),
-  username: z.string().regex(usernamePattern, 'Use 3 to 30 letters, digits or underscores.'),
-  email: z.email('Enter your email address'),
-  password: z.string().min(6, tooShort),
-  read: z.boolean().refine((read) => read, 'Confirm that you have read the Terms and the Risk page.'),
-})
-type Values = z.infer<typeof schema>
+const schema = () => import('./sign-up-schema').then((file) => file.signUpSchema)
+
 /** What a sign-up leaves behind for the next one: everything but the password and the confirmation. */
-export type SignUpAnswers = Pick<Values, 'displayName' | 'username' | 'email'>
-type SignUpForm = UseFormReturn<Values>
+export type SignUpAnswers = Pick<SignUpValues, 'displayName' | 'username' | 'email'>
+type SignUpForm = UseFormReturn<SignUpValues>
 
 function UsernameNote({ state }: { state: UsernameState }): ReactNode {
   const notes = {
@@ -174,7 +167,7 @@ interface SignUpFormProps {
 }
 
 export function SignUpFields({ sponsorId, onReferral, onCreated, answers }: SignUpFormProps) {
-  const form = useAppForm<Values>(schema, {
+  const form = useAppForm<SignUpValues>(schema, {
     displayName: answers?.displayName ?? '',
     username: answers?.username ?? '',
     email: answers?.email ?? '',
@@ -191,7 +184,7 @@ export function SignUpFields({ sponsorId, onReferral, onCreated, answers }: Sign
     toasts.error(field ? message : 'Failed to create account')
   }
 
-  async function submit(values: Values): Promise<void> {
+  async function submit(values: SignUpValues): Promise<void> {
     const referrerId = sponsorId()
     if (!referrerId) {
       onReferral('Referral code is required for registration')

@@ -1,3 +1,5 @@
+export const tooShort = 'Password must be at least 6 characters long.'
+
 const words = ['too short', 'weak', 'fair', 'good', 'strong'] as const
 
 /** How hard a password is to guess, roughly, from 0 to 4. A hint, not a rule: the rule is six characters. */

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import { Printer } from 'lucide-react'
 import { EmptyState } from '@/components/empty-state'
 import { PageHead } from '@/components/page-head'
@@ -5,7 +6,7 @@ import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { formatDay } from '@/lib/dates'
-import { usePlatform, type PublishedText } from '@/lib/platform'
+import { publishedTextsQuery, type PublishedText } from '@/lib/platform'
 import { chaptersOf } from './published-text'
 
 function Contents({ chapters }: { chapters: ReturnType<typeof chaptersOf> }) {
@@ -62,7 +63,7 @@ function Text({ published }: { published: PublishedText }) {
 
 /** A text that the operator publishes: the terms, or what can be lost. */
 function PublishedPage(props: { kind: 'terms' | 'risk'; title: string; purpose: string }) {
-  const query = usePlatform()
+  const query = useQuery(publishedTextsQuery)
   return (
     <div className="page-gutter mx-auto flex max-w-[1168px] flex-col gap-6 py-8">
       <PageHead title={props.title} purpose={props.purpose} />
@@ -71,8 +72,8 @@ function PublishedPage(props: { kind: 'terms' | 'risk'; title: string; purpose: 
         errorText="The text could not be loaded."
         skeleton={<Skeleton className="h-40" />}
       >
-        {(platform) => {
-          const published = platform[props.kind]
+        {(texts) => {
+          const published = texts[props.kind]
           return published ? (
             <Text published={published} />
           ) : (

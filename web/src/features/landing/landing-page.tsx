@@ -1,20 +1,13 @@
 import { Link } from 'react-router'
 import { SplitBar } from '@/components/split-bar'
 import { paths } from '@/lib/paths'
-import { usePlatform } from '@/lib/platform'
+import { builtInPlatform, usePlatform } from '@/lib/platform'
 import { Hero } from './hero'
 import { BlockchainBank, Chapter, Closing, IncomeStreams, Industries, Offers } from './sections'
 
-/** The plan's published rates until the installation's own have loaded; they are the same by default. */
-const plan = { pairing: '50', referral: '5', override: '1' }
-
 function Split() {
-  const { data } = usePlatform()
-  const highest = data?.packages.at(-1)
-  const rates =
-    data && highest
-      ? { pairing: highest.rate, referral: data.rates.referral, override: data.rates.override }
-      : plan
+  const { packages, rates: shares } = usePlatform().data ?? builtInPlatform
+  const rates = { pairing: packages.at(-1)?.rate ?? '', referral: shares.referral, override: shares.override }
   return (
     <Chapter
       title="Where a $1,000.00 package goes"

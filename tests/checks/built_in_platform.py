@@ -8,7 +8,7 @@ FILE = ROOT / "web" / "src" / "lib" / "built-in-platform.json"
 
 
 def generate(database: Database) -> str:
-    """Return `edge.web_config()` of a database that has only been migrated, formatted as the web's other files."""
+    """Return `edge.web_config()` of a migrated database, formatted as the web's other files."""
     [(raw,)] = database.rows("select edge.web_config()::text")
     prettier = ROOT / "web" / "node_modules" / ".bin" / "prettier"
     return run([prettier, "--stdin-filepath", FILE], database.log, cwd=ROOT / "web", stdin=raw)

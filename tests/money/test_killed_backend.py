@@ -19,6 +19,7 @@ import httpx
 import psycopg
 import pytest
 
+from launcher import cluster as launcher_cluster
 from launcher import services
 from launcher import settings as configuration
 from tests.support import plain_http
@@ -112,6 +113,31 @@ def test_killed_after_the_record_of_the_commit(fragile: OwnCluster, name: str) -
         with harness.sessions(1) as (session,):
             again = session.start(group, operations(group)[name], commit=True).result(PATIENCE_SECONDS)
         assert ((*done.results, again), harness.state(group)) == (twice.results, twice.state)
+        assert harness.violations() == []
+
+
+@pytest.mark.threat("T49", "T57")
+@pytest.mark.parametrize("name", KILLED)
+def test_a_disk_that_fills_in_the_middle(fragile: OwnCluster, name: str) -> None:
+    """The backend can write no more, as on a disk without room: nothing is half done."""
+    with RaceHarness(fragile.url()) as harness:
+        group, duplicate = harness.groups(2)
+        before = harness.state(group)
+        done = harness.one_after_the_other(duplicate, [operations(duplicate)[name]])
+        with harness.sessions(1) as (session,):
+            session.connection.execute("set synchronous_commit = local")
+            command = ["prlimit", f"--pid={session.pid}", "--fsize=0"]
+            subprocess.run(
+                launcher_cluster.as_user(command, launcher_cluster.system_user()), check=True, cwd="/"
+            )
+            work = session.start(group, operations(group)[name], commit=True)
+            with suppress(psycopg.Error):
+                assert work.result(PATIENCE_SECONDS) not in done.results
+    with recovered(fragile) as harness:
+        assert harness.state(group) == before
+        with harness.sessions(1) as (session,):
+            again = session.start(group, operations(group)[name], commit=True).result(PATIENCE_SECONDS)
+        assert ((again,), harness.state(group)) == (done.results, done.state)
         assert harness.violations() == []
 
 

@@ -15,6 +15,7 @@ from functions.edge.support.errors import ERRORS
 from functions.edge.support.json_body import JsonBody
 from functions.edge.support.services import SharedServices, serving
 from functions.edge.support.settings import EdgeSettings
+from functions.edge.support.web_config import Script
 
 # Below the gateway's 15 s. The database gives up earlier (locks 3 s, statements 8 s), so this ends only what
 # waits elsewhere.
@@ -30,7 +31,7 @@ async def check_health(services: SharedServices) -> dict[str, str]:
     return {"status": "ok"}
 
 
-@own.api_route("/config.js", methods=["GET", "HEAD"])
+@own.get("/config.js", response_class=Script)
 async def get_config(request: Request, services: SharedServices) -> Response:
     """Respond with what the web app needs before its first paint; the gateway serves it at its root."""
     return await services.web_config.respond(request)

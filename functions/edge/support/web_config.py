@@ -17,6 +17,12 @@ START = Path(__file__).with_name("start.js").read_text().rstrip()
 FRESH_SECONDS = 2
 
 
+class Script(Response):
+    """A script in UTF-8."""
+
+    media_type = "text/javascript"
+
+
 @dataclass
 class WebConfig:
     """The script, made anew from the settings when it is older than two seconds."""
@@ -33,7 +39,7 @@ class WebConfig:
         headers = {"etag": tag, "cache-control": "no-cache"}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        return Response(script, media_type="text/javascript; charset=utf-8", headers=headers)
+        return Script(script, headers=headers)
 
     async def _fresh_script(self) -> bytes:
         if time.monotonic() - self._made_at > FRESH_SECONDS:

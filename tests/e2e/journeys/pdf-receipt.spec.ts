@@ -186,7 +186,7 @@ test('who opens no PDF loads nothing of its reader', async ({ browser }) => {
   const scripts: Promise<string>[] = []
   for (const page of [member, administrator])
     page.on('response', (response) => {
-      if (/\.m?js$/.test(response.url())) scripts.push(response.text())
+      if (/\/assets\/.*\.m?js$/.test(response.url())) scripts.push(response.text())
     })
   for (const path of ['/', '/dashboard', '/deposit', '/transactions']) {
     await member.goto(path)

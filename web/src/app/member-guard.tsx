@@ -9,6 +9,8 @@ import { Waiting } from './waiting'
 
 const loadSignInAgain = () => import('@/features/auth/sign-in-again')
 const SignInAgain = lazy(loadSignInAgain)
+const loadItsRules = () =>
+  Promise.all([import('@/features/auth/sign-in-schema'), import('@hookform/resolvers/zod')])
 
 // The first page comes first, but a network that fails later must not keep the dialog away.
 const untilSpare = 5000
@@ -41,7 +43,8 @@ export function MemberGuard() {
   if (status === 'member' && owner !== userId) setOwner(userId)
   useEffect(() => {
     void memberSession.start()
-    const timer = setTimeout(() => void loadSignInAgain().catch(() => null), untilSpare)
+    const load = () => void Promise.all([loadSignInAgain(), loadItsRules()]).catch(() => null)
+    const timer = setTimeout(load, untilSpare)
     return () => clearTimeout(timer)
   }, [])
   if (status === 'loading') return <Waiting />

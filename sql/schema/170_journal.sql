@@ -26,8 +26,7 @@ create index transactions_reference_idx on public.transactions (reference_id);
 create index transactions_user_idx on public.transactions (user_id, created_at desc, id desc) with (fillfactor = 75);
 -- Upwards, although lists are read downwards: new rows stand at the end, and a full page there is not split in half.
 create index transactions_created_idx on public.transactions (created_at, id);
--- Most rows are bonuses, which the index above finds as fast.
-create index transactions_type_idx on public.transactions (transaction_type, created_at, id) where transaction_type <> 'bonus';
+create index transactions_type_idx on public.transactions (transaction_type, created_at, id);
 -- None has the status: a decision changes it, and then writes no index. Pending and failed rows are found by their
 -- requests.
 

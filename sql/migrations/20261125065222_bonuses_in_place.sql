@@ -1,6 +1,6 @@
--- A bonus that changes writes no index: none has an amount any more. Positions have two indexes less, and the journal's
--- index by type is without the bonuses. The comparison of all bonuses has two processes, a repair looks everything up
--- once. Everything happens in one transaction while nobody else writes; pages that exist get their room as rows change.
+-- A bonus that changes writes no index: none has an amount any more. Positions have two indexes less, the comparison of
+-- all bonuses has two processes, a repair looks everything up once. Everything happens in one transaction while nobody
+-- else writes; pages that exist get their room as rows change.
 SET local check_function_bodies = off;
 
 DROP TRIGGER "_100_immutable" ON "public"."bonuses";
@@ -22,9 +22,6 @@ DROP INDEX "public"."bonuses_pairing_key";
 
 -- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "public"."bonuses_referral_key";
-
--- squawk-ignore require-concurrent-index-deletion
-DROP INDEX "public"."transactions_type_idx";
 
 -- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "public"."transactions_user_idx";
@@ -552,10 +549,6 @@ CREATE UNIQUE INDEX bonuses_pairing_key ON public.bonuses USING btree (subject_n
 -- squawk-ignore require-concurrent-index-creation
 CREATE UNIQUE INDEX bonuses_referral_key ON public.bonuses USING btree (subject_no)
   WHERE (bonus_type = 'referral'::public.bonus_type);
-
--- squawk-ignore require-concurrent-index-creation
-CREATE INDEX transactions_type_idx ON public.transactions USING btree (transaction_type, created_at, id)
-  WHERE (transaction_type <> 'bonus'::public.transaction_type);
 
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX transactions_user_idx ON public.transactions USING btree (user_id, created_at DESC, id DESC)

@@ -411,6 +411,7 @@ def test_the_configuration_comes_from_the_functions(gateway: Gateway) -> None:
     seen = gateway.http.get("/config.js", headers={"if-none-match": '"a"'}).json()
     assert (seen["method"], seen["path"], seen["headers"]["if-none-match"]) == ("GET", "/config.js", '"a"')
     assert seen["headers"]["x-real-ip"] == "127.0.0.1"
+    # Others never reach them.
     assert gateway.http.post("/config.js").text.startswith("globalThis")
 
 

@@ -33,6 +33,7 @@ function Alive({ children }: { children: ReactNode }) {
     const { platform } = readConfig()
     if (platform) queryClient.setQueryData(platformQuery.queryKey, platform)
     else void queryClient.invalidateQueries({ queryKey: platformQuery.queryKey })
+    typedBefore.end()
     globalThis.HARBORLINE_READY?.()
   }, [])
   return children

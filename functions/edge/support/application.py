@@ -21,6 +21,7 @@ from functions.edge.support.web_config import Script
 # waits elsewhere.
 DEADLINE_SECONDS = 12
 
+# What is no function: the gateway keeps the first to itself and serves the second to browsers.
 own = APIRouter()
 
 

@@ -59,7 +59,7 @@
     }
   }
 
-  // Until the code is here a button does nothing and a form must not be sent by the browser: the first press is kept.
+  // Until the code is here a button does nothing and a form must not be sent by the browser: the last press is kept.
   let pressed = null
   const keep = (event) => {
     const button = event.target.closest?.('button')
@@ -84,10 +84,11 @@
     root.setAttribute('data-ready', '')
     clearTimeout(patience)
     document.getElementById('load-failed')?.setAttribute('hidden', '')
+    if (!pressed) return
     // Where the page was drawn anew, the button of the same name.
-    const named = (button) => button.ariaLabel ?? button.textContent
-    const alike = [...document.querySelectorAll('button')].find((button) => named(button) === named(pressed ?? button))
-    if (pressed) (pressed.isConnected ? pressed : alike)?.click()
-    pressed = null
+    const name = (button) => button.ariaLabel ?? button.textContent
+    const drawn = () => [...document.querySelectorAll('button')].find((button) => name(button) === name(pressed))
+    const button = pressed.isConnected ? pressed : drawn()
+    button?.click()
   }
 })

@@ -1,7 +1,11 @@
 const typed = new Map<string, string>()
+let alive = false
 let focused: string | null = null
 
-/** What a person has begun in the page as it was built, before its code was here; fields go by their names. */
+/**
+ * What a person has begun in the page as it was built, before its code was here; fields go by their names. Once the page
+ * is alive nothing is taken any more: another form may have fields of the same names.
+ */
 export const typedBefore = {
   /** Reads the fields of a page that is about to be drawn anew. */
   keep(root: HTMLElement): void {
@@ -14,11 +18,16 @@ export const typedBefore = {
     if (focused) root.querySelector<HTMLInputElement>(`input[name="${CSS.escape(focused)}"]`)?.focus()
   },
 
-  /** What stands in the field now, or stood there before. */
+  /** What stands in the field, or stood there before it was drawn anew. */
   take(name: string): string {
+    if (alive) return ''
     const [field] = document.getElementsByName(name)
-    const before = typed.get(name)
-    typed.delete(name)
-    return before ?? (field instanceof HTMLInputElement ? field.value : '')
+    return typed.get(name) ?? (field instanceof HTMLInputElement ? field.value : '')
+  },
+
+  /** The page is alive, and forgets what it kept. */
+  end(): void {
+    alive = true
+    typed.clear()
   },
 }

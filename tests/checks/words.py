@@ -44,6 +44,7 @@ def failure() -> str:
         f"{path}:{line}: {name}: not '{word}' but {words[word]}"
         for place in PLACES
         for path in sorted(file.relative_to(ROOT) for file in ROOT.glob(place) if file.is_file())
+        if "node_modules" not in path.parts
         for line, name, is_prose in _names(path)
         if name not in allowed
         for word in map(str.lower, WORD.findall(name))

@@ -5,6 +5,7 @@ import tailwindcss from '@tailwindcss/vite'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import pdfjs from 'pdfjs-dist/package.json' with { type: 'json' }
+import { sharedFiles } from './chunks'
 import { pages } from './pages'
 
 const preloaded = ['familjen-grotesk-latin-wght-normal', 'instrument-sans-latin-wght-normal']
@@ -102,8 +103,13 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             // What every page starts with is asked for at once, not in ten small files; and so are all icons.
-            { name: 'start', tags: ['$initial'], priority: 1 },
-            { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2 },
+            { name: 'start', tags: ['$initial'], priority: 9 },
+            { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2, priority: 8 },
+            // What the start does not need of a library that it uses.
+            { name: 'queries', test: /node_modules\/@tanstack\/(query-core|react-query)\//, priority: 8 },
+            ...sharedFiles,
+            // What stands around every member's page.
+            { name: 'members', test: /\/app\/(member-guard|member-header|notice-strip)\.tsx$/ },
           ],
         },
       },

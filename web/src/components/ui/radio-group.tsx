@@ -1,4 +1,4 @@
-import { RadioGroup as Primitive } from 'radix-ui'
+import * as Primitive from 'radix-ui/radio-group'
 import type { ComponentProps, ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 

@@ -1,4 +1,4 @@
-import { ToggleGroup } from 'radix-ui'
+import * as ToggleGroup from 'radix-ui/toggle-group'
 import { cn } from '@/lib/cn'
 
 interface SegmentedProps<T extends string> {

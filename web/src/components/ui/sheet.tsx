@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { Dialog as Primitive } from 'radix-ui'
+import * as Primitive from 'radix-ui/dialog'
 import type { ComponentProps, ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 import { Button } from './button'

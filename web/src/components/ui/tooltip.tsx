@@ -1,4 +1,4 @@
-import { Tooltip as Primitive } from 'radix-ui'
+import * as Primitive from 'radix-ui/tooltip'
 import type { ReactNode } from 'react'
 
 interface TooltipProps {

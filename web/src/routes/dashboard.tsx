@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
+import { lazy } from 'react'
 import { BonusBreakdown } from '@/features/bonuses/bonus-breakdown'
 import { EarningsCard } from '@/features/bonuses/earnings-card'
 import { DashboardPage } from '@/features/dashboard/dashboard-page'
 import { NetworkSummary } from '@/features/team/network-summary'
-import { PairingTable } from '@/features/team/pairing-table'
-import { TeamTree } from '@/features/team/team-tree'
 import { memberQuery } from '@/lib/member'
+
+// Fetched when they are opened: the page opens with none of them.
+const PairingTable = lazy(() => import('@/features/team/pairing-table'))
+const TeamTree = lazy(() => import('@/features/team/team-tree'))
 
 /** The dashboard frames what the bonuses and the team draw. */
 export default function DashboardRoute() {

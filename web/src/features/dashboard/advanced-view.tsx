@@ -27,7 +27,7 @@ interface AdvancedViewProps {
 }
 
 /** Four figures, then what is behind them; the open tab stands in the address. */
-export function AdvancedView({ member, platform, panels }: AdvancedViewProps) {
+export default function AdvancedView({ member, platform, panels }: AdvancedViewProps) {
   const [parameters, setParameters] = useSearchParams()
   const tab = tabs.find(({ value }) => value === parameters.get('tab'))?.value ?? 'bonuses'
   const open = (next: string) => setParameters({ view: 'advanced', tab: next }, { preventScrollReset: true })

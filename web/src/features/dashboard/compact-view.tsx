@@ -16,7 +16,7 @@ interface CompactViewProps {
 }
 
 /** The earlier form of the dashboard, from the same parts. */
-export function CompactView({ member, platform, tree }: CompactViewProps) {
+export default function CompactView({ member, platform, tree }: CompactViewProps) {
   return (
     <div className="flex flex-col gap-3 md:gap-4">
       <StatCards member={member} />

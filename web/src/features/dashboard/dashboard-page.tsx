@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { EllipsisVertical, RefreshCw } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { lazy, Suspense, type ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
 import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
@@ -17,11 +17,13 @@ import { formatTime } from '@/lib/dates'
 import { memberQuery } from '@/lib/member'
 import { platformQuery } from '@/lib/platform'
 import { useStore } from '@/lib/store'
-import { AdvancedView, type AdvancedPanels } from './advanced-view'
+import type { AdvancedPanels } from './advanced-view'
 import { syncedAt } from './api'
 import { ClassicSkeleton, ClassicView } from './classic-view'
-import { CompactView } from './compact-view'
 import { useBackgroundRefresh, useLateBonuses, useRefreshButton } from './use-fresh-figures'
+
+const AdvancedView = lazy(() => import('./advanced-view'))
+const CompactView = lazy(() => import('./compact-view'))
 
 const views = ['classic', 'advanced', 'compact'] as const
 type View = (typeof views)[number]
@@ -66,27 +68,30 @@ export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
           <TabsTrigger value="advanced">Advanced Analytics</TabsTrigger>
         </TabsList>
         <TabsContent value={view}>
-          <Region
-            query={member}
-            errorText="Failed to load dashboard data"
-            loadingText="Loading dashboard"
-            skeleton={<ClassicSkeleton />}
-          >
-            {(data) => (
-              <Region
-                query={platform}
-                errorText="Failed to load dashboard data"
-                skeleton={<ClassicSkeleton />}
-              >
-                {(settings) => {
-                  if (view === 'advanced')
-                    return <AdvancedView member={data} platform={settings} panels={panels} />
-                  if (view === 'compact') return <CompactView member={data} platform={settings} tree={tree} />
-                  return <ClassicView member={data} platform={settings} earnings={earnings} />
-                }}
-              </Region>
-            )}
-          </Region>
+          <Suspense fallback={<ClassicSkeleton />}>
+            <Region
+              query={member}
+              errorText="Failed to load dashboard data"
+              loadingText="Loading dashboard"
+              skeleton={<ClassicSkeleton />}
+            >
+              {(data) => (
+                <Region
+                  query={platform}
+                  errorText="Failed to load dashboard data"
+                  skeleton={<ClassicSkeleton />}
+                >
+                  {(settings) => {
+                    if (view === 'advanced')
+                      return <AdvancedView member={data} platform={settings} panels={panels} />
+                    if (view === 'compact')
+                      return <CompactView member={data} platform={settings} tree={tree} />
+                    return <ClassicView member={data} platform={settings} earnings={earnings} />
+                  }}
+                </Region>
+              )}
+            </Region>
+          </Suspense>
         </TabsContent>
       </Tabs>
     </PageBody>

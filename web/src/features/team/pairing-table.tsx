@@ -12,7 +12,7 @@ import { pairingsQuery, type PairChild, type Pairing, type PairingPage } from '.
 import { nameOf } from './names'
 
 /** Pairs in order, each with its state; totals of the paying ones come from the server. */
-export function PairingTable() {
+export default function PairingTable() {
   const query = useInfiniteQuery(pairingsQuery)
   const wide = useMedia('(min-width: 768px)')
   return (

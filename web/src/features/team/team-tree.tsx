@@ -26,7 +26,7 @@ function useRoot(): [string | null, (id: string | null) => void] {
 }
 
 /** Everyone below the member, branch by branch, with the brackets that make pairs visible. */
-export function TeamTree({ selfId }: { selfId: string }) {
+export default function TeamTree({ selfId }: { selfId: string }) {
   const [root, setRoot] = useRoot()
   const shown = root === selfId ? null : root
   return (

@@ -185,7 +185,7 @@ export function IncomePage() {
         query={query}
         errorText="The disclosure could not be loaded."
         skeleton={
-          <div className="flex flex-col gap-4">
+          <div className="flex min-h-dvh flex-col gap-4">
             <Skeleton className="h-9 w-2/3" />
             <Skeleton className="h-28" />
             <Skeleton className="h-56" />

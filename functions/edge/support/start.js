@@ -17,10 +17,16 @@
   // What the settings say, into the page as it is read: nothing is drawn first and moved later.
   root.toggleAttribute('data-demo', platform?.demo === true)
   if (platform) {
+    const { name, address } = platform.operator
+    const texts = {
+      product: platform.product_name,
+      operator: name && `Operator: ${address ? `${name}, ${address}` : name}`,
+    }
     const fill = () => {
-      for (const name of document.querySelectorAll('[data-product]:not([data-filled])')) {
-        name.textContent = platform.product_name
-        name.setAttribute('data-filled', '')
+      for (const place of document.querySelectorAll('[data-setting]:not([data-filled])')) {
+        const text = texts[place.dataset.setting]
+        if (text) place.textContent = text
+        place.setAttribute('data-filled', '')
       }
     }
     const reading = new MutationObserver(fill)

@@ -24,12 +24,12 @@ function Operator() {
   const { data } = usePlatform()
   if (!data) return null
   const { name, address } = data.operator
-  if (!name)
-    return <p className="text-compact text-muted-foreground">Operator: not set yet. This is a demo.</p>
+  // One text, which /config.js sets before React is here (start.js).
   return (
-    <p className="text-compact text-muted-foreground">
-      Operator: {name}
-      {address ? `, ${address}` : ''}
+    <p data-setting="operator" suppressHydrationWarning className="text-compact text-muted-foreground">
+      {name
+        ? `Operator: ${address ? `${name}, ${address}` : name}`
+        : 'Operator: not set yet. This is a demo.'}
     </p>
   )
 }

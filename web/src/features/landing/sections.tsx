@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'react-router'
 import { Badge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
+import { ProductName } from '@/components/product-name'
 import { paths } from '@/lib/paths'
 import { industries } from './industries'
 
@@ -65,7 +66,9 @@ export function IncomeStreams() {
     <Chapter
       title="Seven income streams"
       text={
-        <p>General education. Harborline pays only bonuses, and they come from other members’ packages.</p>
+        <p>
+          General education. <ProductName /> pays only bonuses, and they come from other members’ packages.
+        </p>
       }
     >
       <dl className="border-t border-input">

@@ -1,5 +1,6 @@
 import { expect, test, type Page } from '@playwright/test'
 import { createMember, memberBrowser } from '../people'
+import { memberKey } from '../stack'
 
 /** Holds the app's code back; returns what lets it come. */
 async function holdCode(page: Page): Promise<() => void> {
@@ -88,15 +89,113 @@ test.describe('before its code is here', () => {
     await expect(page.getByText('Enter your password').first()).toBeVisible()
   })
 
+  test('the settings’ names stand there at once, and stay', async ({ page }) => {
+    await page.route('**/config.js', async (route) => {
+      const script = await (await route.fetch()).text()
+      const changed = script
+        .replace(/"product_name":"[^"]*"/, '"product_name":"Quayside"')
+        .replace(/"operator":\{[^}]*\}/, '"operator":{"name":"Quay Ltd","address":"1 Pier"}')
+      await route.fulfill({ contentType: 'text/javascript', body: changed })
+    })
+    const release = await holdCode(page)
+    await page.goto('/', { waitUntil: 'commit' })
+    const seen = async () => {
+      await expect(page.getByText('Quayside').first()).toBeVisible()
+      await expect(page.getByText('Operator: Quay Ltd, 1 Pier', { exact: true })).toBeVisible()
+      await expect(page.getByText('Harborline')).toHaveCount(0)
+    }
+    await seen()
+    release()
+    await expect(page.locator('html[data-ready]')).toBeAttached()
+    await seen()
+  })
+})
+
+test.describe('when something is missing', () => {
+  const failed = (page: Page) => page.getByRole('alert').filter({ hasText: 'did not load completely' })
+
+  /** Presses the way to try again; what was missing is there by now. */
+  async function loadAgain(page: Page) {
+    await page.getByRole('link', { name: 'Load it again' }).click()
+    await expect(page.locator('html[data-ready]')).toBeAttached()
+    await expect(page.getByText('did not load completely')).toBeHidden()
+  }
+
   test('code that does not arrive is said, with a way to try again', async ({ page }) => {
     await page.route('**/assets/index-*.js', (route) => route.abort())
     await page.goto('/sign-in')
     await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
-    await expect(page.getByRole('alert').filter({ hasText: 'did not load completely' })).toBeVisible()
+    await expect(failed(page)).toBeVisible()
     await page.unroute('**/assets/index-*.js')
-    await page.getByRole('link', { name: 'Load it again' }).click()
-    await expect(page.locator('html[data-ready]')).toBeAttached()
-    await expect(page.getByText('did not load completely')).toBeHidden()
+    await loadAgain(page)
+  })
+
+  test('so is code of before a deployment', async ({ page }) => {
+    await page.route('**/sign-in', async (route) => {
+      const html = await (await route.fetch()).text()
+      const before = html.replaceAll(/\/assets\/index-[\w-]+\.js/g, '/assets/index-of-before.js')
+      await route.fulfill({ contentType: 'text/html', body: before })
+    })
+    await page.goto('/sign-in')
+    await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+    await expect(failed(page)).toBeVisible()
+    await page.unroute('**/sign-in')
+    await loadAgain(page)
+  })
+
+  test('so is a connection that is lost on the way', async ({ browser }) => {
+    const context = await memberBrowser(browser, await createMember('paint'))
+    const page = await context.newPage()
+    const release = await holdCode(page)
+    await page.goto('/dashboard', { waitUntil: 'commit' })
+    await expect(page.getByText('Loading')).toBeAttached()
+    await context.setOffline(true)
+    release()
+    await expect(failed(page)).toBeVisible()
+    await context.setOffline(false)
+    await loadAgain(page)
+    await expect(page.getByText('$0.00').first()).toBeVisible()
+    await context.close()
+  })
+
+  test('code that takes longer than ten seconds is said too', async ({ page }) => {
+    const release = await holdCode(page)
+    await page.goto('/sign-in', { waitUntil: 'commit' })
+    await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+    await expect(failed(page)).toBeVisible({ timeout: 20_000 })
+    release()
+    await expect(failed(page)).toBeHidden()
+  })
+
+  test('an API that is away leaves the page, and can be asked again', async ({ browser }) => {
+    const context = await memberBrowser(browser, await createMember('paint'))
+    const page = await context.newPage()
+    await page.route('**/rest/v1/**', (route) => route.abort())
+    await page.goto('/dashboard')
+    await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
+    const main = page.getByRole('main')
+    await expect(main.getByRole('alert')).toContainText('Failed to load dashboard data')
+    await page.unroute('**/rest/v1/**')
+    await main.getByRole('button', { name: 'Retry' }).click()
+    await expect(page.getByText('$0.00').first()).toBeVisible()
+    await context.close()
+  })
+
+  test('a stored session that has ended leads to the sign-in', async ({ browser }) => {
+    const context = await memberBrowser(browser, await createMember('paint'))
+    const page = await context.newPage()
+    await page.addInitScript((key) => {
+      const stored = JSON.parse(localStorage.getItem(key) ?? 'null')
+      if (stored)
+        localStorage.setItem(key, JSON.stringify({ ...stored, expires_at: 1, refresh_token: 'ended' }))
+    }, memberKey)
+    const release = await holdCode(page)
+    await page.goto('/dashboard', { waitUntil: 'commit' })
+    await expect(page.getByText('Loading')).toBeAttached()
+    release()
+    await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+    expect(new URL(page.url()).searchParams.get('redirect')).toBe('/dashboard')
+    await context.close()
   })
 
   test('without the settings a page starts too', async ({ page }) => {

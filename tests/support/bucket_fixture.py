@@ -61,7 +61,8 @@ def _patiently(owner: psycopg.Connection[dict[str, Any]], statements: list[sql.C
                 for statement in statements:
                     owner.execute(statement)
             return
-        except psycopg.errors.LockNotAvailable:
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+            # Tests in other processes do the same to the same table.
             if not left:
                 raise
             time.sleep(0.1)

@@ -43,6 +43,7 @@ function needs(lookup: Lookup): Map<string, Kinds> {
   )
   for (const page of fetched.flat()) {
     const kind = kinds.findIndex((pages) => pages.test(page))
+    if (kind < 0) throw new Error(`chunks.ts: ${page} is of no kind of pages`)
     for (const id of closure(page, lookup)) found.set(id, (found.get(id) ?? 0) | (1 << kind))
   }
   for (const entry of closure(`${import.meta.dirname}/src/main.tsx`, lookup)) found.delete(entry)
@@ -63,6 +64,7 @@ function merge(found: Map<string, Kinds>, lookup: Lookup): void {
   }
 }
 
+/** Made at the first question: the modules are known only then. */
 let plan: Map<string, Kinds> | null = null
 
 function planned(id: string, context: Rolldown.ChunkingContext): Kinds {

@@ -102,6 +102,7 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
+            // Those with a higher priority take their modules first; the shared files have at most 7.
             // What every page starts with is asked for at once, not in ten small files; and so are all icons.
             { name: 'start', tags: ['$initial'], priority: 9 },
             { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2, priority: 8 },

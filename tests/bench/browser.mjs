@@ -3,7 +3,6 @@
 // Slow 4G is applied to the connection (562.5 ms, 1.44 Mbit/s), not computed afterwards, and each load is a browser's
 // first. Lighthouse runs beside it, with its own settings for a phone.
 
-import { createServer } from 'node:net'
 import lighthouse from 'lighthouse'
 import puppeteer from 'puppeteer-core'
 
@@ -38,12 +37,8 @@ function observe(awaited) {
   look()
 }
 
-async function open(chromium, port) {
-  return puppeteer.launch({
-    executablePath: chromium,
-    args: ['--no-sandbox', ...(port ? [`--remote-debugging-port=${port}`] : [])],
-    defaultViewport: port ? null : PHONE,
-  })
+function open(chromium, defaultViewport) {
+  return puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox'], defaultViewport })
 }
 
 /** Leaves a session where the app keeps it, without loading the app. */
@@ -58,7 +53,7 @@ async function remember(browser, { origin, wanted }) {
 }
 
 async function loadOnce({ origin, wanted, chromium }) {
-  const browser = await open(chromium)
+  const browser = await open(chromium, PHONE)
   try {
     await remember(browser, { origin, wanted })
     const page = await browser.newPage()
@@ -88,20 +83,12 @@ async function loadOnce({ origin, wanted, chromium }) {
   }
 }
 
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
-  })
-}
-
 async function score({ origin, wanted, chromium }) {
-  const port = await freePort()
-  const browser = await open(chromium, port)
+  // Lighthouse sets the size itself.
+  const browser = await open(chromium, null)
   try {
     await remember(browser, { origin, wanted })
+    const port = new URL(browser.wsEndpoint()).port
     const flags = { port, onlyCategories: ['performance'], disableStorageReset: true, logLevel: 'error' }
     const { lhr } = await lighthouse(`${origin}${wanted.path}`, flags)
     return { score: lhr.categories.performance.score * 100, version: lhr.lighthouseVersion }
@@ -117,8 +104,8 @@ const rows = []
 for (let round = 0; round < wish.rounds; round += 1) {
   for (const wanted of wish.pages) {
     const seen = await loadOnce({ ...wish, wanted })
-    const lighted = wanted.score ? await score({ ...wish, wanted }) : {}
-    rows.push({ path: wanted.path, ...seen, ...lighted })
+    const scored = wanted.score ? await score({ ...wish, wanted }) : {}
+    rows.push({ path: wanted.path, ...seen, ...scored })
   }
 }
 console.log(JSON.stringify(rows))

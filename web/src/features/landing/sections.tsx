@@ -1,9 +1,9 @@
 import { ArrowRight, Bot, Brain, ChartLine, Clock, Handshake, Workflow, type LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'react-router'
+import { ProductName } from '@/components/product-name'
 import { Badge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
-import { ProductName } from '@/components/product-name'
 import { paths } from '@/lib/paths'
 import { industries } from './industries'
 

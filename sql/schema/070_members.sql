@@ -151,7 +151,6 @@ grant select on private.profiles to authenticated, platform_admin, service_role;
 -- join of two index-only scans.
 create table private.positions (
     no integer generated always as identity,
-    profile_id uuid not null unique references private.profiles (id) on delete restrict,
     user_id uuid not null unique references private.profiles (user_id) on delete restrict,
     referrer_no integer references private.positions (no) on delete restrict,
     child_no integer check (child_no > 0),
@@ -181,7 +180,7 @@ alter table private.positions enable row level security;
 -- Members without a referrer.
 create index positions_roots_idx on private.positions (no) where referrer_no is null;
 -- Members by package, for the admin list. Here and not on private.profiles, whose row has three times as many indexes.
-create index positions_package_idx on private.positions (package_cents, no) include (profile_id);
+create index positions_package_idx on private.positions (package_cents, no) include (user_id);
 -- One left and one right child per pair, of those that pay: with a unique index the merge join need not materialise
 -- rows.
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents)
@@ -352,11 +351,11 @@ declare
 begin
     if new.referrer_id is not null then
         update private.positions as r set children = r.children + 1
-        where r.profile_id = new.referrer_id
+        where r.user_id = (select s.user_id from private.profiles as s where s.id = new.referrer_id)
         returning r.no, r.children into v_referrer_no, v_child_no;
     end if;
-    insert into private.positions (profile_id, user_id, referrer_no, child_no)
-    values (new.id, new.user_id, v_referrer_no, v_child_no);
+    insert into private.positions (user_id, referrer_no, child_no)
+    values (new.user_id, v_referrer_no, v_child_no);
     insert into private.totals (user_id) values (new.user_id);
     perform private.increment_counter('profiles', 1);
     return null;

@@ -34,7 +34,7 @@ comment on function private.member_item(private.profiles) is 'A member as an ite
 create function private.package_condition(p_package text) returns text
 language plpgsql immutable strict set search_path = '' as $$
 begin
-    return pg_catalog.format(' and r.id in (select o.profile_id from private.positions as o where o.package_cents = %s)', (p_package::numeric * 100)::bigint);
+    return pg_catalog.format(' and r.user_id in (select o.user_id from private.positions as o where o.package_cents = %s)', (p_package::numeric * 100)::bigint);
 end
 $$;
 comment on function private.package_condition(text) is 'The condition that a member has this package (USD); null without one.';
@@ -64,7 +64,7 @@ declare
     v_package text := nullif(nullif(p_filters ->> 'package', ''), 'all');
     v_where text := private.member_conditions(v_package, nullif(nullif(p_filters ->> 'verified', ''), 'all'), v_request.status);
     v_source text := case when v_request.sort_by = 'package_value'
-        then '(select m.*, o.package_cents, o.no from private.positions as o inner join private.profiles as m on o.profile_id = m.id)'
+        then '(select m.*, o.package_cents, o.no from private.positions as o inner join private.profiles as m on o.user_id = m.user_id)'
         else 'private.profiles'
     end;
     v_order text;
@@ -125,7 +125,7 @@ begin
             total := private.counter_value('profiles')::bigint;
             if (p_request).sort_by = 'package_value' then
                 -- The position alone has all that is asked: a page far down reads one index and no member.
-                v_source := '(select o.profile_id as id, o.package_cents, o.no from private.positions as o)';
+                v_source := '(select o.user_id as id, o.package_cents, o.no from private.positions as o)';
             end if;
         when ' where true and r.account_verified' then
             total := private.counter_value('verified_profiles')::bigint;
@@ -140,6 +140,14 @@ begin
             execute 'select count(*) from private.profiles as r' || p_where into total;
     end case;
     ids := private.page_ids(pg_catalog.format('from %s as r', v_source) || p_where, p_order, p_reversed, p_request, total);
+    if v_source <> p_source then
+        ids := array(
+            select p.id
+            from pg_catalog.unnest(ids) with ordinality as u (user_id, place)
+            inner join private.profiles as p on u.user_id = p.user_id
+            order by u.place
+        );
+    end if;
     more := false;
 end
 $$;
@@ -160,7 +168,7 @@ begin
         perform private.raise_error(404, 'not_found', 'There is no such member.');
     end if;
     select t.* into v_totals from private.totals as t where t.user_id = v_member.user_id;
-    select o.children into v_children from private.positions as o where o.profile_id = v_member.id;
+    select o.children into v_children from private.positions as o where o.user_id = v_member.user_id;
     select pg_catalog.jsonb_build_object('id', s.id, 'username', s.username, 'display_name', s.display_name)
     into v_referrer
     from private.profiles as s where s.id = v_member.referrer_id;

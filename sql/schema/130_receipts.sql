@@ -57,7 +57,7 @@ begin
     from (
         select
             o.created_at, (o.metadata ->> 'size')::bigint as size,
-            not exists (select 1 from public.deposits as d where d.receipt_name = o.name) as unused
+            not exists (select 1 from private.deposit_receipts as d where d.name = o.name) as unused
         from private.receipt_uploads as u
         inner join storage.objects as o on o.bucket_id = 'receipts' and u.name = o.name
         where u.name >= new.owner_id || '/' and u.name < new.owner_id || '0'
@@ -115,7 +115,7 @@ create function private.receipts_reject_delete() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform private.lock_receipt(old.name);
-    if exists (select 1 from public.deposits as d where d.receipt_name = old.name) then
+    if exists (select 1 from private.deposit_receipts as d where d.name = old.name) then
         perform private.raise_storage_error('A receipt of a deposit is kept.');
     end if;
     return old;
@@ -138,7 +138,7 @@ begin
     if not found or v_object.owner_id is distinct from p_user_id::text then
         perform private.raise_error(400, 'invalid_receipt', 'Upload your receipt again: the file was not found.');
     end if;
-    if exists (select 1 from public.deposits as d where d.receipt_name = p_name) then
+    if exists (select 1 from private.deposit_receipts as d where d.name = p_name) then
         perform private.raise_error(409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.');
     end if;
     if p_first and (p_name like '%.pdf' or v_object.metadata ->> 'mimetype' = 'application/pdf') then
@@ -154,7 +154,7 @@ create function jobs.unused_receipts(p_max integer) returns table (name text)
 language sql stable security definer set search_path = '' as $$
     select o.name from storage.objects as o
     where o.bucket_id = 'receipts' and o.created_at < pg_catalog.clock_timestamp() - interval '24 hours'
-        and not exists (select 1 from public.deposits as d where d.receipt_name = o.name)
+        and not exists (select 1 from private.deposit_receipts as d where d.name = o.name)
     order by o.created_at
     limit p_max
 $$;
@@ -165,14 +165,14 @@ create function public.find_receipt(p_receipt_url text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_deposit public.deposits;
+    v_receipt private.deposit_receipts;
 begin
-    select * into v_deposit from public.deposits as d where d.receipt_name = private.receipt_name(p_receipt_url);
+    select * into v_receipt from private.deposit_receipts as d where d.name = private.receipt_name(p_receipt_url);
     if not found then
         perform private.raise_error(404, 'not_found', 'There is no deposit with this receipt.');
     end if;
-    perform private.audit('admin:' || v_admin.id, 'deposit.receipt_opened', 'deposit', v_deposit.id);
-    return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_deposit.receipt_name);
+    perform private.audit('admin:' || v_admin.id, 'deposit.receipt_opened', 'deposit', v_receipt.deposit_id);
+    return pg_catalog.jsonb_build_object('bucket', 'receipts', 'name', v_receipt.name);
 end
 $$;
 comment on function public.find_receipt(text) is

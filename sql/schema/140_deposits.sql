@@ -61,8 +61,6 @@ create table public.deposits (
     -- Computed by the validation trigger; no role may write them.
     kind text not null check (kind in ('first', 'upgrade', 'cash_in')),
     reference_key text not null check (length(reference_key) between 1 and 200),
-    receipt_name text not null,
-    receipt_etag text,
     voided_at timestamptz,
     decision_no bigint,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
@@ -78,7 +76,6 @@ create table public.deposits (
 comment on table public.deposits is 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
 comment on column public.deposits.reference_key is
 'The first of the reference''s keys, as private.reference_keys returns them; private.deposit_keys has all.';
-comment on column public.deposits.receipt_etag is 'Hash of the receipt file when the deposit was requested.';
 comment on column public.deposits.decision_no is
 'Place of an administrator''s decision in the order of all; null while pending and when taken back.';
 alter table public.deposits enable row level security;
@@ -89,16 +86,12 @@ create index deposits_status_idx on public.deposits (status, created_at desc, id
 create index deposits_created_idx on public.deposits (created_at desc, id desc);
 -- With the time, as in the index of amounts below: a decision then writes a page that the one before has written.
 create index deposits_decided_by_idx on public.deposits (decided_by, decided_at) where decided_by is not null;
--- A receipt belongs to one deposit.
-create unique index deposits_receipt_key on public.deposits (receipt_name);
 -- A member's pending deposits, for the form and the limit.
 create index deposits_pending_idx on public.deposits (user_id, created_at) where status = 'pending';
 -- Lists sorted by amount.
 create index deposits_amount_idx on public.deposits (amount, created_at, id);
 -- The partial first day of "approved in the last 30 days" is summed row by row.
 create index deposits_decided_flow_idx on public.deposits (decided_at) include (amount) where status = 'approved' and voided_at is null;
--- Finds the same receipt file elsewhere, for the flag.
-create index deposits_receipt_etag_idx on public.deposits (receipt_etag);
 
 create policy select_own on public.deposits for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.deposits for select to platform_admin using (true);
@@ -121,6 +114,18 @@ comment on table private.deposit_keys is 'The keys of the deposits'' references.
 alter table private.deposit_keys enable row level security;
 -- Finds the other claims of a transfer.
 create index deposit_keys_key_idx on private.deposit_keys (key);
+
+-- The file sent with a deposit, in a table of its own for the same reason: an approval would write each index of it.
+create table private.deposit_receipts (
+    deposit_id uuid primary key references public.deposits (id) on delete restrict,
+    name text not null unique,
+    etag text
+);
+comment on table private.deposit_receipts is 'The receipt of each deposit: a file in the bucket receipts, and of no other deposit.';
+comment on column private.deposit_receipts.etag is 'Hash of the file when the deposit was requested.';
+alter table private.deposit_receipts enable row level security;
+-- Finds the same file elsewhere, for the flag.
+create index deposit_receipts_etag_idx on private.deposit_receipts (etag);
 
 create function private.reference_keys(p_reference text) returns text[]
 language plpgsql immutable strict set search_path = '' as $$
@@ -212,8 +217,6 @@ begin
             409, 'too_many_pending', pg_catalog.format('You have %s deposits waiting for review. Wait for a decision or cancel one.', v_pending)
         );
     end if;
-    new.receipt_name := private.receipt_name(new.receipt_url);
-    new.receipt_etag := private.check_receipt(new.user_id, new.receipt_name, new.kind = 'first');
     new.created_at := private.clock();
     new.admin_notes := null;
     new.decided_at := null;
@@ -224,18 +227,13 @@ begin
 end
 $$;
 comment on function private.deposits_validate() is
-'Trigger: validates a new deposit under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending, invalid_receipt, receipt_used, receipt_must_be_image.';
+'Trigger: validates a new deposit under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending.';
 
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if (
-        new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key, new.receipt_name,
-        new.receipt_etag
-    ) is distinct from (
-        old.id, old.user_id, old.amount, old.reference_number, old.receipt_url, old.created_at, old.kind, old.reference_key, old.receipt_name,
-        old.receipt_etag
-    )
+    if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key)
+        is distinct from (old.id, old.user_id, old.amount, old.reference_number, old.receipt_url, old.created_at, old.kind, old.reference_key)
         or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no)
             is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by, old.decision_no))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
@@ -288,7 +286,11 @@ comment on function private.deposit_decision_facts(public.deposits) is
 
 create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_receipt text := private.receipt_name(new.receipt_url);
 begin
+    insert into private.deposit_receipts (deposit_id, name, etag)
+    values (new.id, v_receipt, private.check_receipt(new.user_id, v_receipt, new.kind = 'first'));
     insert into private.deposit_keys (deposit_id, key)
     select distinct new.id, k.key from pg_catalog.unnest(private.reference_keys(new.reference_number)) as k (key);
     insert into private.request_texts (request_id, text) values (new.id, pg_catalog.lower(new.reference_number));
@@ -299,7 +301,7 @@ begin
     return null;
 end
 $$;
-comment on function private.deposits_record_request() is 'Trigger: keys, search text, journal row, counter and audit entry of a new deposit.';
+comment on function private.deposits_record_request() is 'Trigger: receipt, keys, search text, journal row, counter and audit entry of a new deposit. Errors: invalid_receipt, receipt_used, receipt_must_be_image.';
 
 create function private.record_deposit_flow(p_deposit public.deposits, p_sign integer) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -354,6 +356,8 @@ for each row when (old.status is distinct from new.status) execute function priv
 create trigger _500_record_void after update of voided_at on public.deposits
 for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposits_record_void();
 create trigger _100_reject_change before update or delete or truncate on private.deposit_keys
+for each statement execute function private.reject_change();
+create trigger _100_reject_change before update or delete or truncate on private.deposit_receipts
 for each statement execute function private.reject_change();
 
 create view private.transfers_credited_twice as
@@ -542,7 +546,10 @@ declare
         where m.deposit_id = (p_deposit).id
     );
     v_same_file uuid[] := array(
-        select d.id from public.deposits as d where d.receipt_etag = (p_deposit).receipt_etag and d.id <> (p_deposit).id
+        select o.deposit_id
+        from private.deposit_receipts as m
+        inner join private.deposit_receipts as o on m.etag = o.etag and m.deposit_id <> o.deposit_id
+        where m.deposit_id = (p_deposit).id
     );
     v_blocked boolean := (p_member).account_status in ('suspended', 'disabled');
 begin

@@ -207,7 +207,7 @@ from (
         c.referrer_no,
         c.child_no,
         pg_catalog.row_number() over (partition by c.referrer_no order by p.created_at, p.id) as due_no
-    from private.positions as c inner join private.profiles as p on c.profile_id = p.id
+    from private.positions as c inner join private.profiles as p on c.user_id = p.user_id
     where c.referrer_no is not null
 ) as s
 where s.child_no <> s.due_no;
@@ -235,12 +235,12 @@ begin
         ) as d
         inner join private.positions as o on d.subject_no = o.no
         where array(
-            select c.profile_id from private.positions as c
+            select c.user_id from private.positions as c
             where c.referrer_no = o.no and c.child_no <= d.referrals
             order by c.child_no
         ) is distinct from array(
-            select p.id from private.profiles as p
-            where p.referrer_id = o.profile_id
+            select p.user_id from private.profiles as p
+            where p.referrer_id = (select s.id from private.profiles as s where s.user_id = o.user_id)
             order by p.created_at, p.id limit d.referrals
         )
     );

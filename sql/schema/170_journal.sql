@@ -160,7 +160,7 @@ begin
             'pair_names', case when g.pair_number is not null then (
                 select pg_catalog.jsonb_agg(c.username order by o.child_no)
                 from private.positions as o
-                inner join private.profiles as c on o.profile_id = c.id
+                inner join private.profiles as c on o.user_id = c.user_id
                 where o.referrer_no = g.subject_no and o.child_no in (g.pair_number * 2 - 1, g.pair_number * 2)
             ) end,
             'rate', private.percent(g.rate),

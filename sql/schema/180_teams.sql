@@ -101,7 +101,7 @@ begin
                     min(p.username) filter (where not o.is_left) over pair as right_name
                 -- A range of child numbers in whole pairs, so that both members of each are selected.
                 from private.positions as o
-                inner join private.profiles as p on o.profile_id = p.id
+                inner join private.profiles as p on o.user_id = p.user_id
                 where o.referrer_no = p_referrer_no and o.child_no between p_after + 1 and p_after + p_limit
                 window pair as (partition by o.pair_no)
             ) as m
@@ -126,7 +126,7 @@ begin
     from (
         select t.* from private.positions as t where t.referrer_no is null order by t.no offset p_after limit p_limit
     ) as o
-    inner join private.profiles as p on o.profile_id = p.id;
+    inner join private.profiles as p on o.user_id = p.user_id;
     return pg_catalog.jsonb_build_object(
         'root', pg_catalog.jsonb_build_object(
             'id', null, 'username', 'Company', 'display_name', 'Company', 'position', null, 'pair_number', null,
@@ -190,7 +190,7 @@ begin
         v_tree := private.company_tree(v_after, v_limit);
         return v_tree || pg_catalog.jsonb_build_object('root', (v_tree -> 'root') || private.company_totals());
     end if;
-    select o.* into v_position from private.positions as o where o.profile_id = v_root.id;
+    select o.* into v_position from private.positions as o where o.user_id = v_root.user_id;
     select coalesce(max(k.pairing_percent), 0) into v_rate
     from private.packages as k where k.value = v_root.package_value;
     return pg_catalog.jsonb_build_object(
@@ -276,7 +276,7 @@ begin
                 (pg_catalog.jsonb_agg(private.pair_child_item(o, p)) filter (where not o.is_left)) -> 0 as right_child
             -- A range of child numbers, two per pair.
             from private.positions as o
-            inner join private.profiles as p on o.profile_id = p.id
+            inner join private.profiles as p on o.user_id = p.user_id
             where o.referrer_no = p_no and o.child_no between p_after * 2 + 1 and (p_after + p_limit) * 2
             group by o.pair_no
         ) as q
@@ -391,7 +391,7 @@ begin
             select p.id
             from private.network_positions(p_no) as n
             inner join private.positions as o on n.no = o.no
-            inner join private.profiles as p on o.profile_id = p.id
+            inner join private.profiles as p on o.user_id = p.user_id
             where pg_catalog.lower(p.username) like p_pattern or pg_catalog.lower(p.display_name) like p_pattern
             order by p.created_at, p.id limit p_limit
         );

@@ -107,7 +107,7 @@ begin
     if tg_op = 'INSERT' then
         insert into private.network_deltas (no, day, members, package_cents)
         select new.no, (p.created_at at time zone 'UTC')::date, 1, new.package_cents
-        from private.profiles as p where p.id = new.profile_id;
+        from private.profiles as p where p.user_id = new.user_id;
     elsif not private.is_repairing() then
         insert into private.network_deltas (no, day, package_cents)
         values (new.no, (pg_catalog.now() at time zone 'UTC')::date, new.package_cents - old.package_cents);
@@ -141,7 +141,7 @@ begin
         select t.*, o.referrer_no, p.depth
         from taken as t
         inner join private.positions as o on t.no = o.no
-        inner join private.profiles as p on o.profile_id = p.id
+        inner join private.profiles as p on o.user_id = p.user_id
     ),
     propagated as (
         insert into private.network_rollup_staging (no, depth, members, package_cents, referral, pairing, override)
@@ -288,7 +288,7 @@ begin
             select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
             from downline as b
             inner join private.positions as o on b.no = o.no
-            inner join private.profiles as p on o.profile_id = p.id
+            inner join private.profiles as p on o.user_id = p.user_id
             where b.no <> v_no
             union all
             select (r.created_at at time zone 'UTC')::date, 0, 1
@@ -328,13 +328,13 @@ begin
         select o.no, n.members, n.package_cents, n.referral, n.pairing, n.override
         from private.positions as o
         inner join private.networks as n on o.no = n.no
-        where o.profile_id = (p_member).id
+        where o.user_id = (p_member).user_id
         union all
         select o.no, c.members, c.package_cents, c.referral, c.pairing, c.override
         from private.network_deltas as c
         inner join private.positions as q on c.no = q.no
-        inner join private.profiles as p on q.profile_id = p.id
-        inner join private.positions as o on o.profile_id = (p_member).id
+        inner join private.profiles as p on q.user_id = p.user_id
+        inner join private.positions as o on o.user_id = (p_member).user_id
         where p.id = (p_member).id or private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth)
     ) as a
     group by a.no;
@@ -383,7 +383,7 @@ begin
         select c.day, c.members, c.funded
         from private.network_deltas as c
         inner join private.positions as o on c.no = o.no
-        inner join private.profiles as p on o.profile_id = p.id
+        inner join private.profiles as p on o.user_id = p.user_id
         where (c.members <> 0 or c.funded <> 0)
             and private.is_in_downline(p.referrer_id, p.jump, p.depth, (p_member).id, (p_member).depth);
         return;
@@ -394,7 +394,7 @@ begin
         select p.created_at as joined_at, b.created_at as funded_at
         from private.network_positions(p_no) as n
         inner join private.positions as o on n.no = o.no
-        inner join private.profiles as p on o.profile_id = p.id
+        inner join private.profiles as p on o.user_id = p.user_id
         left join public.bonuses as b on b.bonus_type = 'referral' and o.no = b.subject_no and b.amount > 0
         where n.level > 0
     )

@@ -206,7 +206,7 @@ begin
         select b.top_no, (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
         from downline as b
         inner join private.positions as o on b.no = o.no
-        inner join private.profiles as p on o.profile_id = p.id
+        inner join private.profiles as p on o.user_id = p.user_id
         where b.no <> b.top_no
         union all
         select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
@@ -429,14 +429,13 @@ places as materialized (
             o.no,
             p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
             s.created_at >= p.created_at as older_than_referrer,
-            o.user_id <> p.user_id
-            or (r.profile_id is distinct from p.referrer_id)
+            (r.user_id is distinct from s.user_id)
             or o.package_cents <> p.package_value * 100
             or o.paid_cents <> case when p.cash_in_amount >= p.package_value then p.package_value * 100 else 0 end
             or ((o.children, o.children) is distinct from (coalesce(c.children, 0)::integer, coalesce(c.last, 0))) as wrong_place
         from private.profiles as p
         left join private.profiles as s on p.referrer_id = s.id
-        left join private.positions as o on p.id = o.profile_id
+        left join private.positions as o on p.user_id = o.user_id
         left join private.positions as r on o.referrer_no = r.no
         left join (
             select
@@ -736,10 +735,11 @@ select
     d.user_id,
     null
 from public.deposits as d
-left join storage.objects as o on o.bucket_id = 'receipts' and d.receipt_name = o.name
+left join private.deposit_receipts as r on d.id = r.deposit_id
+left join storage.objects as o on o.bucket_id = 'receipts' and r.name = o.name
 where
-    o.owner_id is distinct from d.user_id::text or split_part(d.receipt_name, '/', 1) <> d.user_id::text
-    or o.metadata ->> 'eTag' is distinct from d.receipt_etag
+    o.owner_id is distinct from d.user_id::text or split_part(r.name, '/', 1) <> d.user_id::text
+    or o.metadata ->> 'eTag' is distinct from r.etag
 union all
 -- I21 Bonuses never exceed 56% of funded packages.
 select

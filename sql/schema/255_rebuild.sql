@@ -63,7 +63,7 @@ from (
         coalesce(c.children, 0)::integer as due_children,
         case when n.paid_cents > 0 then coalesce(f.decision_no, d.decision_no) end as due_order
     from private.positions as o
-    inner join private.profiles as p on o.profile_id = p.id
+    inner join private.profiles as p on o.user_id = p.user_id
     cross join
         lateral (
             select
@@ -553,7 +553,7 @@ begin
         select w.no, p.depth, w.members, w.package_cents, w.referral, w.pairing, w.override
         from wrong as w
         inner join private.positions as o on w.no = o.no
-        inner join private.profiles as p on o.profile_id = p.id
+        inner join private.profiles as p on o.user_id = p.user_id
         where (w.members, w.package_cents, w.referral, w.pairing, w.override) is distinct from (0, 0, 0, 0, 0)
     ), rebuilt as (
         insert into private.networks as n (no, direct_cents, direct_funded)

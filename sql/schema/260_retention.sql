@@ -22,7 +22,7 @@ begin
         select 1 from storage.objects as o
         where o.bucket_id = 'receipts' and o.name = u.name and (
             o.created_at > v_now - interval '1 day'
-            or not exists (select 1 from public.deposits as d where d.receipt_name = o.name)
+            or not exists (select 1 from private.deposit_receipts as d where d.name = o.name)
         )
     );
     get diagnostics v_rows = row_count;

@@ -197,10 +197,12 @@ language plpgsql stable set search_path = '' as $$
 begin
     return query
     select 'deposits', pg_catalog.jsonb_build_object(
-        'id', d.id, 'amount', private.money(d.amount), 'kind', d.kind, 'reference_number', d.reference_number, 'receipt_name', d.receipt_name,
+        'id', d.id, 'amount', private.money(d.amount), 'kind', d.kind, 'reference_number', d.reference_number, 'receipt_name', r.name,
         'status', d.status, 'admin_notes', d.admin_notes, 'created_at', d.created_at, 'decided_at', d.decided_at, 'voided_at', d.voided_at
     )
-    from public.deposits as d where d.user_id = p_user_id
+    from public.deposits as d
+    left join private.deposit_receipts as r on d.id = r.deposit_id
+    where d.user_id = p_user_id
     order by d.created_at, d.id;
     return query
     select 'withdrawals', pg_catalog.jsonb_build_object(

@@ -66,7 +66,7 @@ def test_who_never_confirms_takes_no_place(
         assert response.status_code == 200, response.text
         assert count_rows(f"private.profiles where username = '{name}'") == 0
     people.member(referrer.profile_id)
-    assert count_rows(f"private.positions where profile_id = '{referrer.profile_id}' and children = 1") == 1
+    assert count_rows(f"private.positions where user_id = '{referrer.user_id}' and children = 1") == 1
 
 
 # What is shown of the own profile and of no other.

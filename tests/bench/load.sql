@@ -69,28 +69,28 @@ select
     case when p.package > 0 or p.pending or p.no % 4 > 0 then p.wallet end, p.joined_at, p.depth, pg_temp.id('profile', p.jump_no)
 from people as p order by p.no;
 
-insert into private.positions (no, profile_id, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
+insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
 overriding system value
 select
-    p.no, p.id, p.user_id, p.referrer_no, p.child_no, p.package * 100, p.package * 100, p.children,
+    p.no, p.user_id, p.referrer_no, p.child_no, p.package * 100, p.package * 100, p.children,
     case when p.package > 0 then (select min(c.decision_no) from claims as c where c.no = p.no and c.status = 'approved') end
 from people as p order by p.no;
 
 insert into public.deposits (
-    id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key, receipt_name,
-    decision_no
+    id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key, decision_no
 )
 select
     c.id, c.user_id, c.amount, r.reference, 'http://127.0.0.1/storage/v1/object/public/receipts/' || c.receipt_name, c.status::public.request_status,
     case c.status when 'rejected' then 'No such transfer' end, c.created_at,
     case when c.status <> 'pending' then c.created_at + interval '40 minutes' end,
     case when c.status <> 'pending' then pg_temp.id('admin', 1) end,
-    c.kind, r.reference, c.receipt_name, c.decision_no
+    c.kind, r.reference, c.decision_no
 from claims as c
 cross join lateral (select md5('reference' || c.id) || md5('hash' || c.id) as reference) as r
 order by c.created_at;
 
 insert into private.deposit_keys (deposit_id, key) select d.id, d.reference_key from public.deposits as d;
+insert into private.deposit_receipts (deposit_id, name) select c.id, c.receipt_name from claims as c;
 insert into private.request_texts (request_id, text) select d.id, lower(d.reference_number) from public.deposits as d;
 
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)

@@ -13,10 +13,13 @@ with wanted as (
     insert into storage.objects (bucket_id, name, owner_id, metadata)
     select 'receipts', w.receipt_name, w.user_id::text, '{"mimetype": "image/png"}' from wanted as w
 ), asked as (
-    insert into public.deposits (user_id, amount, reference_number, receipt_url, kind, reference_key, receipt_name)
-    select w.user_id, w.amount, w.reference, 'http://127.0.0.1/' || w.receipt_name, w.kind, w.reference, w.receipt_name
+    insert into public.deposits (user_id, amount, reference_number, receipt_url, kind, reference_key)
+    select w.user_id, w.amount, w.reference, 'http://127.0.0.1/' || w.receipt_name, w.kind, w.reference
     from wanted as w
     returning id, user_id, amount, created_at, reference_key
+), files as (
+    insert into private.deposit_receipts (deposit_id, name)
+    select a.id, w.receipt_name from asked as a inner join wanted as w on a.reference_key = w.reference
 ), keys as (
     insert into private.deposit_keys (deposit_id, key) select a.id, a.reference_key from asked as a
 ), texts as (

@@ -49,7 +49,7 @@ select raises(deposit_sql('ask', '50', 'r', upload('ask', 'pdf')), 400, 'receipt
 select act_as('newling');
 select raises(deposit_sql('newling', '50'), 403, 'profile_incomplete', 'Please complete your profile and settings first', 'a wallet comes first');
 select throws_ok(format('insert into deposits (user_id, amount, reference_number, receipt_url, %I) values (auth.uid(), 50, %L, %L, null)', c, 'r', 'u'), '42501', null, 'a member cannot write ' || c)
-from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'receipt_name', 'voided_at', 'decision_no']) as c;
+from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'voided_at', 'decision_no']) as c;
 
 -- Retries
 select act_as('ask');
@@ -401,7 +401,8 @@ select act_as_owner();
 select is_empty($$ select * from private.check_ledger() where rule in ('I19', 'I31') $$, 'the ledger checks pass');
 select raises($$ update private.deposit_keys set key = 'x' $$, 403, 'append_only', 'Rows of deposit_keys are kept as they are.', 'keys are not changed');
 select raises($$ delete from private.deposit_keys $$, 403, 'append_only', 'Rows of deposit_keys are kept as they are.', 'or deleted');
-select raises($$ update public.deposits set receipt_etag = 'x' where status = 'pending' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nor is the hash of a receipt');
+select raises($$ update private.deposit_receipts set etag = 'x' $$, 403, 'append_only', 'Rows of deposit_receipts are kept as they are.', 'nor is the hash of a receipt');
+select raises($$ delete from private.deposit_receipts $$, 403, 'append_only', 'Rows of deposit_receipts are kept as they are.', 'and no receipt is taken from its deposit');
 select raises($$ update public.deposits set status = 'approved', decided_at = now(), decided_by = user_id('elin') where status = 'pending' $$, 409, 'reference_used', 'This reference was already approved with another deposit.', 'no way of approving leads around them');
 rollback to savepoint fixture_members;
 
@@ -516,7 +517,7 @@ select is(public.list_deposits('{"search": "100%"}') ->> 'total', '0', 'a percen
 -- What a decision would change, and what stands out.
 select is(
     pg_temp.item(public.list_deposits(), 'jonas')
-    - array['id', 'user_id', 'profile_id', 'created_at', 'receipt_url', 'receipt_name', 'receipt_etag', 'reference_key'],
+    - array['id', 'user_id', 'profile_id', 'created_at', 'receipt_url', 'reference_key'],
     '{
         "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "admin_notes": null, "decided_at": null,
         "decided_by": null, "decided_by_name": null, "voided_at": null, "decision_no": null, "username": "jonas", "display_name": "Jonas",

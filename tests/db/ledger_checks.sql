@@ -107,7 +107,7 @@ select plant('I19', $$ insert into private.deposit_keys (deposit_id, key) select
 select plant('I20', $$ delete from storage.objects where owner_id = user_id('ask')::text $$, 'a receipt that is gone');
 select plant('I20', $$ update storage.objects set owner_id = user_id('loke')::text where owner_id = user_id('ask')::text $$, 'somebody else''s receipt');
 select plant('I20', $$ update storage.objects set metadata = metadata || '{"eTag": "\"other\""}' where owner_id = user_id('ask')::text $$, 'another file in the place of a receipt');
-select plant('I20', $$ update public.deposits set receipt_etag = 'other' where user_id = user_id('ask') $$, 'a hash that is not the file''s');
+select plant('I20', $$ update private.deposit_receipts set etag = 'other' where name like user_id('ask') || '/%' $$, 'a hash that is not the file''s');
 select plant('I21', $$ update public.bonuses set volume = 9000000, amount = 90000 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'bonuses beyond 56% of packages');
 select plant('I22', $$ update public.withdrawals set amount = 9999999 where user_id = user_id('freya') and status = 'approved' $$, 'more paid out than came in');
 select plant('I23', $$ update private.positions set child_no = 7 where user_id = user_id('buri') $$, 'a gap among the children');

@@ -115,7 +115,7 @@ create function pg_temp.walked(p_name text) returns setof text language sql as $
     from (
         select (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
         from private.network_positions(position_no(p_name)) as n
-        inner join private.positions as o on n.no = o.no inner join private.profiles as p on o.profile_id = p.id where n.level > 0
+        inner join private.positions as o on n.no = o.no inner join private.profiles as p on o.user_id = p.user_id where n.level > 0
         union all
         select (b.created_at at time zone 'UTC')::date, 0, 1
         from private.network_positions(position_no(p_name)) as n

@@ -131,15 +131,16 @@ create temporary table sent as
 select user_id('ask') || '/' || 1400000000 + i || '.png' as name, now() - i * interval '1 day' as at from generate_series(1, 3650) as i;
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
 select 'receipts', s.name, user_id('ask')::text, '{"mimetype": "image/png", "size": 5242880}', s.at from sent as s;
-insert into public.deposits (user_id, amount, reference_number, receipt_url, kind, reference_key, receipt_name, created_at)
-select user_id('ask'), 50, s.name, s.name, 'cash_in', s.name, s.name, s.at from sent as s;
+insert into public.deposits (user_id, amount, reference_number, receipt_url, kind, reference_key, created_at)
+select user_id('ask'), 50, s.name, s.name, 'cash_in', s.name, s.at from sent as s;
+insert into private.deposit_receipts (deposit_id, name) select d.id, d.receipt_url from public.deposits as d inner join sent as s on d.receipt_url = s.name;
 set local session_replication_role = origin;
 -- As autovacuum would.
-analyze storage.objects, public.deposits;
+analyze storage.objects, private.deposit_receipts;
 create function pg_temp.entries_read() returns bigint language sql as $$
     select sum(pg_stat_get_xact_tuples_returned(c.oid))::bigint
     from pg_class as c left join pg_index as i on c.oid = i.indexrelid
-    where coalesce(i.indrelid, c.oid) = any(array['storage.objects', 'public.deposits']::regclass[])
+    where coalesce(i.indrelid, c.oid) = any(array['storage.objects', 'private.deposit_receipts']::regclass[])
 $$;
 create temporary table read_before as select pg_temp.entries_read() as entries;
 select act_as('ask');

@@ -255,9 +255,9 @@ begin
         race.copy_id(p.user_id, n) || '@race.example', race.copy_id(p.referrer_id, n), p.package_value, p.cash_in_amount,
         p.trc20_wallet_address, p.created_at, p.depth, race.copy_id(p.jump, n)
     from generate_series(v_first, v_last) as n, private.profiles as p where p.user_id in (select m.user_id from race.members as m);
-    insert into private.positions (no, profile_id, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
+    insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
     overriding system value
-    select o.no - v_low + 1 + v_no + (n - v_first) * 16, race.copy_id(o.profile_id, n), race.copy_id(o.user_id, n),
+    select o.no - v_low + 1 + v_no + (n - v_first) * 16, race.copy_id(o.user_id, n),
         o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children,
         o.paid_order - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from race.members as m);
@@ -270,17 +270,20 @@ begin
         t.override_amount, t.override_count, t.reentry_amount, t.withdrawn_amount, t.reserved_amount
     from generate_series(v_first, v_last) as n, private.totals as t where t.user_id in (select m.user_id from race.members as m);
     insert into public.deposits (
-        id, user_id, amount, reference_number, receipt_url, status, created_at, decided_at, decided_by, kind, reference_key, receipt_name,
-        decision_no
+        id, user_id, amount, reference_number, receipt_url, status, created_at, decided_at, decided_by, kind, reference_key, decision_no
     )
     select race.copy_id(d.id, n), race.copy_id(d.user_id, n), d.amount, md5(d.id || ' ' || n),
         replace(d.receipt_url, d.user_id::text, race.copy_id(d.user_id, n)::text), d.status, d.created_at, d.decided_at,
-        d.decided_by, d.kind, md5(d.id || ' ' || n), replace(d.receipt_name, d.user_id::text, race.copy_id(d.user_id, n)::text),
+        d.decided_by, d.kind, md5(d.id || ' ' || n),
         d.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
     insert into private.deposit_keys (deposit_id, key)
     select race.copy_id(d.id, n), md5(d.id || ' ' || n)
     from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
+    insert into private.deposit_receipts (deposit_id, name)
+    select race.copy_id(d.id, n), replace(r.name, d.user_id::text, race.copy_id(d.user_id, n)::text)
+    from generate_series(v_first, v_last) as n, public.deposits as d inner join private.deposit_receipts as r on d.id = r.deposit_id
+    where d.user_id in (select m.user_id from race.members as m);
     insert into public.withdrawals (id, user_id, amount, wallet_address, status, created_at, decided_at, decided_by, decision_no)
     select race.copy_id(w.id, n), race.copy_id(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by,
         w.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16

@@ -29,6 +29,13 @@ from auth.users as u
 where u.encrypted_password in (current_setting('load.usual'), current_setting('load.cheap'))
 """
 
+REFERRER = """
+select p.id
+from private.profiles as p
+inner join private.positions as o on p.user_id = o.user_id
+where o.no = 1
+"""
+
 
 @dataclass
 class Actor:
@@ -93,12 +100,12 @@ def found(stack: Stack) -> Population:
         rows = owner.execute(WHO_CAN_SIGN_IN).fetchall()
         owner.execute("select jobs.reconcile()")
         owner.execute("vacuum (analyze)")
-        referrer = owner.execute("select p.profile_id from private.positions as p where p.no = 1").fetchone()
+        referrer = owner.execute(REFERRER).fetchone()
         administrator = People(stack, owner).administrator("finance_admin")
     assert referrer
     actors = asyncio.run(_sign_in(stack, [row for row in rows if not row["usual"]]))
     usual = [row["email"] for row in rows if row["usual"]]
-    return Population(stack, deque(actors), usual, str(referrer["profile_id"]), administrator.token)
+    return Population(stack, deque(actors), usual, str(referrer["id"]), administrator.token)
 
 
 async def _sign_in(stack: Stack, rows: list[dict[str, Any]]) -> list[Actor]:

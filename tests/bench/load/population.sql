@@ -12,14 +12,15 @@ inner join private.profiles as p on o.user_id = p.user_id;
 
 insert into public.deposits (
     id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key,
-    receipt_name, decision_no
+    decision_no
 )
 select
     m.id, m.user_id, m.amount, m.reference, 'http://127.0.0.1/storage/v1/object/public/receipts/' || m.receipt, 'rejected', 'No such transfer',
-    m.created_at, m.created_at + interval '1 hour', a.id, 'cash_in', m.reference, m.receipt, m.decision_no
+    m.created_at, m.created_at + interval '1 hour', a.id, 'cash_in', m.reference, m.decision_no
 from more as m cross join (select d.id from private.admin_users as d limit 1) as a;
 
 insert into private.deposit_keys (deposit_id, key) select m.id, m.reference from more as m;
+insert into private.deposit_receipts (deposit_id, name) select m.id, m.receipt from more as m;
 insert into private.request_texts (request_id, text) select m.id, m.reference from more as m;
 
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)

@@ -7,7 +7,7 @@ type Public = Generated['public']
 type Exact<Row> = { [Column in keyof Row]: number extends Row[Column] ? Row[Column] | Decimal : Row[Column] }
 
 /** Columns of a deposit that its trigger fills in; a member may not name them. */
-type FilledIn = 'kind' | 'receipt_name' | 'reference_key'
+type FilledIn = 'kind' | 'reference_key'
 type Insert<Row> = Exact<Omit<Row, FilledIn> & Partial<Pick<Row, Extract<keyof Row, FilledIn>>>>
 
 /** Arguments with a default may be null; the generator only knows that they may be left out. */

@@ -138,8 +138,6 @@ export type Database = {
           decision_no: number | null
           id: string
           kind: string
-          receipt_etag: string | null
-          receipt_name: string
           receipt_url: string
           reference_key: string
           reference_number: string
@@ -157,8 +155,6 @@ export type Database = {
           decision_no?: number | null
           id?: string
           kind: string
-          receipt_etag?: string | null
-          receipt_name: string
           receipt_url: string
           reference_key: string
           reference_number: string
@@ -175,8 +171,6 @@ export type Database = {
           decision_no?: number | null
           id?: string
           kind?: string
-          receipt_etag?: string | null
-          receipt_name?: string
           receipt_url?: string
           reference_key?: string
           reference_number?: string

@@ -1,6 +1,7 @@
 -- The log is counted to ten thousand for each page: along an index, without its rows.
 SET local check_function_bodies = off;
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."audit_page"(text, text, uuid, integer, integer);
 
 CREATE OR REPLACE FUNCTION private.audit_conditions (

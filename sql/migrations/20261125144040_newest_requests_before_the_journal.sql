@@ -1,6 +1,7 @@
 -- All pending requests were looked up in the journal to show the newest five thousand.
 SET local check_function_bodies = off;
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."journal_of_requests"(public.transaction_status);
 
 CREATE OR REPLACE FUNCTION private.journal_of_requests (

@@ -1,6 +1,6 @@
 import { expect, test } from '@playwright/test'
 
-test('the landing page carries at most 150 kB of script', async ({ page }) => {
+test('the landing page carries at most 100 kB of script', async ({ page }) => {
   let bytes = 0
   page.on('response', async (response) => {
     if (!response.url().endsWith('.js')) return
@@ -13,7 +13,7 @@ test('the landing page carries at most 150 kB of script', async ({ page }) => {
   await page.goto('/')
   await page.waitForLoadState('networkidle')
   expect(bytes).toBeGreaterThan(50_000)
-  expect(bytes).toBeLessThan(150_000)
+  expect(bytes).toBeLessThan(100_000)
 })
 
 test('no page of a visitor tries what its policy forbids', async ({ page }) => {

@@ -48,7 +48,8 @@ export function MemberGuard() {
     return () => clearTimeout(timer)
   }, [])
   if (status === 'loading') return <Waiting />
-  if (status === 'none' && left) return <Navigate to={paths.home} replace />
+  // Who signs out is led to the landing page.
+  if (status === 'none' && left) return <Waiting />
   if (status === 'none' || (status === 'code' && owner !== userId))
     return <Navigate to={signInPath(target)} replace />
   return (

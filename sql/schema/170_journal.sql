@@ -268,7 +268,7 @@ begin
     return (
         with asked as materialized (
             select a.place, a.at, a.id, (a.at at time zone 'UTC')::date as day
-            from pg_catalog.unnest(p_at, p_ids) with ordinality as a (at, id, place)
+            from rows from (pg_catalog.unnest(p_at), pg_catalog.unnest(p_ids)) with ordinality as a (at, id, place)
         ),
         -- Of each day of the page, what changed from it on.
         days as materialized (
@@ -357,8 +357,9 @@ begin
             select pg_catalog.jsonb_agg(
                 i.item || pg_catalog.jsonb_build_object('balance_after', private.money(i.balance)) order by i.place
             )
-            from pg_catalog.unnest(
-                v_items[:v_limit], private.balances_after(v_user_id, v_effective[:v_limit], v_ids[:v_limit])
+            from rows from (
+                pg_catalog.unnest(v_items[:v_limit]),
+                pg_catalog.unnest(private.balances_after(v_user_id, v_effective[:v_limit], v_ids[:v_limit]))
             ) with ordinality as i (item, balance, place)
         ), '[]'),
         'next', case when pg_catalog.cardinality(v_items) > v_limit then private.encode_cursor(v_times[v_limit], v_ids[v_limit]) end

@@ -25,7 +25,7 @@ export function provenance(item: HistoryItem): string | null {
 }
 
 /** "at 18:05" on the day of the request, "on 16 Mar 2026, 15:48" on another. */
-export function decidedWhen(item: HistoryItem): string {
+function decidedWhen(item: HistoryItem): string {
   if (!item.decided_at) return ''
   const decided = new Date(item.decided_at)
   const sameDay = decided.toDateString() === new Date(item.created_at).toDateString()

@@ -13,17 +13,26 @@ interface Part {
   item: Movement
 }
 
-function iconOf(item: Movement): LucideIcon {
-  if (item.cancelled) return Ban
-  if (movedNothing(item)) return X
-  if (item.transaction_type === 'correction') return Undo2
-  if (item.source === 'withdrawal') return ArrowUpFromLine
-  if (item.source === 'deposit') return ArrowDownToLine
-  return isNegative(item.amount) ? Minus : Plus
+const icons = {
+  cancelled: Ban,
+  refused: X,
+  correction: Undo2,
+  withdrawal: ArrowUpFromLine,
+  deposit: ArrowDownToLine,
+  lowered: Minus,
+  credited: Plus,
+} satisfies Record<string, LucideIcon>
+
+function kindOf(item: Movement): keyof typeof icons {
+  if (item.cancelled) return 'cancelled'
+  if (movedNothing(item)) return 'refused'
+  if (item.transaction_type === 'correction') return 'correction'
+  if (item.source === 'withdrawal' || item.source === 'deposit') return item.source
+  return isNegative(item.amount) ? 'lowered' : 'credited'
 }
 
 export function RowIcon({ item }: Part) {
-  const Icon = iconOf(item)
+  const Icon = icons[kindOf(item)]
   return (
     <span
       aria-hidden

@@ -219,30 +219,47 @@ language sql immutable set search_path = '' as $$
 $$;
 comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
 
-create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
+-- Periods are whole: a chart by week begins on a Monday, a chart by month on the first of a month, and only the running
+-- one ends before its end. The period before is as long, up to the same day of its last week or month, so that both
+-- have run equally long.
+create function private.chart_range(
+    p_range text, p_oldest timestamptz,
+    out first_day date, out last_day date, out bucket text, out previous_first_day date, out previous_last_day date
+)
 language plpgsql stable set search_path = '' as $$
+declare
+    v_oldest date := (p_oldest at time zone 'UTC')::date;
+    v_length interval;
 begin
     last_day := (pg_catalog.now() at time zone 'UTC')::date;
     case p_range
         when '30d' then
             first_day := last_day - 29;
             bucket := 'day';
+            v_length := interval '30 days';
         when '90d' then
-            first_day := last_day - 89;
+            first_day := pg_catalog.date_trunc('week', last_day::timestamp)::date - 84;
             bucket := 'week';
+            v_length := interval '91 days';
         when '12m' then
-            first_day := (last_day - interval '1 year')::date + 1;
+            first_day := (pg_catalog.date_trunc('month', last_day::timestamp) - interval '11 months')::date;
             bucket := 'month';
+            v_length := interval '1 year';
         when 'all' then
-            first_day := least((p_oldest at time zone 'UTC')::date, last_day);
+            first_day := least(v_oldest, last_day);
             bucket := case when last_day - first_day < 60 then 'day' when last_day - first_day < 200 then 'week' else 'month' end;
+            first_day := pg_catalog.date_trunc(bucket, first_day::timestamp)::date;
         else
             perform private.raise_error(400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.');
     end case;
+    if v_oldest <= (first_day - v_length)::date then
+        previous_first_day := (first_day - v_length)::date;
+        previous_last_day := (last_day - v_length)::date;
+    end if;
 end
 $$;
 comment on function private.chart_range(text, timestamptz) is
-'First and last day (UTC) of a chart, and its bucket. "all" begins at p_oldest. Errors: invalid_range.';
+'First and last day (UTC) of a chart, its bucket, and the days to compare with: null with "all", which begins at p_oldest, and where they begin before it. Errors: invalid_range.';
 
 -- Format money and percentages for JSON. Without a search_path and stable, as to_char is, the first two are inlined;
 -- a dashboard calls them some twenty times. Declared immutable, which to_char is not, each call would be parsed and

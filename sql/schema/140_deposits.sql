@@ -588,6 +588,7 @@ language sql stable set search_path = '' as $$
             'package_value', private.money(p.package_value),
             'trc20_wallet_address', p.trc20_wallet_address,
             'decided_by_name', coalesce(a.full_name, a.email),
+            'cancelled', d.status = 'rejected' and d.decided_by is null,
             'total_deposits', private.money(p.cash_in_amount),
             'package_before', case when d.status = 'pending' then private.money(p.package_value) end,
             'package_after', case when d.status = 'pending' then private.money(greatest(p.package_value, k.value)) end,

@@ -36,6 +36,8 @@ create index withdrawals_created_idx on public.withdrawals (created_at desc, id 
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by, decided_at) where decided_by is not null;
 -- A member's pending withdrawals, for the form.
 create index withdrawals_pending_idx on public.withdrawals (user_id, created_at) where status = 'pending';
+-- When approved ones were taken from the balance, read without the table.
+create index withdrawals_taken_idx on public.withdrawals (user_id, decided_at) include (id, amount, decision_no) where status = 'approved';
 create index withdrawals_amount_idx on public.withdrawals (amount, created_at, id);
 
 create policy select_own on public.withdrawals for select to authenticated using (user_id = (select auth.uid()));
@@ -456,6 +458,7 @@ language sql stable set search_path = '' as $$
             'package_value', private.money(p.package_value),
             'trc20_wallet_address', p.trc20_wallet_address,
             'decided_by_name', coalesce(a.full_name, a.email),
+            'cancelled', w.status = 'rejected' and w.decided_by is null,
             'available_after', case when w.status = 'pending' then private.money(t.available_balance - w.amount) end,
             'due_at', w.created_at + e.due_after,
             'flags', case when w.status = 'pending' then private.withdrawal_flags(w, p) else '[]' end

@@ -52,10 +52,13 @@ comment on function private.transactions_immutable() is
 create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
 create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
 
--- A member's transaction history: bonuses, deposits, withdrawals, and the journal rows of corrections. Newest first,
--- keyset pagination: each source reads at most a page from its own (user, time) index, so the cost does not grow with
--- the history. Corrections are found by their reference before sorting: they are few, and a scan of the journal would
--- read to its end. Days are UTC.
+-- A member's transaction history: bonuses as they were credited, raised and lowered, deposits, withdrawals, and
+-- corrections of requests. Newest first, keyset pagination: each source reads at most a page from its own (user, time)
+-- index, so the cost does not grow with the history. Corrections are found by their reference before sorting: they are
+-- few, and a scan of the journal would read to its end. Days are UTC.
+-- A bonus is one row with its present amount, a history is not: what was credited on a day and raised later is two
+-- items, or nobody could add them up to a balance. So the items of bonuses are the rows of the journal. The first of a
+-- bonus stands for the bonus and has its id, the others are source transaction.
 create function private.transaction_history(
     p_user_id uuid,
     p_type text,
@@ -65,7 +68,7 @@ create function private.transaction_history(
     p_before_at timestamptz,
     p_before_id uuid,
     p_limit integer
-) returns table (created_at timestamptz, id uuid, item jsonb)
+) returns table (created_at timestamptz, id uuid, effective_at timestamptz, item jsonb)
 language plpgsql stable set search_path = ''
 -- One generic plan per connection: planning this query costs more than running it, and each source must use its index
 -- whatever the statistics say, or the whole history of a member with many referrals would be sorted for one page.
@@ -74,30 +77,33 @@ begin
     return query
     -- Select all columns here: looking the rows up again would cost as much as finding them.
     with page (
-        created_at, id, source, amount, kind, status, source_user_id, subject_no, pair_number, rate, volume, reentry_amount,
-        reference, wallet_address, admin_notes, decided_at, payout_reference
+        created_at, id, source, amount, kind, status, bonus_id, bonus_amount, source_user_id, subject_no, pair_number, rate, volume,
+        decision_no, reference, wallet_address, admin_notes, decided_at, payout_reference, in_balance
     ) as materialized (
         (
             select
-                b.created_at, b.id, 'bonus', b.amount::numeric, b.bonus_type || ' bonus', 'completed', b.source_user_id, b.subject_no,
-                b.pair_number, b.rate, b.volume, b.reentry_amount, null::text, null::text, null::text, null::timestamptz, null::text
-            from public.bonuses as b
+                t.created_at, t.id, 'bonus', t.amount::numeric, b.bonus_type || ' bonus', t.status::text, b.id, b.amount::numeric, b.source_user_id,
+                b.subject_no, b.pair_number, b.rate, b.volume, t.decision_no, null::text, null::text, null::text, null::timestamptz, null::text,
+                true
+            from public.transactions as t
+            -- Looked up row by row, in the order of the journal.
+            cross join lateral (select * from public.bonuses as r where r.id = t.reference_id offset 0) as b
             where
-                b.user_id = p_user_id
-                -- A correction set the others to zero.
-                and b.amount > 0
-                and (b.created_at, b.id) < (p_before_at, p_before_id)
-                and b.created_at >= p_from and b.created_at < p_to
+                t.user_id = p_user_id
+                and t.transaction_type = 'bonus'
+                and (t.created_at, t.id) < (p_before_at, p_before_id)
+                and t.created_at >= p_from and t.created_at < p_to
                 and (p_type is null or p_type = 'bonus' or p_type = b.bonus_type || ' bonus')
                 and (p_status is null or p_status = 'completed')
-            order by b.created_at desc, b.id desc
+            order by t.created_at desc, t.id desc
             limit p_limit
         )
         union all
         (
             select
-                d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null,
-                null, null, null, null, d.reference_number, null, d.admin_notes, d.decided_at, null
+                d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null, null,
+                null, null, null, null, d.decision_no, d.reference_number, null, d.admin_notes, d.decided_at, null,
+                false
             from public.deposits as d
             where
                 d.user_id = p_user_id
@@ -111,8 +117,9 @@ begin
         union all
         (
             select
-                w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null,
-                null, null, null, null, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference
+                w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null, null,
+                null, null, null, null, w.decision_no, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference,
+                w.status = 'approved'
             from public.withdrawals as w
             where
                 w.user_id = p_user_id
@@ -126,8 +133,9 @@ begin
         union all
         (
             select
-                t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null,
-                null, null, null, null, null, null, null, null, null
+                t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null, null,
+                null, null, null, null, t.decision_no, null, null, null, null, null,
+                t.transaction_type = 'withdrawal'
             from (
                 select * from public.transactions as j
                 where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
@@ -147,39 +155,164 @@ begin
     select
         g.created_at,
         g.id,
+        case when g.source = 'withdrawal' and g.in_balance then g.decided_at else g.created_at end,
         pg_catalog.jsonb_build_object(
-            'id', g.id,
+            'id', case when g.source = 'bonus' and not o.is_first then g.id else coalesce(g.bonus_id, g.id) end,
             'user_id', p_user_id,
             'amount', private.money(g.amount),
             'transaction_type', g.kind,
             'status', g.status,
             'created_at', g.created_at,
-            'source', g.source,
+            'source', case when g.source = 'bonus' and not o.is_first then 'transaction' else g.source end,
             'counterparty', coalesce(s.username, private.short_address(g.wallet_address)),
             'pair_number', g.pair_number,
             'pair_names', case when g.pair_number is not null then (
-                select pg_catalog.jsonb_agg(c.username order by o.child_no)
-                from private.positions as o
-                inner join private.profiles as c on o.user_id = c.user_id
-                where o.referrer_no = g.subject_no and o.child_no in (g.pair_number * 2 - 1, g.pair_number * 2)
+                select pg_catalog.jsonb_agg(c.username order by n.child_no)
+                from private.positions as n
+                inner join private.profiles as c on n.user_id = c.user_id
+                where n.referrer_no = g.subject_no and n.child_no in (g.pair_number * 2 - 1, g.pair_number * 2)
             ) end,
             'rate', private.percent(g.rate),
             'volume', private.money(g.volume),
-            'reentry', private.money(g.reentry_amount),
+            'bonus_amount', private.money(g.bonus_amount),
+            'reentry', case when g.bonus_id is not null then private.money(pg_catalog.round(g.amount * private.reentry_percent() / 100, 2)) end,
             'reference', g.reference,
             'wallet_address', g.wallet_address,
             'admin_notes', g.admin_notes,
             'decided_at', g.decided_at,
             'payout_reference', g.payout_reference,
-            'can_cancel', g.status = 'pending' and g.source in ('deposit', 'withdrawal')
+            'can_cancel', g.status = 'pending' and g.source in ('deposit', 'withdrawal'),
+            'cancelled', g.status = 'rejected' and g.decision_no is null,
+            'in_balance', g.in_balance
         )
     from page as g
     left join private.profiles as s on g.source_user_id = s.user_id
+    cross join lateral (
+        select g.bonus_id is null or not exists (
+            select from public.transactions as f
+            where f.reference_id = g.bonus_id
+                and (coalesce(f.decision_no, 0), f.id) < (coalesce(g.decision_no, 0), g.id)
+        ) as is_first
+    ) as o
     order by g.created_at desc, g.id desc;
 end
 $$;
 comment on function private.transaction_history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
-'One page of a member''s history, newest first, before a key. Withdrawals are negative. pair_names are the two members of the pair.';
+'One page of a member''s history, newest first, before a key. Withdrawals are negative. pair_names are the two members of the pair, bonus_amount is what the bonus of the item is now. effective_at is when the balance changed, or would have.';
+
+-- The balance after a movement. It is bonuses less approved withdrawals, so deposits do not change it, a pending
+-- withdrawal only reserves, and what was rejected or cancelled moved nothing. It may be negative after a correction: then
+-- nothing is available, and later bonuses make up for it first.
+-- Movements are in the order of their UTC days, within a day in that of their decisions, and rows of one decision by id.
+-- Statements are sums of days, so a balance must be one too: where a clock was set back over midnight, days and not
+-- decisions say what belongs to a period. Whatever the order, all movements together are the balance of now.
+-- No page sums up a history. What came after its days is taken from the balance of now, by the kept sums of days, and
+-- only the days of the page are read from the journal.
+
+create function private.balance_movements(p_user_id uuid, p_from timestamptz, p_to timestamptz)
+returns table (effective_at timestamptz, decision_no bigint, id uuid, source text, source_id uuid, amount numeric)
+language sql stable set search_path = '' as $$
+    select t.created_at, coalesce(t.decision_no, 0), t.id, 'bonus', t.reference_id, t.amount::numeric
+    from public.transactions as t
+    where t.user_id = p_user_id and t.transaction_type = 'bonus' and t.created_at >= p_from and t.created_at < p_to
+    union all
+    select w.decided_at, w.decision_no, w.id, 'withdrawal', w.id, -w.amount
+    from public.withdrawals as w
+    where w.user_id = p_user_id and w.status = 'approved' and w.decided_at >= p_from and w.decided_at < p_to
+    union all
+    select t.created_at, t.decision_no, t.id, 'correction', c.id, t.amount
+    from private.corrections as c
+    inner join public.transactions as t on c.id = t.reference_id
+    where c.user_id = p_user_id and c.kind = 'void_withdrawal' and c.confirmed_at >= p_from and c.confirmed_at < p_to
+$$;
+comment on function private.balance_movements(uuid, timestamptz, timestamptz) is
+'What changed a member''s balance in a time: bonuses credited, raised or lowered, approved withdrawals, voided ones. The id is the journal row''s, of a withdrawal its own.';
+
+create function private.balance_days(p_user_id uuid, p_from date) returns table (day date, amount numeric)
+language sql stable set search_path = '' as $$
+    select d.day, sum(d.amount)
+    from (
+        select e.day, e.referral + e.pairing + e.override as amount
+        from private.positions as o inner join private.earning_days as e on o.no = e.no
+        where o.user_id = p_user_id and e.day >= p_from
+        union all
+        select c.day, c.referral + c.pairing + c.override
+        from private.positions as o inner join private.network_deltas as c on o.no = c.no
+        where o.user_id = p_user_id and c.day >= p_from
+        union all
+        select (w.decided_at at time zone 'UTC')::date, -w.amount
+        from public.withdrawals as w
+        where w.user_id = p_user_id and w.status = 'approved' and w.decided_at >= p_from::timestamp at time zone 'UTC'
+        union all
+        select (c.confirmed_at at time zone 'UTC')::date, w.amount
+        from private.corrections as c
+        inner join public.withdrawals as w on c.target_id = w.id
+        where c.user_id = p_user_id and c.kind = 'void_withdrawal' and c.confirmed_at >= p_from::timestamp at time zone 'UTC'
+    ) as d
+    group by d.day
+$$;
+comment on function private.balance_days(uuid, date) is
+'By how much a member''s balance changed on each UTC day from one on; days without a change may be missing.';
+
+create function private.balance_now(p_user_id uuid) returns numeric
+language sql stable set search_path = '' as $$
+    select t.bonus_amount - t.withdrawn_amount from private.totals as t where t.user_id = p_user_id
+$$;
+comment on function private.balance_now(uuid) is
+'Bonuses less approved withdrawals: the available balance, and negative where a correction left more withdrawn than earned.';
+
+create function private.balances_after(p_user_id uuid, p_at timestamptz[], p_ids uuid[]) returns numeric[]
+language plpgsql stable set search_path = ''
+set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' as $$
+begin
+    return (
+        with asked as materialized (
+            select a.place, a.at, a.id, (a.at at time zone 'UTC')::date as day
+            from rows from (pg_catalog.unnest(p_at), pg_catalog.unnest(p_ids)) with ordinality as a (at, id, place)
+        ),
+        -- Of each day of the page, what changed from it on.
+        days as materialized (
+            select
+                d.day,
+                bool_or(d.is_asked) as is_asked,
+                private.balance_now(p_user_id) - sum(sum(d.amount)) over (order by d.day desc) as opening
+            from (
+                select distinct a.day, 0::numeric as amount, true as is_asked from asked as a
+                union all
+                select b.day, b.amount, false
+                from private.balance_days(p_user_id, (select min(a.day) from asked as a)) as b
+            ) as d
+            group by d.day
+        ),
+        moved as materialized (
+            select
+                d.day,
+                m.effective_at,
+                m.id,
+                d.opening + sum(m.amount) over (partition by d.day order by m.decision_no, m.id) as balance,
+                m.decision_no
+            from days as d
+            cross join lateral private.balance_movements(
+                p_user_id, d.day::timestamp at time zone 'UTC', (d.day + 1)::timestamp at time zone 'UTC'
+            ) as m
+            where d.is_asked
+        )
+        select pg_catalog.array_agg(coalesce(m.balance, e.balance, d.opening) order by a.place)
+        from asked as a
+        inner join days as d on a.day = d.day
+        left join moved as m on a.id = m.id
+        -- What moved nothing has the balance of its time.
+        left join lateral (
+            select b.balance from moved as b
+            where m.id is null and b.day = a.day and b.effective_at <= a.at
+            order by b.decision_no desc, b.id desc
+            limit 1
+        ) as e on true
+    );
+end
+$$;
+comment on function private.balances_after(uuid, timestamptz[], uuid[]) is
+'Of items of a member''s history, by their effective times and ids: the balance after each, in the same order.';
 
 create function public.get_transaction_history(
     p_type text default null,
@@ -195,7 +328,9 @@ declare
     v_limit integer := private.page_limit(p_limit, 25, 100);
     v_before record;
     v_items jsonb[];
-    v_keys text[];
+    v_times timestamptz[];
+    v_effective timestamptz[];
+    v_ids uuid[];
 begin
     if p_type not in ('deposit', 'withdrawal', 'bonus', 'referral bonus', 'pairing bonus', 'override bonus', 'correction') then
         perform private.raise_error(400, 'invalid_filter', 'There is no such type of transaction.');
@@ -207,8 +342,10 @@ begin
     -- Read one row more to know whether there is a next page.
     select
         pg_catalog.array_agg(h.item order by h.created_at desc, h.id desc),
-        pg_catalog.array_agg(private.encode_cursor(h.created_at, h.id) order by h.created_at desc, h.id desc)
-    into v_items, v_keys
+        pg_catalog.array_agg(h.created_at order by h.created_at desc, h.id desc),
+        pg_catalog.array_agg(h.effective_at order by h.created_at desc, h.id desc),
+        pg_catalog.array_agg(h.id order by h.created_at desc, h.id desc)
+    into v_items, v_times, v_effective, v_ids
     from private.transaction_history(
         v_user_id, p_type, p_status,
         coalesce(p_from::timestamp at time zone 'UTC', '-infinity'),
@@ -216,14 +353,141 @@ begin
         v_before.at, v_before.id, v_limit + 1
     ) as h;
     return pg_catalog.jsonb_build_object(
-        'items', coalesce(pg_catalog.to_jsonb(v_items[:v_limit]), '[]'),
-        'next', case when pg_catalog.cardinality(v_items) > v_limit then v_keys[v_limit] end
+        'items', coalesce((
+            select pg_catalog.jsonb_agg(
+                i.item || pg_catalog.jsonb_build_object('balance_after', private.money(i.balance)) order by i.place
+            )
+            from rows from (
+                pg_catalog.unnest(v_items[:v_limit]),
+                pg_catalog.unnest(private.balances_after(v_user_id, v_effective[:v_limit], v_ids[:v_limit]))
+            ) with ordinality as i (item, balance, place)
+        ), '[]'),
+        'next', case when pg_catalog.cardinality(v_items) > v_limit then private.encode_cursor(v_times[v_limit], v_ids[v_limit]) end
     );
 end
 $$;
 comment on function public.get_transaction_history(text, text, date, date, text, integer) is
-'The caller''s transactions, newest first, filtered by type, status and days (UTC, inclusive). next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
+'The caller''s transactions, newest first, filtered by type, status and days (UTC, inclusive), each with the balance after it. next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
 grant execute on function public.get_transaction_history(text, text, date, date, text, integer) to authenticated;
+
+-- The statement of a month: what took effect in it, oldest first. Opening, in, out and closing add up to the cent, and
+-- so does every balance beside its row. Approved deposits and their corrections are listed without being part of it.
+create function public.get_statement(p_month date, p_after integer default 0, p_limit integer default 100) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.require_member();
+    v_today date := (pg_catalog.now() at time zone 'UTC')::date;
+    v_first date;
+    v_next date;
+    v_from timestamptz;
+    v_to timestamptz;
+    v_opening numeric;
+    v_statement jsonb;
+begin
+    if (p_limit between 0 and 500 and p_after >= 0) is not true then
+        perform private.raise_error(400, 'invalid_limit', 'A part of a statement holds up to 500 rows.');
+    end if;
+    if (p_month between pg_catalog.date_trunc('month', v_member.created_at at time zone 'UTC') and v_today) is not true then
+        perform private.raise_error(400, 'invalid_range', 'There is no statement of this month.');
+    end if;
+    v_first := pg_catalog.date_trunc('month', p_month::timestamp)::date;
+    v_next := (v_first + interval '1 month')::date;
+    v_from := v_first::timestamp at time zone 'UTC';
+    v_to := v_next::timestamp at time zone 'UTC';
+    v_opening := private.balance_now(v_member.user_id) - coalesce(
+        (select sum(d.amount) from private.balance_days(v_member.user_id, v_first) as d), 0
+    );
+    with effects as materialized (
+        select m.effective_at, m.decision_no, m.id, m.source, m.source_id, m.amount, m.amount as moved
+        from private.balance_movements(v_member.user_id, v_from, v_to) as m
+        union all
+        select d.decided_at, d.decision_no, d.id, 'deposit', d.id, d.amount, 0
+        from public.deposits as d
+        where d.user_id = v_member.user_id and d.status = 'approved' and d.decided_at >= v_from and d.decided_at < v_to
+        union all
+        select t.created_at, t.decision_no, t.id, 'deposit correction', c.id, t.amount, 0
+        from private.corrections as c inner join public.transactions as t on c.id = t.reference_id
+        where
+            c.user_id = v_member.user_id and c.kind = 'void_deposit'
+            and c.confirmed_at >= v_from and c.confirmed_at < v_to
+    ),
+    lines as materialized (
+        select
+            e.*,
+            b.bonus_type,
+            pg_catalog.row_number() over o as place,
+            v_opening + sum(e.moved) over o as balance
+        from effects as e
+        left join public.bonuses as b on e.source = 'bonus' and e.source_id = b.id
+        window o as (order by (e.effective_at at time zone 'UTC')::date, e.decision_no, e.id)
+    ),
+    sums as (
+        select
+            coalesce(sum(l.moved) filter (where l.bonus_type = 'referral' and l.moved > 0), 0) as referral,
+            coalesce(sum(l.moved) filter (where l.bonus_type = 'pairing' and l.moved > 0), 0) as pairing,
+            coalesce(sum(l.moved) filter (where l.bonus_type = 'override' and l.moved > 0), 0) as override,
+            coalesce(sum(l.moved) filter (where l.source = 'correction'), 0) as returned,
+            coalesce(-sum(l.moved) filter (where l.source = 'withdrawal'), 0) as withdrawn,
+            coalesce(-sum(l.moved) filter (where l.source = 'bonus' and l.moved < 0), 0) as lowered,
+            coalesce(sum(l.moved), 0) as moved,
+            coalesce(sum(l.amount) filter (where l.source in ('deposit', 'deposit correction')), 0) as deposits,
+            count(*) as rows,
+            count(*) filter (where l.moved > 0) as rows_in,
+            count(*) filter (where l.moved < 0) as rows_out
+        from lines as l
+    )
+    select pg_catalog.jsonb_build_object(
+        'from', v_first,
+        'to', v_next - 1,
+        'running', v_next > v_today,
+        'opening', private.money(v_opening),
+        'in', pg_catalog.jsonb_build_object(
+            'referral', private.money(s.referral), 'pairing', private.money(s.pairing), 'override', private.money(s.override),
+            'returned', private.money(s.returned), 'total', private.money(s.referral + s.pairing + s.override + s.returned), 'rows', s.rows_in
+        ),
+        'out', pg_catalog.jsonb_build_object(
+            'withdrawals', private.money(s.withdrawn), 'lowered', private.money(s.lowered),
+            'total', private.money(s.withdrawn + s.lowered), 'rows', s.rows_out
+        ),
+        'closing', private.money(v_opening + s.moved),
+        'deposits', private.money(s.deposits),
+        'total', s.rows,
+        'rows', coalesce((
+            select pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object(
+                    'id', l.id,
+                    'at', l.effective_at,
+                    'type', coalesce(l.bonus_type || ' bonus', l.source),
+                    'amount', private.money(l.amount),
+                    'in_balance', l.source not in ('deposit', 'deposit correction'),
+                    'balance_after', private.money(l.balance),
+                    'counterparty', p.username,
+                    'pair_number', b.pair_number,
+                    'raised', l.source = 'bonus' and exists (
+                        select from public.transactions as f
+                        where f.reference_id = l.source_id and (coalesce(f.decision_no, 0), f.id) < (l.decision_no, l.id)
+                    ),
+                    'reference', coalesce(d.reference_number, w.payout_reference),
+                    'wallet_address', w.wallet_address
+                ) order by l.place
+            )
+            from lines as l
+            left join public.bonuses as b on l.source = 'bonus' and l.source_id = b.id
+            left join private.profiles as p on b.source_user_id = p.user_id
+            left join public.deposits as d on l.source = 'deposit' and l.source_id = d.id
+            left join public.withdrawals as w on l.source = 'withdrawal' and l.source_id = w.id
+            where l.place > p_after and l.place <= p_after + p_limit
+        ), '[]'),
+        'next', case when s.rows > p_after + p_limit then p_after + p_limit end
+    )
+    into v_statement
+    from sums as s;
+    return v_statement;
+end
+$$;
+comment on function public.get_statement(date, integer, integer) is
+'The caller''s statement of the month that has this day, in UTC days: opening + in - out = closing of the withdrawable balance, and the rows after a place, oldest first. deposits is no part of it. next is the place to go on after, null at the end. Errors: invalid_limit, invalid_range.';
+grant execute on function public.get_statement(date, integer, integer) to authenticated;
 
 -- The journal in the admin panel. Its totals come from counters: deposits and withdrawals by status, and bonus rows
 -- counted by each statement that posts some.
@@ -383,7 +647,8 @@ begin
             'transaction_type', t.transaction_type,
             'status', t.status,
             'reference_id', t.reference_id,
-            'created_at', t.created_at
+            'created_at', t.created_at,
+            'cancelled', t.status = 'failed' and t.decision_no is null
         ) order by u.place
     )
     into v_items

@@ -412,19 +412,22 @@ declare
     v_member private.profiles := private.require_member();
     v_no integer;
     v_range record;
-    v_first_bar timestamp;
     v_points jsonb;
+    v_joined jsonb;
+    v_previous jsonb;
 begin
     select o.no into v_no from private.positions as o where o.user_id = v_member.user_id;
     select * into v_range from private.chart_range(p_range, v_member.created_at);
-    v_first_bar := pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp);
-    with per_bar as (
+    with days as materialized (
+        select c.day, c.members, c.funded from private.team_growth(v_member, v_no) as c
+    ),
+    per_bar as (
         select
             -- What happened before the chart counts in its first bar.
-            greatest(pg_catalog.date_trunc(v_range.bucket, c.day::timestamp), v_first_bar) as start,
+            greatest(pg_catalog.date_trunc(v_range.bucket, c.day::timestamp), v_range.first_day::timestamp) as start,
             sum(c.members) as members,
             sum(c.funded) as funded
-        from private.team_growth(v_member, v_no) as c
+        from days as c
         group by 1
     ),
     bars as (
@@ -432,19 +435,33 @@ begin
             s.start,
             sum(coalesce(c.members, 0)) over (order by s.start) as members,
             sum(coalesce(c.funded, 0)) over (order by s.start) as funded
-        from pg_catalog.generate_series(v_first_bar, v_range.last_day::timestamp, ('1 ' || v_range.bucket)::interval) as s (start)
+        from pg_catalog.generate_series(
+            v_range.first_day::timestamp, v_range.last_day::timestamp, ('1 ' || v_range.bucket)::interval
+        ) as s (start)
         left join per_bar as c on s.start = c.start
     )
-    select pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object('start', a.start::date, 'members', a.members, 'funded', a.funded) order by a.start
-    )
-    into v_points
+    select
+        pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object('start', a.start::date, 'members', a.members, 'funded', a.funded) order by a.start
+        ),
+        (
+            select pg_catalog.jsonb_build_object('members', coalesce(sum(d.members), 0), 'funded', coalesce(sum(d.funded), 0))
+            from days as d where d.day >= v_range.first_day
+        ),
+        (
+            select pg_catalog.jsonb_build_object('members', coalesce(sum(d.members), 0), 'funded', coalesce(sum(d.funded), 0))
+            from days as d where d.day between v_range.previous_first_day and v_range.previous_last_day
+        )
+    into v_points, v_joined, v_previous
     from bars as a;
     return pg_catalog.jsonb_build_object(
-        'from', v_range.first_day, 'to', v_range.last_day, 'bucket', v_range.bucket, 'points', v_points
+        'from', v_range.first_day, 'to', v_range.last_day, 'bucket', v_range.bucket, 'points', v_points, 'joined', v_joined,
+        'previous', case when v_range.previous_first_day is not null then
+            v_previous || pg_catalog.jsonb_build_object('from', v_range.previous_first_day, 'to', v_range.previous_last_day)
+        end
     );
 end
 $$;
 comment on function public.get_team_growth(text) is
-'Size of the caller''s team at the end of each bar, and how many are funded. Ranges as in get_earnings. Errors: invalid_range.';
+'Size of the caller''s team at the end of each bar, and how many are funded; joined counts the days of the chart, previous those to compare with. Ranges as in get_earnings. Errors: invalid_range.';
 grant execute on function public.get_team_growth(text) to authenticated;

@@ -103,15 +103,16 @@ declare
     v_range record;
     v_points jsonb;
     v_totals jsonb;
+    v_previous numeric;
 begin
     select o.no into v_no from private.positions as o where o.user_id = v_member.user_id;
     select * into v_range from private.chart_range(p_range, v_member.created_at);
-    with days as (
+    with days as materialized (
         select d.day, d.referral, d.pairing, d.override
-        from private.earning_days as d where d.no = v_no and d.day >= v_range.first_day
+        from private.earning_days as d where d.no = v_no and d.day >= coalesce(v_range.previous_first_day, v_range.first_day)
         union all
         select c.day, c.referral, c.pairing, c.override
-        from private.network_deltas as c where c.no = v_no and c.day >= v_range.first_day
+        from private.network_deltas as c where c.no = v_no and c.day >= coalesce(v_range.previous_first_day, v_range.first_day)
     ),
     earned as (
         select
@@ -120,6 +121,7 @@ begin
             sum(d.pairing) as pairing,
             sum(d.override) as override
         from days as d
+        where d.day >= v_range.first_day
         group by 1
     ),
     bars as (
@@ -149,20 +151,29 @@ begin
             'pairing', private.money(sum(a.pairing)),
             'override', private.money(sum(a.override)),
             'total', private.money(sum(a.referral + a.pairing + a.override))
+        ),
+        (
+            select coalesce(sum(d.referral + d.pairing + d.override), 0) from days as d
+            where d.day between v_range.previous_first_day and v_range.previous_last_day
         )
-    into v_points, v_totals
+    into v_points, v_totals, v_previous
     from bars as a;
     return pg_catalog.jsonb_build_object(
         'from', v_range.first_day,
         'to', v_range.last_day,
         'bucket', v_range.bucket,
         'totals', v_totals,
+        'previous', case when v_range.previous_first_day is not null then
+            pg_catalog.jsonb_build_object(
+                'from', v_range.previous_first_day, 'to', v_range.previous_last_day, 'total', private.money(v_previous)
+            )
+        end,
         'points', v_points
     );
 end
 $$;
 comment on function public.get_earnings(text) is
-'The caller''s earnings by type over time, by journal day, so that an upgrade''s increase is on the day it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. Errors: invalid_range.';
+'The caller''s earnings by type over time, by journal day, so that an upgrade''s increase is on the day it happened. Ranges 30d, 90d, 12m, all; days in UTC, weeks from Monday. previous is the period to compare with, null without one. Errors: invalid_range.';
 grant execute on function public.get_earnings(text) to authenticated;
 
 -- The admin dashboard: oldest pending requests, daily deposits and withdrawals, the last ledger check, and the payout
@@ -216,18 +227,19 @@ begin
     select pg_catalog.jsonb_agg(
         pg_catalog.jsonb_build_object(
             'id', r.id, 'type', r.type, 'user_email', p.email, 'username', p.username,
-            'created_at', r.created_at, 'amount', private.money(r.amount), 'status', r.status
+            'created_at', r.created_at, 'amount', private.money(r.amount), 'status', r.status,
+            'cancelled', r.status = 'rejected' and r.decided_by is null
         ) order by r.created_at desc, r.id desc
     )
     into v_recent
     from (
         (
-            select d.id, 'deposit' as type, d.user_id, d.created_at, d.amount, d.status
+            select d.id, 'deposit' as type, d.user_id, d.created_at, d.amount, d.status, d.decided_by
             from public.deposits as d order by d.created_at desc, d.id desc limit 10
         )
         union all
         (
-            select w.id, 'withdrawal', w.user_id, w.created_at, w.amount, w.status
+            select w.id, 'withdrawal', w.user_id, w.created_at, w.amount, w.status, w.decided_by
             from public.withdrawals as w order by w.created_at desc, w.id desc limit 10
         )
         order by 4 desc, 1 desc

@@ -100,7 +100,21 @@ select is(
 );
 select is(jsonb_array_length(public.get_earnings('30d') -> 'points'), 30, 'thirty days are thirty bars');
 select is(public.get_earnings('90d') ->> 'bucket', 'week', 'ninety days are drawn by week');
-select is(public.get_earnings('12m') #>> '{points,12,pairing}', '380.00', 'twelve months end with this one');
+select is(public.get_earnings('12m') #>> '{points,11,pairing}', '380.00', 'twelve months end with this one');
+select is(jsonb_array_length(public.get_earnings('12m') -> 'points'), 12, 'and are twelve');
+select is(jsonb_array_length(public.get_earnings('90d') -> 'points'), 13, 'ninety days are twelve whole weeks and the running one');
+select is(
+    (select (e ->> 'from') || ' ' || extract(isodow from (e ->> 'from')::date) || ' ' || (e #>> '{points,0,start}') from public.get_earnings('90d') as e),
+    (select d.day || ' 1 ' || d.day from (select (date_trunc('week', now() at time zone 'UTC') - interval '84 days')::date as day) as d),
+    'they begin on a Monday, and chart and caption say the same'
+);
+select is(
+    (select (e ->> 'from') || ' ' || (e #>> '{points,0,start}') from public.get_earnings('12m') as e),
+    (select d.day || ' ' || d.day from (select (date_trunc('month', now() at time zone 'UTC') - interval '11 months')::date as day) as d),
+    'months begin on a first'
+);
+select is(public.get_earnings(r) -> 'previous', 'null'::jsonb, 'who has just joined has no period before to compare with: ' || r)
+from unnest(array['30d', '90d', '12m', 'all']) as r;
 select raises(
     $$ select public.get_earnings('1d') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'other ranges are rejected'
 );
@@ -117,6 +131,36 @@ select throws_ok($$ select public.get_member_dashboard() $$, '42501', null, 'an 
 select act_as('mara');
 select is(public.get_earnings('all') #>> '{totals,total}', '434.50', 'all of it');
 select is(public.get_earnings('all') ->> 'bucket', 'day', 'in days while it is little');
+select act_as_owner();
+
+-- The period before has run as long.
+select set_config('app.demo_clock', (now() - interval '400 days')::text, true);
+select join_as('vera');
+select join_as('otto', 'vera');
+select join_as('nora', 'vera');
+select complete(n) from unnest(array['vera', 'otto', 'nora']) as n;
+select set_config('app.demo_clock', (now() - interval '45 days')::text, true);
+select pays('otto', 100);
+select set_config('app.demo_clock', '', true);
+select pays('nora', 50);
+select act_as('vera');
+select is(
+    public.get_earnings('30d') -> 'previous', jsonb_build_object(
+        'from', (now() at time zone 'UTC')::date - 59, 'to', (now() at time zone 'UTC')::date - 30, 'total', '5.00'
+    ), 'thirty days are compared with the thirty before'
+);
+select is(public.get_earnings('30d') #>> '{totals,total}', '2.50', 'which are not in the chart');
+select is(
+    (public.get_earnings('90d') #>> '{previous,to}')::date, (now() at time zone 'UTC')::date - 91, 'weeks with the thirteen before, up to the same weekday'
+);
+select is(
+    (public.get_earnings('12m') #>> '{previous,to}')::date, null, 'a year before one has joined is no year to compare with'
+);
+select is(
+    (public.get_team_growth('30d') -> 'previous') - array['from', 'to'],
+    '{"members": 0, "funded": 1}'::jsonb, 'the team''s growth has its period before, too'
+);
+select is(public.get_team_growth('30d') -> 'joined', '{"members": 0, "funded": 1}'::jsonb, 'and counts its own days');
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================

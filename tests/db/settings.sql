@@ -69,6 +69,18 @@ select raises(
     $$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u"') $$,
     400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.', 'one wrong letter is found'
 );
+select raises(
+    format('select change_setting(%L, %L)', 'explorer.url', to_json(v)), 400, 'invalid_setting',
+    'Enter an https address with {hash} in place of the transaction hash.', v || ' is no address of an explorer'
+)
+from unnest(array[
+    'http://explorer.example/tx/{hash}', 'javascript:alert(1)//{hash}', 'https://explorer.example/tx/', 'https:///{hash}', 'https://{hash}.example/',
+    'https://explorer.example/{hash}/{hash}', 'https://explorer.example/"{hash}', 'https://explorer.example/ {hash}', 'see https://explorer.example/{hash}',
+    'https://someone@explorer.example/{hash}'
+]) as v;
+select is(
+    change_setting('explorer.url', coalesce(to_jsonb(v), 'null')) #> '{setting,value}', coalesce(to_jsonb(v), 'null'), coalesce(v, 'nothing') || ' is taken'
+) from unnest(array['https://explorer.example/#/transaction/{hash}', 'https://explorer.example:8443/tx?id={hash}&lang=en', null]) as v;
 select is(change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') ->> 'success', 'true', 'a right one is taken');
 select act_as_owner();
 select is((select kind from private.admin_notices order by created_at desc limit 1), 'deposit_address_changed', 'and every administrator is notified');
@@ -183,6 +195,7 @@ rollback to savepoint start;
 -- =====================================================================================================================
 select act_as('anonymous');
 select is(get_platform() -> 'packages' -> 1, '{"value": "100.00", "label": "Basic", "rate": "20"}', 'an anonymous client reads the packages');
+select is(get_platform() -> 'explorer_url', 'null'::jsonb, 'no block explorer is set at first');
 select is(get_platform() -> 'rates', '{"referral": "5", "override": "1", "reentry": "10"}', 'and the rates');
 select is(get_platform() -> 'limits', '{"min_withdrawal": "100.00", "min_deposit": "1.00", "max_amount": "10000000.00", "receipt_max_bytes": 5242880}', 'and the limits');
 select * from finish();

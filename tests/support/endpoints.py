@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,7 @@ class Requests:
     def _rpc(self, name: str) -> dict[str, Any]:
         special: dict[str, dict[str, Any]] = {
             "get_earnings": {"p_range": "30d"},
+            "get_statement": {"p_month": datetime.now(UTC).date().isoformat()},
             "get_team_growth": {"p_range": "30d"},
             "get_team_tree": {"p_root": self.member.profile_id},
             "get_user_bot_subscriptions": {"p_user_id": self.member.user_id},

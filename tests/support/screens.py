@@ -137,6 +137,21 @@ CALLS: list[Call] = [
         "select public.get_transaction_history(p_before => %(cursor)s)",
         "later page",
     ),
+    Call(
+        "rpc/get_transaction_history",
+        "member",
+        "select public.get_transaction_history('withdrawal', p_limit => 100)",
+        "withdrawals",
+    ),
+    Call(
+        "rpc/get_statement", "member", "select public.get_statement((now() at time zone 'UTC')::date, 0, 0)", "now"
+    ),
+    Call(
+        "rpc/get_statement",
+        "member",
+        "select public.get_statement((now() at time zone 'UTC' - interval '400 days')::date)",
+        "of old",
+    ),
     Call("rpc/get_notifications", "member", "select public.get_notifications()"),
     Call("rpc/get_deposit_options", "member", "select public.get_deposit_options()"),
     Call("rpc/get_withdraw_options", "member", "select public.get_withdraw_options()"),

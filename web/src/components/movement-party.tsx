@@ -1,6 +1,7 @@
 import type { HistoryItem } from '@/lib/member'
 import { pairNames } from '@/lib/movement'
 import { Address } from './address'
+import { Reference } from './reference'
 
 /** Who or what stands at the other end of a movement: a member, a pair, an address, a reference. */
 export function MovementParty({ item }: { item: HistoryItem }) {
@@ -13,8 +14,7 @@ export function MovementParty({ item }: { item: HistoryItem }) {
   }
   if (item.source === 'withdrawal' && item.wallet_address)
     return <Address value={item.wallet_address} short />
-  if (item.source === 'deposit' && item.reference)
-    return <Address value={item.reference} short what="reference" />
+  if (item.source === 'deposit' && item.reference) return <Reference value={item.reference} short />
   if (!item.counterparty) return null
   return (
     <span>

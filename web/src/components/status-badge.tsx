@@ -1,4 +1,4 @@
-import { Check, CircleDashed, Clock, X, type LucideIcon } from 'lucide-react'
+import { Ban, Check, CircleDashed, Clock, X, type LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 
@@ -59,7 +59,11 @@ function word(status: string): string {
 /** The status of a row, on one line. What the table above does not know is an outline badge with its own word. */
 export function StatusBadge({ status, label }: { status: string; label?: string }) {
   return (
-    <Badge tone={known[status.toLowerCase()] ?? 'outline'} className="whitespace-nowrap">
+    <Badge
+      tone={known[status.toLowerCase()] ?? 'outline'}
+      icon={status === 'cancelled' ? Ban : undefined}
+      className="whitespace-nowrap"
+    >
       {label ?? word(status)}
     </Badge>
   )

@@ -21,6 +21,8 @@ export interface RecentMovement {
   created_at: string
   amount: Decimal
   status: string
+  /** Taken back by the member, not rejected. */
+  cancelled: boolean
 }
 
 /** What came in and stayed against what can be withdrawn; `ratio` is in percent, null when nothing can be. */

@@ -20,13 +20,30 @@ function fullDay(day: string): string {
   return `${date} ${month} ${year}`
 }
 
-/** "By week, 17 Dec 2025 to 16 Mar 2026." */
-export function describePeriod(period: { from: string; to: string; bucket: Bucket }): string {
-  return `By ${period.bucket}, ${fullDay(period.from)} to ${fullDay(period.to)}.`
+export interface Days {
+  /** First and last day, both included. */
+  from: string
+  to: string
 }
 
-/** What one bar covers: "Week of 9 Mar 2026", "March 2026" as "Mar 2026", or the day. */
-export function barName(day: string, bucket: Bucket): string {
+/** "22 Dec 2025 to 16 Mar 2026". */
+export function describeDays({ from, to }: Days): string {
+  return `${fullDay(from)} to ${fullDay(to)}`
+}
+
+/** Of a chart that ends today: "By week, 22 Dec 2025 to 16 Mar 2026, the last week so far." */
+export function describeRunning(period: Days & { bucket: Bucket }): string {
+  return `By ${period.bucket}, ${describeDays(period)}, the last ${period.bucket} so far.`
+}
+
+/** "By week, 17 Dec 2025 to 16 Mar 2026." */
+export function describePeriod(period: Days & { bucket: Bucket }): string {
+  return `By ${period.bucket}, ${describeDays(period)}.`
+}
+
+/** What one bar covers: "Week of 9 Mar 2026", "March 2026" as "Mar 2026", or the day; the running one "so far". */
+export function barName(day: string, bucket: Bucket, running = false): string {
+  if (running) return `${barName(day, bucket)}, so far`
   const [year, month] = parts(day)
   if (bucket === 'month') return `${month} ${year}`
   return bucket === 'week' ? `Week of ${fullDay(day)}` : fullDay(day)

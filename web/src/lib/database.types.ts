@@ -470,6 +470,7 @@ export type Database = {
       get_platform: { Args: Record<PropertyKey, never>; Returns: Json }
       get_readiness: { Args: Record<PropertyKey, never>; Returns: Json }
       get_sponsor: { Args: { p_referral_code: string }; Returns: Json }
+      get_statement: { Args: { p_after?: number; p_limit?: number; p_month: string }; Returns: Json }
       get_team_growth: { Args: { p_range: string }; Returns: Json }
       get_team_tree: { Args: { p_after?: number; p_limit?: number; p_root?: string }; Returns: Json }
       get_transaction_history: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatDay, formatDue, formatExact, formatRelative } from './dates'
+import { dayHeading, formatDay, formatDue, formatExact, formatRelative } from './dates'
 
 const now = new Date(2026, 2, 16, 14, 2)
 const before = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
@@ -16,6 +16,16 @@ describe('formatRelative', () => {
     [-120, 'in 2 hours'],
   ])('%d minutes', (minutes, text) => {
     expect(formatRelative(before(minutes), now)).toBe(text)
+  })
+})
+
+describe('dayHeading', () => {
+  it.each([
+    [new Date(2026, 2, 16, 0, 0), 'Today, 16 Mar 2026'],
+    [new Date(2026, 2, 15, 23, 59), 'Yesterday, 15 Mar 2026'],
+    [new Date(2026, 2, 14, 10, 31), 'Sat, 14 Mar 2026'],
+  ])('%s', (day, heading) => {
+    expect(dayHeading(day, now)).toBe(heading)
   })
 })
 

@@ -55,6 +55,8 @@ export interface HistoryItem {
   pair_names: [string | null, string | null] | null
   rate: Decimal | null
   volume: Decimal | null
+  /** What the bonus of this row is now; a row is what it was credited, raised or lowered by. */
+  bonus_amount: Decimal | null
   reentry: Decimal | null
   reference: string | null
   wallet_address: string | null
@@ -62,6 +64,10 @@ export interface HistoryItem {
   decided_at: string | null
   payout_reference: string | null
   can_cancel: boolean
+  /** Taken back by the member, not refused. */
+  cancelled: boolean
+  /** Whether it changed the withdrawable balance: not a deposit, and nothing that waits or was refused. */
+  in_balance: boolean
 }
 
 export interface MemberProfile {

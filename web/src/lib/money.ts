@@ -42,6 +42,10 @@ export function isNegative(value: Decimal): boolean {
   return toCents(value) < 0n
 }
 
+export function unsigned(value: Decimal): Decimal {
+  return value.replace('-', '')
+}
+
 /** `rate` percent of an amount, rounded half away from zero to cents. Rates have at most two decimals. */
 export function percentOf(value: Decimal, rate: Decimal): Decimal {
   const product = toCents(value) * toCents(rate)

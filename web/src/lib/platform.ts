@@ -27,6 +27,8 @@ export interface Platform {
   rates: { referral: Decimal; override: Decimal; reentry: Decimal }
   limits: { min_withdrawal: Decimal; min_deposit: Decimal; max_amount: Decimal; receipt_max_bytes: number }
   review_due_hours: number
+  /** The block explorer's page of a transaction, with {hash} in place of its hash; null without one. */
+  explorer_url: string | null
 }
 
 interface PublishedTexts {

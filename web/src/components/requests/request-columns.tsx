@@ -13,6 +13,7 @@ import {
 } from '@/components/ui/dropdown-menu'
 import { Tooltip } from '@/components/ui/tooltip'
 import { zoneName } from '@/lib/dates'
+import { movedNothing, shownStatus } from '@/lib/movement'
 import type { DecisionAction, MoneyRequest, RequestActs } from './request'
 
 const words: Record<DecisionAction, string> = { approve: 'Approve', reject: 'Reject' }
@@ -100,7 +101,12 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       id: 'amount',
       header: 'Amount',
       meta: { label: 'Amount', align: 'right', sort: 'amount', phone: 'amount' },
-      cell: ({ row: { original } }) => <Money value={original.amount} className="font-semibold" />,
+      cell: ({ row: { original } }) => (
+        <Money
+          value={original.amount}
+          className={movedNothing(original) ? 'text-muted-foreground' : 'font-semibold'}
+        />
+      ),
     },
     {
       id: 'available_balance',
@@ -115,7 +121,7 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       header: 'Status',
       meta: { label: 'Status', phone: 'status' },
       cell: ({ row: { original } }) => (
-        <StatusBadge status={original.voided_at ? 'voided' : original.status} />
+        <StatusBadge status={original.voided_at ? 'voided' : shownStatus(original)} />
       ),
     },
     {

@@ -6,6 +6,7 @@ import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
+import { shownStatus } from '@/lib/movement'
 import { RequestFlags } from './decision-dialog'
 import type { DetailsPlace, MoneyRequest, RequestActs } from './request'
 
@@ -77,7 +78,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
             { label: 'User', value: row.username },
             { label: 'Amount', value: <Money value={row.amount} className="font-semibold" /> },
             ...facts,
-            { label: 'Status', value: <StatusBadge status={row.status} /> },
+            { label: 'Status', value: <StatusBadge status={shownStatus(row)} /> },
             { label: 'Date', value: <Timestamp value={row.created_at} exact /> },
             ...decided,
             ...voided,

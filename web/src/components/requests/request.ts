@@ -25,6 +25,8 @@ export interface MoneyRequest {
   created_at: string
   decided_at: string | null
   decided_by_name: string | null
+  /** Taken back by the member, not rejected. */
+  cancelled: boolean
   /** Since when an approved one no longer counts: a correction voided it. */
   voided_at: string | null
   username: string

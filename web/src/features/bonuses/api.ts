@@ -18,6 +18,8 @@ export interface Earnings {
   to: string
   bucket: 'day' | 'week' | 'month'
   totals: { referral: Decimal; pairing: Decimal; override: Decimal; total: Decimal }
+  /** The period before, up to the same day of it; null where there is none to compare with. */
+  previous: { from: string; to: string; total: Decimal } | null
   points: EarningsPoint[]
 }
 

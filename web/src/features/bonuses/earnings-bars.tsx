@@ -39,10 +39,10 @@ function Part({ x, y, width, height, fill, value }: BarShapeProps) {
   return <rect x={x} y={y + height - drawn} width={width} height={drawn} fill={fill} />
 }
 
-function TooltipBox({ row, bucket }: { row: Row; bucket: Bucket }) {
+function TooltipBox({ row, bucket, running }: { row: Row; bucket: Bucket; running: boolean }) {
   return (
     <div className="rounded-control border bg-popover p-3 text-compact shadow-popover">
-      <p className="font-semibold">{barName(row.point.start, bucket)}</p>
+      <p className="font-semibold">{barName(row.point.start, bucket, running)}</p>
       {kinds.map(({ key, label, colour }) => (
         <p key={key} className="flex items-center justify-between gap-6">
           <span className="flex items-center gap-2">
@@ -132,7 +132,9 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
           cursor={{ fill: 'var(--muted)' }}
           content={({ active, payload }) => {
             const row = (payload[0] as { payload?: Row } | undefined)?.payload
-            return active && row ? <TooltipBox row={row} bucket={bucket} /> : null
+            return active && row ? (
+              <TooltipBox row={row} bucket={bucket} running={row === rows.at(-1)} />
+            ) : null
           }}
         />
         {kinds.map(({ key, label, colour }) => (

@@ -5,8 +5,8 @@ import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Money } from '@/components/money'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
-import { barName, describePeriod } from '@/lib/chart-period'
-import { add, compare } from '@/lib/money'
+import { barName, describeDays, describeRunning } from '@/lib/chart-period'
+import { add, compare, formatMoney, subtract, unsigned, type Decimal } from '@/lib/money'
 import { put, useAddress } from '@/lib/use-address'
 import { earningsQuery, type Earnings } from './api'
 
@@ -39,6 +39,14 @@ export function EarningsCard() {
   )
 }
 
+/** "$12.50 more than in", "The same as in": how a total compares with the one of another period. */
+function comparison(total: Decimal, previous: Decimal): string {
+  const difference = subtract(total, previous)
+  if (compare(difference, '0') === 0) return 'The same as in'
+  const amount = formatMoney(unsigned(difference))
+  return `${amount} ${compare(difference, '0') > 0 ? 'more' : 'less'} than in`
+}
+
 interface CardProps {
   earnings: Earnings
   range: ChartRange
@@ -46,7 +54,7 @@ interface CardProps {
 }
 
 function Card({ earnings, range, onRange }: CardProps) {
-  const { totals, points, bucket } = earnings
+  const { totals, previous, points, bucket } = earnings
   const empty = compare(totals.total, '0') === 0
   return (
     <ChartCard
@@ -54,8 +62,14 @@ function Card({ earnings, range, onRange }: CardProps) {
       className="h-full"
       summary={
         <>
-          {describePeriod(earnings)} Total{' '}
+          {describeRunning(earnings)} Total{' '}
           <Money value={totals.total} className="font-semibold text-foreground" />
+          {previous ? (
+            <span className="block">
+              {comparison(totals.total, previous.total)} {describeDays(previous)} (
+              <Money value={previous.total} />)
+            </span>
+          ) : null}
         </>
       }
       series={[
@@ -73,8 +87,8 @@ function Card({ earnings, range, onRange }: CardProps) {
           'Override',
           'Total',
         ],
-        rows: points.map((point) => [
-          barName(point.start, bucket),
+        rows: points.map((point, index) => [
+          barName(point.start, bucket, index === points.length - 1),
           <Money key="pairing" value={point.pairing} />,
           <Money key="referral" value={point.referral} />,
           <Money key="override" value={point.override} />,

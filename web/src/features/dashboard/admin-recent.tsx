@@ -1,9 +1,10 @@
 import { EmptyState } from '@/components/empty-state'
-import { Money } from '@/components/money'
+import { MovementAmount } from '@/components/movement-amount'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import type { RecentMovement } from '@/lib/admin-overview'
 import { subtract } from '@/lib/money'
+import { shownStatus } from '@/lib/movement'
 
 /** The newest deposits and withdrawals, whatever their state. */
 export function RecentTransactions({ recent }: { recent: RecentMovement[] }) {
@@ -17,10 +18,12 @@ export function RecentTransactions({ recent }: { recent: RecentMovement[] }) {
           <span className="text-muted-foreground">
             <Timestamp value={item.created_at} />
           </span>
-          <StatusBadge status={item.status} />
-          <Money
-            value={item.type === 'deposit' ? item.amount : subtract('0', item.amount)}
-            signed
+          <StatusBadge status={shownStatus(item)} />
+          <MovementAmount
+            item={{
+              status: item.status,
+              amount: item.type === 'deposit' ? item.amount : subtract('0', item.amount),
+            }}
             className="w-28 text-right font-semibold"
           />
         </li>

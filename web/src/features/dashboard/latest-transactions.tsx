@@ -1,13 +1,14 @@
 import { ChevronRight } from 'lucide-react'
 import { Link } from 'react-router'
 import { EmptyState } from '@/components/empty-state'
-import { Money } from '@/components/money'
+import { MovementAmount } from '@/components/movement-amount'
 import { MovementParty } from '@/components/movement-party'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
+import { cn } from '@/lib/cn'
 import type { HistoryItem } from '@/lib/member'
-import { movementTitle } from '@/lib/movement'
+import { movedNothing, movementTitle, shownStatus } from '@/lib/movement'
 import { paths } from '@/lib/paths'
 import { useMedia } from '@/lib/use-media'
 
@@ -61,7 +62,7 @@ function Rows({ items }: { items: HistoryItem[] }) {
       <tbody>
         {items.map((item) => (
           <TableRow key={`${item.source}-${item.id}`}>
-            <TableCell className="font-semibold">
+            <TableCell className={movedNothing(item) ? 'text-muted-foreground' : 'font-semibold'}>
               <Link to={details(item)} className="rounded-mark hover:underline">
                 {movementTitle(item)}
               </Link>
@@ -73,10 +74,10 @@ function Rows({ items }: { items: HistoryItem[] }) {
               <Timestamp value={item.created_at} />
             </TableCell>
             <TableCell>
-              <StatusBadge status={item.status} />
+              <StatusBadge status={shownStatus(item)} />
             </TableCell>
             <TableCell data-align="right" className="font-semibold">
-              <Money value={item.amount} signed />
+              <MovementAmount item={item} dash />
             </TableCell>
           </TableRow>
         ))}
@@ -91,17 +92,23 @@ function Cards({ items }: { items: HistoryItem[] }) {
       {items.map((item) => (
         <li key={`${item.source}-${item.id}`} className="py-3 last:pb-0">
           <div className="flex items-baseline justify-between gap-4 font-semibold">
-            <Link to={details(item)} className="rounded-mark hover:underline">
+            <Link
+              to={details(item)}
+              className={cn(
+                'rounded-mark hover:underline',
+                movedNothing(item) && 'font-normal text-muted-foreground',
+              )}
+            >
               {movementTitle(item)}
             </Link>
-            <Money value={item.amount} signed />
+            <MovementAmount item={item} dash />
           </div>
           <div className="mt-0.5 flex items-center justify-between gap-4">
             <div className="flex min-w-0 flex-col text-compact text-muted-foreground">
               <MovementParty item={item} />
               <Timestamp value={item.created_at} />
             </div>
-            <StatusBadge status={item.status} />
+            <StatusBadge status={shownStatus(item)} />
           </div>
         </li>
       ))}

@@ -2,6 +2,7 @@ import type { ColumnDef } from '@tanstack/react-table'
 import { Image } from 'lucide-react'
 import { Address } from '@/components/address'
 import { Money } from '@/components/money'
+import { Reference } from '@/components/reference'
 import type { RequestActs } from '@/components/requests/request'
 import { requestColumns } from '@/components/requests/request-columns'
 import { Button } from '@/components/ui/button'
@@ -47,7 +48,7 @@ export function depositColumns(
       id: 'reference',
       header: 'Reference',
       meta: { label: 'Reference', phone: 'hidden' },
-      cell: ({ row: { original } }) => <Address value={original.reference_number} short what="reference" />,
+      cell: ({ row: { original } }) => <Reference value={original.reference_number} short />,
     },
     {
       id: 'receipt',

@@ -1,5 +1,6 @@
 import { useCallback, useState } from 'react'
 import { Money } from '@/components/money'
+import { Reference } from '@/components/reference'
 import type { RequestActs } from '@/components/requests/request'
 import { RequestDetails } from '@/components/requests/request-details'
 import { RequestList } from '@/components/requests/request-list'
@@ -37,7 +38,7 @@ export function AdminDeposits() {
             facts={[
               {
                 label: 'Reference',
-                value: <span className="font-mono text-compact">{deposit.reference_number}</span>,
+                value: <Reference value={deposit.reference_number} copy />,
               },
             ]}
             memberFacts={[{ label: 'Total deposits', value: <Money value={deposit.total_deposits} /> }]}

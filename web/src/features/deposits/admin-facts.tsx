@@ -1,3 +1,4 @@
+import { Reference } from '@/components/reference'
 import { Change, type Fact } from '@/components/review-dialog'
 import { Money } from '@/components/money'
 import { Button } from '@/components/ui/button'
@@ -40,7 +41,7 @@ export function depositFacts(deposit: AdminDeposit, packages: Package[], onRecei
         />
       ),
     },
-    { label: 'Reference', value: <span className="font-mono text-compact">{deposit.reference_number}</span> },
+    { label: 'Reference', value: <Reference value={deposit.reference_number} copy /> },
     {
       label: 'Receipt',
       value: (

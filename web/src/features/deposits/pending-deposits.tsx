@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { Address } from '@/components/address'
 import { Money } from '@/components/money'
+import { Reference } from '@/components/reference'
 import { ReviewDialog } from '@/components/review-dialog'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
@@ -30,7 +30,7 @@ export function PendingDeposits({ pending }: { pending: PendingDeposit[] }) {
               </span>
               <span className="flex flex-wrap gap-x-3 text-compact text-muted-foreground">
                 <Timestamp value={deposit.created_at} />
-                <Address value={deposit.reference_number} short what="reference" />
+                <Reference value={deposit.reference_number} short />
               </span>
             </span>
             <Button

@@ -70,6 +70,10 @@ export interface TeamGrowth {
   to: string
   bucket: Bucket
   points: { start: string; members: number; funded: number }[]
+  /** Who came, and who was funded, in these days. */
+  joined: { members: number; funded: number }
+  /** The same of the period before, up to the same day of it; null where there is none to compare with. */
+  previous: { from: string; to: string; members: number; funded: number } | null
 }
 
 export function growthQuery(range: ChartRange) {

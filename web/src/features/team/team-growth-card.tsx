@@ -4,7 +4,7 @@ import { ChartArea } from '@/components/chart-area'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
-import { barName, describePeriod } from '@/lib/chart-period'
+import { barName, describeDays, describeRunning } from '@/lib/chart-period'
 import { growthQuery, type TeamGrowth } from './api'
 
 const TeamGrowthLines = lazy(() => import('./team-growth-lines'))
@@ -36,7 +36,18 @@ function Card({ growth, range, onRange }: CardProps) {
   return (
     <ChartCard
       title="Team growth"
-      summary={`${describePeriod(growth)} ${last?.members ?? 0} people below you, ${last?.funded ?? 0} with a funded package`}
+      summary={
+        <>
+          {describeRunning(growth)} {last?.members ?? 0} people below you, {last?.funded ?? 0} with a funded
+          package
+          <span className="block">
+            {growth.joined.members} joined and {growth.joined.funded} were funded in this time
+            {growth.previous
+              ? `; ${growth.previous.members} and ${growth.previous.funded} in ${describeDays(growth.previous)}`
+              : ''}
+          </span>
+        </>
+      }
       series={[
         { label: 'Team', colour: 'var(--chart-1)', value: last?.members },
         { label: 'Funded', colour: 'var(--chart-2)', value: last?.funded },
@@ -46,7 +57,7 @@ function Card({ growth, range, onRange }: CardProps) {
       table={{
         head: ['Until', 'Team', 'Funded'],
         rows: growth.points.map((point) => [
-          barName(point.start, growth.bucket),
+          barName(point.start, growth.bucket, point === last),
           point.members,
           point.funded,
         ]),

@@ -13,6 +13,8 @@ export interface AdminTransaction {
   status: 'completed' | 'pending' | 'failed'
   reference_id: string | null
   created_at: string
+  /** Taken back by the member, not rejected. */
+  cancelled: boolean
 }
 
 export interface TransactionCards {

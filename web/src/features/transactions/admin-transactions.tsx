@@ -8,13 +8,14 @@ import { EmptyState } from '@/components/empty-state'
 import { Figure } from '@/components/figure'
 import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
 import { Money } from '@/components/money'
+import { MovementAmount } from '@/components/movement-amount'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { zoneName } from '@/lib/dates'
 import { exportCsv } from '@/lib/export-csv'
-import { isNegative } from '@/lib/money'
+import { shownStatus } from '@/lib/movement'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
 import { listTransactions, type AdminTransaction, type TransactionCards } from './admin-api'
 
@@ -63,19 +64,13 @@ const columns: ColumnDef<AdminTransaction>[] = [
     id: 'amount',
     header: 'Amount',
     meta: { label: 'Amount', align: 'right', phone: 'amount' },
-    cell: ({ row: { original } }) => (
-      <Money
-        value={original.amount}
-        signed
-        className={isNegative(original.amount) ? 'text-destructive' : 'text-positive'}
-      />
-    ),
+    cell: ({ row: { original } }) => <MovementAmount item={original} coloured />,
   },
   {
     id: 'status',
     header: 'Status',
     meta: { label: 'Status', phone: 'status' },
-    cell: ({ row: { original } }) => <StatusBadge status={original.status} />,
+    cell: ({ row: { original } }) => <StatusBadge status={shownStatus(original)} />,
   },
   {
     id: 'reference',

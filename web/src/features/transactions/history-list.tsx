@@ -1,16 +1,23 @@
-import { Money } from '@/components/money'
-import { MovementParty } from '@/components/movement-party'
+import { ChevronRight } from 'lucide-react'
+import { MovementAmount } from '@/components/movement-amount'
 import { StatusBadge } from '@/components/status-badge'
-import { Timestamp } from '@/components/timestamp'
-import { Button } from '@/components/ui/button'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
+import { describeMoment, formatTime, zoneName } from '@/lib/dates'
 import type { HistoryItem } from '@/lib/member'
-import { formatMoney } from '@/lib/money'
-import { movementTitle } from '@/lib/movement'
+import { shownStatus } from '@/lib/movement'
 import { useMedia } from '@/lib/use-media'
+import { useNow } from '@/lib/use-now'
+import type { Movement } from './api'
+import { groupByDay, type Day } from './history-days'
+import { BalanceAfter, OpenButton, RowIcon, RowNote } from './row-parts'
 
 interface HistoryListProps {
-  items: HistoryItem[]
+  items: Movement[]
+  onOpen: (item: HistoryItem) => void
+}
+
+interface DaysProps {
+  days: Day[]
   onOpen: (item: HistoryItem) => void
 }
 
@@ -18,85 +25,109 @@ export function itemKey(item: HistoryItem): string {
   return `${item.source}:${item.id}`
 }
 
-/** A table from 768 px, cards below; each row opens its details. */
+/** By day: a table from 768 px, cards below; each row opens its details. */
 export function HistoryList({ items, onOpen }: HistoryListProps) {
   const wide = useMedia('(min-width: 768px)')
-  if (wide) return <Rows items={items} onOpen={onOpen} />
+  const days = groupByDay(items, useNow())
+  return wide ? <Rows days={days} onOpen={onOpen} /> : <Cards days={days} onOpen={onOpen} />
+}
+
+function Time({ item }: { item: Movement }) {
+  const moment = new Date(item.created_at)
   return (
-    <ul aria-label="Transactions" className="divide-y">
-      {items.map((item) => (
-        <Card key={itemKey(item)} item={item} onOpen={onOpen} />
-      ))}
-    </ul>
+    <time dateTime={item.created_at} title={describeMoment(moment)} className="tabular">
+      {formatTime(moment)}
+    </time>
   )
 }
 
-function detailsName(item: HistoryItem): string {
-  return `Details of ${movementTitle(item)}, ${formatMoney(item.amount, { signed: true })}`
-}
-
-function Rows({ items, onOpen }: HistoryListProps) {
+function Rows({ days, onOpen }: DaysProps) {
   return (
     <Table aria-label="Transactions">
       <thead>
         <tr>
-          <TableHead>Date</TableHead>
-          <TableHead>Type</TableHead>
-          <TableHead>From or to</TableHead>
+          <TableHead className="w-20">Time, {zoneName(new Date())}</TableHead>
+          <TableHead>Movement</TableHead>
           <TableHead>Status</TableHead>
           <TableHead data-align="right">Amount</TableHead>
-          <TableHead data-align="right">Details</TableHead>
+          <TableHead data-align="right">Balance after</TableHead>
+          <TableHead data-print="no" className="w-8">
+            <span className="sr-only">Details</span>
+          </TableHead>
         </tr>
       </thead>
-      <tbody>
-        {items.map((item) => (
-          <TableRow key={itemKey(item)}>
-            <TableCell className="text-muted-foreground">
-              <Timestamp value={item.created_at} />
-            </TableCell>
-            <TableCell className="font-semibold">{movementTitle(item)}</TableCell>
-            <TableCell className="text-muted-foreground">
-              <MovementParty item={item} />
-            </TableCell>
-            <TableCell>
-              <StatusBadge status={item.status} />
-            </TableCell>
-            <TableCell data-align="right" className="font-semibold">
-              <Money value={item.amount} signed />
-            </TableCell>
-            <TableCell data-align="right">
-              <Button variant="link" size="text" aria-label={detailsName(item)} onClick={() => onOpen(item)}>
-                Details
-              </Button>
-            </TableCell>
-          </TableRow>
-        ))}
-      </tbody>
+      {days.map(({ heading, items }) => (
+        <tbody key={heading} className="border-b last:border-b-0">
+          <tr>
+            <th scope="rowgroup" colSpan={6} className="pt-4 pb-1 text-left text-compact font-semibold">
+              {heading}
+            </th>
+          </tr>
+          {items.map((item) => (
+            <TableRow
+              key={itemKey(item)}
+              className="relative hover:bg-muted has-[:focus-visible]:bg-muted print:break-inside-avoid"
+            >
+              <TableCell className="text-muted-foreground">
+                <Time item={item} />
+              </TableCell>
+              <TableCell>
+                <div className="flex items-center gap-3">
+                  <RowIcon item={item} />
+                  <div className="min-w-0">
+                    <OpenButton item={item} onOpen={onOpen} />
+                    <div className="text-compact text-muted-foreground">
+                      <RowNote item={item} />
+                    </div>
+                  </div>
+                </div>
+              </TableCell>
+              <TableCell>
+                <StatusBadge status={shownStatus(item)} />
+              </TableCell>
+              <TableCell data-align="right" className="font-semibold">
+                <MovementAmount item={item} dash />
+              </TableCell>
+              <TableCell data-align="right">
+                <BalanceAfter item={item} />
+              </TableCell>
+              <TableCell data-print="no" data-align="right">
+                <ChevronRight className="inline size-4 text-muted-foreground" aria-hidden />
+              </TableCell>
+            </TableRow>
+          ))}
+        </tbody>
+      ))}
     </Table>
   )
 }
 
-function Card({ item, onOpen }: { item: HistoryItem; onOpen: (item: HistoryItem) => void }) {
-  return (
-    <li className="py-3 first:pt-0 last:pb-0">
-      <div className="flex items-baseline justify-between gap-4 font-semibold">
-        <button
-          type="button"
-          className="min-h-11 rounded-mark text-left hover:underline"
-          aria-label={detailsName(item)}
-          onClick={() => onOpen(item)}
-        >
-          {movementTitle(item)}
-        </button>
-        <Money value={item.amount} signed />
-      </div>
-      <div className="flex items-center justify-between gap-4">
-        <div className="flex min-w-0 flex-col text-compact text-muted-foreground">
-          <MovementParty item={item} />
-          <Timestamp value={item.created_at} />
-        </div>
-        <StatusBadge status={item.status} />
-      </div>
-    </li>
-  )
+function Cards({ days, onOpen }: DaysProps) {
+  return days.map(({ heading, items }) => (
+    <section key={heading} aria-label={heading} className="mt-5 first:mt-0">
+      <h2 className="text-compact font-semibold">{heading}</h2>
+      <ul className="divide-y">
+        {items.map((item) => (
+          <li key={itemKey(item)} className="relative flex gap-3 py-3">
+            <RowIcon item={item} />
+            <div className="min-w-0 grow">
+              <div className="flex items-baseline justify-between gap-4">
+                <OpenButton item={item} onOpen={onOpen} />
+                <MovementAmount item={item} dash className="font-semibold" />
+              </div>
+              <p className="text-compact text-muted-foreground">
+                <Time item={item} /> <RowNote item={item} />
+              </p>
+              <div className="mt-1 flex items-end justify-between gap-4">
+                <StatusBadge status={shownStatus(item)} />
+                <span className="text-right text-compact text-muted-foreground">
+                  Balance after <BalanceAfter item={item} />
+                </span>
+              </div>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  ))
 }

@@ -1,13 +1,11 @@
-import { Download, X } from 'lucide-react'
-import { useId, useState } from 'react'
-import { ErrorLine } from '@/components/field'
+import { X } from 'lucide-react'
+import { useId } from 'react'
 import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
 import { Label } from '@/components/ui/label'
 import { Select, SelectContent, SelectItem, SelectTrigger, SelectValue } from '@/components/ui/select'
-import { saveText, toCsv } from '@/lib/csv'
-import type { HistoryItem } from '@/lib/member'
-import { collectHistory, type HistoryFilters } from './api'
+import { useNow } from '@/lib/use-now'
+import { presets, type Preset } from './periods'
 import { statuses, types, type useHistoryFilters } from './use-history-filters'
 
 // Radix keeps the empty text for "nothing chosen".
@@ -72,11 +70,18 @@ function Day({ label, value, min, max, onChange }: DayProps) {
   )
 }
 
-/** Filters of the history and the file of what they leave. */
+/** Filters of the history. */
 export function HistoryToolbar({ table }: { table: ReturnType<typeof useHistoryFilters> }) {
-  const { filters, filtered, set, clear } = table
+  const { filters, filtered, set, setPeriod, clear } = table
+  const now = useNow()
+  const chosen = (one: Preset) => one.from === filters.from && one.to === filters.to
   return (
-    <div role="search" aria-label="Filter transactions" className="flex flex-wrap items-end gap-3">
+    <div
+      role="search"
+      aria-label="Filter transactions"
+      data-print="no"
+      className="flex flex-wrap items-end gap-3"
+    >
       <Choice
         label="Type"
         all="All Types"
@@ -103,66 +108,26 @@ export function HistoryToolbar({ table }: { table: ReturnType<typeof useHistoryF
         min={filters.from || undefined}
         onChange={(value) => set('to', value)}
       />
+      <div role="group" aria-label="Period" className="flex basis-full flex-wrap gap-2">
+        {presets(now).map((one) => (
+          <Button
+            key={one.label}
+            variant="outline"
+            size="compact"
+            aria-pressed={chosen(one)}
+            className="aria-pressed:bg-accent aria-pressed:text-accent-foreground"
+            onClick={() => setPeriod(chosen(one) ? { from: '', to: '' } : one)}
+          >
+            {one.label}
+          </Button>
+        ))}
+      </div>
       {filtered ? (
         <Button variant="ghost" onClick={clear}>
           <X aria-hidden />
           Clear filters
         </Button>
       ) : null}
-      <div className="sm:ml-auto">
-        <ExportCsv filters={filters} />
-      </div>
     </div>
-  )
-}
-
-const head = ['created_at', 'type', 'amount_usd', 'status', 'from_or_to', 'pair', 'reference', 'reason', 'id']
-
-function line(item: HistoryItem): string[] {
-  return [
-    new Date(item.created_at).toISOString(),
-    item.transaction_type,
-    item.amount,
-    item.status,
-    item.wallet_address ?? item.counterparty ?? '',
-    item.pair_number === null ? '' : String(item.pair_number),
-    item.reference ?? item.payout_reference ?? '',
-    item.admin_notes ?? '',
-    item.id,
-  ]
-}
-
-function ExportCsv({ filters }: { filters: HistoryFilters }) {
-  const [rows, setRows] = useState<number | null>(null)
-  const [failed, setFailed] = useState(false)
-
-  async function run() {
-    setFailed(false)
-    setRows(0)
-    try {
-      const items = await collectHistory(filters, setRows)
-      saveText(
-        toCsv(head, items.map(line)),
-        `transactions-${new Date().toISOString().slice(0, 10)}.csv`,
-        'text/csv',
-      )
-    } catch (error) {
-      console.error(error)
-      setFailed(true)
-    } finally {
-      setRows(null)
-    }
-  }
-
-  return (
-    <>
-      <Button variant="outline" busy={rows !== null && `${rows} rows`} onClick={() => void run()}>
-        <Download aria-hidden />
-        Export CSV
-      </Button>
-      <div role="alert">
-        {failed ? <ErrorLine className="mt-1">The export failed. Please try again.</ErrorLine> : null}
-      </div>
-    </>
   )
 }

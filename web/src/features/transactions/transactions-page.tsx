@@ -6,22 +6,62 @@ import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { memberQuery, type HistoryItem } from '@/lib/member'
+import { useNow } from '@/lib/use-now'
 import { historyQuery } from './api'
+import { HistoryActions } from './history-actions'
 import { HistoryDetails } from './history-details'
 import { HistoryList, itemKey } from './history-list'
 import { HistoryToolbar } from './history-toolbar'
+import { MonthFigures } from './month-figures'
+import { monthsBetween } from './periods'
+import { PrintedHead } from './printed-head'
+import { StatementPage } from './statement-page'
 import { useHistoryFilters } from './use-history-filters'
 
-/** Every movement of the member's money in one list, newest first. */
+/** Every movement of the member's money in one list, newest first, or the statement of a month. */
 export function TransactionsPage() {
   const table = useHistoryFilters()
+  const member = useQuery(memberQuery)
+  const now = useNow()
+  const months = member.data ? monthsBetween(new Date(member.data.profile.created_at), now) : []
+  if (table.statement)
+    return (
+      <StatementPage
+        key={table.statement}
+        month={table.statement}
+        months={months}
+        profile={member.data?.profile}
+        onMonth={(month) => table.set('statement', month)}
+      />
+    )
+  return <History table={table} months={months} />
+}
+
+interface HistoryProps {
+  table: ReturnType<typeof useHistoryFilters>
+  months: string[]
+}
+
+function History({ table, months }: HistoryProps) {
   const query = useInfiniteQuery({ ...historyQuery(table.filters), placeholderData: keepPreviousData })
   const member = useQuery(memberQuery)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   const open = [...items, ...(member.data?.latest ?? [])].find((item) => itemKey(item) === table.item)
   return (
-    <PageBody className="flex flex-col gap-6">
-      <PageHead title="Transactions" purpose="Every movement of your money, newest first." />
+    <PageBody className="flex flex-col gap-6 print:py-0">
+      <PageHead
+        title="Transactions"
+        purpose="Every movement of your money, newest first."
+        actions={
+          <HistoryActions
+            filters={table.filters}
+            months={months}
+            onStatement={(month) => table.set('statement', month)}
+          />
+        }
+      />
+      <PrintedHead profile={member.data?.profile} filters={table.filters} />
+      {months[0] ? <MonthFigures month={months[0]} balance={member.data?.balance} /> : null}
       <HistoryToolbar table={table} />
       <Region
         query={query}
@@ -39,6 +79,7 @@ export function TransactionsPage() {
             </p>
             {query.hasNextPage ? (
               <Button
+                data-print="no"
                 variant="outline"
                 className="mt-4"
                 busy={query.isFetchingNextPage && 'Loading'}
@@ -46,11 +87,13 @@ export function TransactionsPage() {
               >
                 Show 25 more
               </Button>
-            ) : (
-              <p className="mt-4 text-compact text-muted-foreground">
-                {items.length} transaction{items.length === 1 ? '' : 's'}, all shown
-              </p>
-            )}
+            ) : null}
+            <p className="mt-4 text-compact text-muted-foreground">
+              {items.length} transaction{items.length === 1 ? '' : 's'}
+              {query.hasNextPage ? ' shown, there are more. ' : ', all shown. '}
+              Balance after is your withdrawable balance: bonuses less approved withdrawals. Deposits count as
+              cash-in and do not change it. A pending withdrawal is reserved, not yet taken.
+            </p>
           </section>
         )}
       </Region>

@@ -20,6 +20,7 @@ export const statuses = [
 ]
 
 const day = /^\d{4}-\d{2}-\d{2}$/
+const month = /^\d{4}-(0[1-9]|1[0-2])$/
 
 function oneOf(options: { value: string }[], given: string | null): string {
   return options.find(({ value }) => value === given)?.value ?? ''
@@ -37,15 +38,22 @@ export function useHistoryFilters() {
     to: day.test(to) ? to : '',
   }
 
-  function set(key: keyof HistoryFilters | 'item', value: string) {
+  function set(key: keyof HistoryFilters | 'item' | 'statement', value: string) {
     setParameters((present) => put(present, key, value || null))
+  }
+
+  function setPeriod(period: { from: string; to: string }) {
+    setParameters((present) => put(put(present, 'from', period.from || null), 'to', period.to || null))
   }
 
   return {
     filters,
     filtered: Object.values(filters).some((value) => value !== ''),
     item: parameters.get('item'),
+    /** The month whose statement is open, such as "2026-03". */
+    statement: month.exec(parameters.get('statement') ?? '')?.[0] ?? null,
     set,
+    setPeriod,
     clear: () => setParameters(() => new URLSearchParams()),
   }
 }

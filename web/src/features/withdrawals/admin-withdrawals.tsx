@@ -2,6 +2,7 @@ import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
 import { Address } from '@/components/address'
 import { Money } from '@/components/money'
+import { Reference } from '@/components/reference'
 import type { RequestActs } from '@/components/requests/request'
 import { requestColumns } from '@/components/requests/request-columns'
 import { RequestDetails } from '@/components/requests/request-details'
@@ -126,7 +127,7 @@ export function AdminWithdrawals() {
               ? [
                   {
                     label: 'Payout',
-                    value: <span className="font-mono text-compact">{row.payout_reference}</span>,
+                    value: <Reference value={row.payout_reference} what="payout reference" copy />,
                   },
                 ]
               : []),

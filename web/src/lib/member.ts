@@ -64,6 +64,14 @@ export interface HistoryItem {
   can_cancel: boolean
 }
 
+/** A request of the member's that nobody has decided yet. */
+export interface PendingRequest {
+  source: 'deposit' | 'withdrawal'
+  id: string
+  amount: Decimal
+  created_at: string
+}
+
 export interface MemberProfile {
   /** Also the referral code. */
   id: string
@@ -102,6 +110,8 @@ export interface Member {
     total_team_volume: Decimal
   }
   latest: HistoryItem[]
+  /** The oldest first. */
+  pending: PendingRequest[]
   unread_notifications: number
   last_sync_at: string | null
 }

@@ -74,6 +74,25 @@ begin
                 p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
+        'pending', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'source', r.source,
+                        'id', r.id,
+                        'amount', private.money(r.amount),
+                        'created_at', r.created_at
+                    ) order by r.created_at, r.id
+                ), '[]'
+            )
+            from (
+                select 'deposit' as source, d.id, d.amount, d.created_at
+                from public.deposits as d where d.user_id = p.user_id and d.status = 'pending'
+                union all
+                select 'withdrawal', w.id, w.amount, w.created_at
+                from public.withdrawals as w where w.user_id = p.user_id and w.status = 'pending'
+            ) as r
+        ),
         'unread_notifications', private.unread_notifications(p.user_id),
         'last_sync_at', (select r.ran_at from private.reconcile_state as r)
     )

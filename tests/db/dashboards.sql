@@ -82,6 +82,16 @@ select is(
 select is(public.get_member_dashboard() ->> 'roi', '-13.10', 'ROI is negative while the package is not earned back');
 select is(public.get_member_dashboard() ->> 'net_profit', '-65.50', 'and so is the net profit');
 select is(jsonb_array_length(public.get_member_dashboard() -> 'latest'), 5, 'the latest five movements');
+select claims_deposit('mara', 1000);
+select act_as('mara');
+select is(
+    (
+        select jsonb_agg(r - array['id', 'created_at'] order by o)
+        from jsonb_array_elements(public.get_member_dashboard() -> 'pending') with ordinality as e (r, o)
+    ),
+    '[{"source": "withdrawal", "amount": "100.00"}, {"source": "deposit", "amount": "1000.00"}]'::jsonb,
+    'what waits for a decision, the oldest first, and nothing that was decided'
+);
 select is(
     (public.get_member_dashboard() -> 'profile') - array['id', 'user_id', 'created_at', 'sponsor'],
     '{

@@ -16,12 +16,21 @@ const loadItsRules = () =>
 // The first page comes first, but a network that fails later must not keep a dialog away.
 const untilSpare = 5000
 
-/** What the mail link did that brought the member here. */
+let isRead = false
+
+/** What the mail link did that brought the member here; until the first page is left. */
 function ArrivedByMail() {
   const { linkType } = useStore(memberSession)
+  const [isNews] = useState(!isRead)
+  useEffect(
+    () => () => {
+      isRead = true
+    },
+    [],
+  )
   const confirmed = linkType === 'signup' || linkType === 'email_change'
   const text = confirmed ? 'Email confirmed' : arrival.message
-  if (!text) return null
+  if (!text || !isNews) return null
   return (
     <div className="page-gutter mx-auto max-w-[1168px] pt-6">
       <Notice tone={confirmed ? 'positive' : 'info'} role="status">

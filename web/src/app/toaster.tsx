@@ -36,6 +36,8 @@ export default function Toaster() {
       <Sonner
         visibleToasts={1}
         position="bottom-right"
+        // Above the bar at the bottom edge of phones.
+        mobileOffset={{ bottom: 'calc(16px + var(--action-bar, 0px))' }}
         closeButton
         icons={{
           success: <CircleCheck className="size-5 stroke-[1.75] text-positive" aria-hidden />,

@@ -30,6 +30,7 @@ export function ActionBar({ summary, children }: ActionBarProps) {
       {/* Keeps the end of the page above the bar. */}
       <div className="h-16 md:hidden" aria-hidden />
       <div
+        data-action-bar
         className={cn(
           'fixed inset-x-0 bottom-0 z-20 flex items-center gap-4 border-t bg-card px-4 pt-2.5 pb-[max(10px,env(safe-area-inset-bottom))] md:static md:border-0 md:bg-transparent md:p-0',
           typing && 'max-md:hidden',

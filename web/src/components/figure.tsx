@@ -20,7 +20,7 @@ export function Figure({ label, value, explain, note, className }: FigureProps) 
         <span>{label}</span>
         {explain ? <About label={label} {...explain} /> : null}
       </div>
-      <div className="tabular font-title text-figure font-semibold">{value}</div>
+      <div className="tabular @container font-title text-figure font-semibold">{value}</div>
       {note ? <div className="text-compact text-muted-foreground">{note}</div> : null}
     </div>
   )

@@ -9,11 +9,14 @@ export interface UploadProgress {
   share: number
 }
 
+/** What is shown of a file; one that was chosen before the page was loaded anew is only known by this. */
+export type FileFacts = Pick<File, 'name' | 'size' | 'type'>
+
 interface FileDropProps {
   id: string
   /** MIME types, such as "image/png,application/pdf". */
   accept: string
-  value: File | null
+  value: FileFacts | null
   /** Called with what the person chose; check type and size there and keep the rest of the form. */
   onChoose: (file: File) => void
   progress?: UploadProgress
@@ -31,18 +34,18 @@ function size(bytes: number): string {
     : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-function Preview({ file }: { file: File }) {
+function Preview({ file }: { file: FileFacts }) {
   const picture = useRef<HTMLImageElement>(null)
   useEffect(() => {
     const image = picture.current
-    if (!image) return
+    if (!image || !(file instanceof File)) return
     const address = URL.createObjectURL(file)
     image.src = address
     return () => URL.revokeObjectURL(address)
   }, [file])
   return (
     <span className="flex size-16 shrink-0 items-center justify-center overflow-hidden rounded-badge border bg-muted">
-      {file.type.startsWith('image/') ? (
+      {file instanceof File && file.type.startsWith('image/') ? (
         <img ref={picture} alt="" className="size-full object-cover" />
       ) : (
         <FileText className="size-7 stroke-[1.5] text-muted-foreground" aria-hidden />

@@ -3,8 +3,14 @@ import { useBlocker } from 'react-router'
 import { Button } from './ui/button'
 import { Dialog, DialogContent } from './ui/dialog'
 
+interface LeaveGuardProps {
+  when: boolean
+  /** The person leaves all the same. */
+  onLeave?: () => void
+}
+
 /** Asks before leaving a page with something typed and not sent. */
-export function LeaveGuard({ when }: { when: boolean }) {
+export function LeaveGuard({ when, onLeave }: LeaveGuardProps) {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) => when && currentLocation.pathname !== nextLocation.pathname,
   )
@@ -24,7 +30,13 @@ export function LeaveGuard({ when }: { when: boolean }) {
             <Button variant="outline" onClick={() => blocker.reset()}>
               Stay
             </Button>
-            <Button variant="destructive" onClick={() => blocker.proceed()}>
+            <Button
+              variant="destructive"
+              onClick={() => {
+                onLeave?.()
+                blocker.proceed()
+              }}
+            >
               Leave
             </Button>
           </>

@@ -46,7 +46,7 @@ export function Money({ value, signed = false, size = 'inherit', className }: Mo
       className={cn(
         'tabular whitespace-nowrap',
         figure && 'font-title font-semibold',
-        size === 'figure' && 'text-figure',
+        size === 'figure' && ['text-figure', text.length > 9 && '@max-[12rem]:text-lead'],
         size === 'hero' && ['block tracking-[-0.02em]', heroSteps(text.length)],
         className,
       )}

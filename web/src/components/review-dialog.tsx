@@ -1,7 +1,7 @@
 import { ArrowRight } from 'lucide-react'
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'react-router'
-import { errorText, Refusal } from '@/lib/errors'
+import { errorText, isUnanswered, Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { useOnline } from '@/lib/use-online'
 import { ErrorLine } from './field'
@@ -61,6 +61,8 @@ interface ReviewDialogProps {
   onConfirm: () => Promise<void>
   /** Shown when the refusal came without a sentence. */
   errorFallback: string
+  /** Added where no answer came, so that nobody knows whether it was carried out. */
+  unansweredText?: string
   /** Already decided elsewhere: only Close is left. */
   conflict?: ReactNode
   onCloseAutoFocus?: (event: Event) => void
@@ -69,7 +71,7 @@ interface ReviewDialogProps {
 const slow = 10_000
 
 /** State of one confirmation: locked while sending, a word after ten seconds, open after a refusal. */
-function useConfirm(onConfirm: () => Promise<void>, fallback: string) {
+function useConfirm({ onConfirm, errorFallback, unansweredText }: ReviewDialogProps) {
   const [sending, setSending] = useState(false)
   const [late, setLate] = useState(false)
   const [refusal, setRefusal] = useState<{ text: string; isAlarm: boolean } | null>(null)
@@ -84,9 +86,13 @@ function useConfirm(onConfirm: () => Promise<void>, fallback: string) {
     try {
       await onConfirm()
     } catch (error) {
+      const text = errorText(error, errorFallback)
       // Only an administrator is told which alarm it is.
       const isAlarm = error instanceof Refusal && error.code === 'ledger_alarm' && error.details !== null
-      setRefusal({ text: errorText(error, fallback), isAlarm })
+      setRefusal({
+        text: unansweredText && isUnanswered(error) ? `${text} ${unansweredText}` : text,
+        isAlarm,
+      })
     } finally {
       clearTimeout(timer.current)
       setSending(false)
@@ -102,7 +108,7 @@ export function ReviewDialog(props: ReviewDialogProps) {
   const { open, onClose, title, facts, flags, children, warning, confirmLabel, busyLabel, conflict } = props
   const { dismissLabel = 'Cancel', lateText = 'No answer yet. The same decision again never pays twice.' } =
     props
-  const { sending, late, refusal, send } = useConfirm(props.onConfirm, props.errorFallback)
+  const { sending, late, refusal, send } = useConfirm(props)
   const cancel = useRef<HTMLButtonElement>(null)
   const online = useOnline()
   const offline = useId()

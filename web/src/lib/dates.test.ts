@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayHeading, formatDay, formatDue, formatExact, formatRelative } from './dates'
+import { dayHeading, formatDay, formatDue, formatExact, formatLasting, formatRelative } from './dates'
 
 const now = new Date(2026, 2, 16, 14, 2)
 const before = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
@@ -27,6 +27,14 @@ describe('dayHeading', () => {
   ])('%s', (day, heading) => {
     expect(dayHeading(day, now)).toBe(heading)
   })
+})
+
+it.each([
+  [0, 'since just now'],
+  [12 * 60, 'for 12 hours'],
+  [60 * 24 * 9, 'for 9 days'],
+])('how long %d minutes are', (minutes, text) => {
+  expect(formatLasting(before(minutes), now)).toBe(text)
 })
 
 describe('exact forms', () => {

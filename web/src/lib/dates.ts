@@ -29,19 +29,26 @@ export function dayHeading(value: Date, now: Date): string {
   return `${name}, ${formatDay(value)}`
 }
 
+/** "3 hours", in the largest whole unit. */
+function formatSpan(milliseconds: number): string {
+  if (milliseconds < hour) return count(Math.floor(milliseconds / minute), 'minute')
+  if (milliseconds < day) return count(Math.floor(milliseconds / hour), 'hour')
+  return count(Math.floor(milliseconds / day), 'day')
+}
+
 /** "3 hours ago" under seven days, then the day. What lies ahead by more than a minute is "in 3 hours". */
 export function formatRelative(value: Date, now: Date): string {
   const age = now.getTime() - value.getTime()
   const distance = Math.abs(age)
   if (distance < minute) return 'just now'
   if (distance >= 7 * day) return formatDay(value)
-  const words =
-    distance < hour
-      ? count(Math.floor(distance / minute), 'minute')
-      : distance < day
-        ? count(Math.floor(distance / hour), 'hour')
-        : count(Math.floor(distance / day), 'day')
-  return age > 0 ? `${words} ago` : `in ${words}`
+  return age > 0 ? `${formatSpan(distance)} ago` : `in ${formatSpan(distance)}`
+}
+
+/** "for 3 hours": how long something has lasted. */
+export function formatLasting(since: Date, now: Date): string {
+  const age = now.getTime() - since.getTime()
+  return age < minute ? 'since just now' : `for ${formatSpan(age)}`
 }
 
 /** The short name of the reader's zone on that day, such as "CET". */

@@ -60,6 +60,11 @@ export function errorText(error: unknown, fallback: string): string {
   return error instanceof Refusal && error.speaks && error.message ? error.message : fallback
 }
 
+/** True where nobody knows whether the request was carried out. */
+export function isUnanswered(error: unknown): boolean {
+  return !(error instanceof Refusal && error.speaks)
+}
+
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Refusal && codes.includes(error.code)
 }

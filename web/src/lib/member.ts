@@ -70,6 +70,14 @@ export interface HistoryItem {
   in_balance: boolean
 }
 
+/** A request of the member's that nobody has decided yet. */
+export interface PendingRequest {
+  source: 'deposit' | 'withdrawal'
+  id: string
+  amount: Decimal
+  created_at: string
+}
+
 export interface MemberProfile {
   /** Also the referral code. */
   id: string
@@ -108,6 +116,8 @@ export interface Member {
     total_team_volume: Decimal
   }
   latest: HistoryItem[]
+  /** The oldest first. */
+  pending: PendingRequest[]
   unread_notifications: number
   last_sync_at: string | null
 }

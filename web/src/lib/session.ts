@@ -2,6 +2,7 @@ import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
 import { arrival } from './arrival'
 import { claimsOf } from './claims'
 import { readConfig } from './config'
+import { discardDrafts } from './draft'
 import { endRecovery, linkOffer, linkTypeOf, takeLink } from './link-session'
 import { Store } from './store'
 import { stored } from './stored'
@@ -123,6 +124,7 @@ export const memberSession = {
   /** Called before a sign-out the member asked for, so that it does not look like a lost session. */
   leave(notice: string | null = null): void {
     leaving = true
+    discardDrafts()
     store.set({ ...store.get(), notice, left: notice === null })
   },
 

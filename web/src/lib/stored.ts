@@ -15,6 +15,13 @@ function storedIn(storage: () => Storage) {
         // Nothing to do: the choice then lasts as long as the page.
       }
     },
+    removeAll(prefix: string): void {
+      try {
+        for (const key of Object.keys(storage())) if (key.startsWith(prefix)) storage().removeItem(key)
+      } catch {
+        // As above.
+      }
+    },
     remove(key: string): void {
       try {
         storage().removeItem(key)

@@ -46,45 +46,52 @@ interface AccountSummaryProps {
 }
 
 export function AccountSummary({ member, rates, title = 'Detailed Account Summary' }: AccountSummaryProps) {
-  const { profile, bonuses } = member
   return (
     <section aria-labelledby="account-summary" className="card-box">
       <h2 id="account-summary" className="text-section">
         {title}
       </h2>
-      <dl className="mt-1">
-        <Row name="Username">
-          <span title={profile.username ?? undefined}>{profile.username ?? 'Not set'}</span>
-        </Row>
-        <Row name="Package value" explain={explainPackage(member)}>
-          <Money value={profile.package_value} />
-        </Row>
-        <Row name="Referral bonus" explain={explainReferral(member, rates.referral)}>
-          <Money value={bonuses.referral.amount} />
-        </Row>
-        <Row name="Pairing bonus" explain={explainPairing(member)}>
-          <Money value={bonuses.pairing.amount} />
-        </Row>
-        <Row name="Override bonus" explain={explainOverride(member, rates.override)}>
-          <Money value={bonuses.override.amount} />
-        </Row>
-        <Row name="Total earnings" explain={explainEarnings(member)}>
-          <span className="font-semibold">
-            <Money value={bonuses.total} />
-          </span>
-        </Row>
-        <Row name="Net profit" explain={explainProfit(member)}>
-          <Outcome value={member.net_profit}>
-            <Money value={member.net_profit} />
-          </Outcome>
-        </Row>
-        <Row name="ROI" explain={explainRoi(member)}>
-          <Outcome value={member.roi}>
-            <Percent value={member.roi} />
-          </Outcome>
-        </Row>
-        <Row name="Member since">{formatDay(new Date(profile.created_at))}</Row>
-      </dl>
+      <AccountFields member={member} rates={rates} />
     </section>
+  )
+}
+
+/** The nine fields. */
+export function AccountFields({ member, rates }: Omit<AccountSummaryProps, 'title'>) {
+  const { profile, bonuses } = member
+  return (
+    <dl className="mt-1">
+      <Row name="Username">
+        <span title={profile.username ?? undefined}>{profile.username ?? 'Not set'}</span>
+      </Row>
+      <Row name="Package value" explain={explainPackage(member)}>
+        <Money value={profile.package_value} />
+      </Row>
+      <Row name="Referral bonus" explain={explainReferral(member, rates.referral)}>
+        <Money value={bonuses.referral.amount} />
+      </Row>
+      <Row name="Pairing bonus" explain={explainPairing(member)}>
+        <Money value={bonuses.pairing.amount} />
+      </Row>
+      <Row name="Override bonus" explain={explainOverride(member, rates.override)}>
+        <Money value={bonuses.override.amount} />
+      </Row>
+      <Row name="Total earnings" explain={explainEarnings(member)}>
+        <span className="font-semibold">
+          <Money value={bonuses.total} />
+        </span>
+      </Row>
+      <Row name="Net profit" explain={explainProfit(member)}>
+        <Outcome value={member.net_profit}>
+          <Money value={member.net_profit} />
+        </Outcome>
+      </Row>
+      <Row name="ROI" explain={explainRoi(member)}>
+        <Outcome value={member.roi}>
+          <Percent value={member.roi} />
+        </Outcome>
+      </Row>
+      <Row name="Member since">{formatDay(new Date(profile.created_at))}</Row>
+    </dl>
   )
 }

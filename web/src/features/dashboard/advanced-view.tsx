@@ -64,11 +64,11 @@ export default function AdvancedView({ member, platform, panels }: AdvancedViewP
 function FourFigures({ member, platform }: { member: Member; platform: Platform }) {
   const { profile, bonuses, team, roi } = member
   return (
-    <div className="grid gap-3 sm:grid-cols-2 md:gap-4 lg:grid-cols-4">
+    <div className="grid grid-cols-2 gap-3 md:gap-4 lg:grid-cols-4">
       <Figure
         className="card-box"
         label="Package"
-        value={<Money value={profile.package_value} />}
+        value={<Money value={profile.package_value} size="figure" />}
         note={
           profile.package_label
             ? `${profile.package_label}, pairing rate ${formatPercent(profile.package_rate)}`
@@ -79,7 +79,7 @@ function FourFigures({ member, platform }: { member: Member; platform: Platform 
       <Figure
         className="card-box"
         label="Total earnings"
-        value={<Money value={bonuses.total} />}
+        value={<Money value={bonuses.total} size="figure" />}
         note={
           isNegative(roi) ? (
             <span className="inline-flex items-center gap-1 text-destructive">
@@ -104,7 +104,7 @@ function FourFigures({ member, platform }: { member: Member; platform: Platform 
       <Figure
         className="card-box"
         label="Referral bonus"
-        value={<Money value={bonuses.referral.amount} />}
+        value={<Money value={bonuses.referral.amount} size="figure" />}
         note={
           <>
             of which <Money value={bonuses.referral.reentry} /> re-entry

@@ -10,15 +10,10 @@ import { compare, formatMoney, type Decimal } from '@/lib/money'
 import { paths } from '@/lib/paths'
 import { explainBalance } from './explanations'
 
-/** The one filled button is the next step that is really open: pay until funded, then withdraw. */
-function nextStep(member: Member, minimum: Decimal): 'deposit' | 'withdraw' | null {
-  if (!member.verification.canWithdraw) return 'deposit'
-  return compare(member.balance.requestable, minimum) >= 0 ? 'withdraw' : null
-}
-
 export function BalanceCard({ member, minimum }: { member: Member; minimum: Decimal }) {
   const { balance } = member
-  const step = nextStep(member, minimum)
+  // The one filled button is a step that is really open; what an account still lacks has its own card.
+  const canWithdraw = member.verification.canWithdraw && compare(balance.requestable, minimum) >= 0
   return (
     <section aria-labelledby="balance" className="card-box grid gap-x-6 md:grid-cols-[1fr_auto]">
       <div className="min-w-0">
@@ -44,19 +39,19 @@ export function BalanceCard({ member, minimum }: { member: Member; minimum: Deci
         ) : null}
         {balance.hold_until ? (
           <p className="text-compact text-warning">
-            Withdrawals can be requested now and are approved after{' '}
+            You can request a withdrawal now; it cannot be approved until{' '}
             <Timestamp value={balance.hold_until} exact />, because of a recent security change.
           </p>
         ) : null}
       </div>
       <div className="order-last mt-4 grid grid-cols-2 gap-3 md:order-none md:mt-0 md:flex md:items-start">
-        <Button asChild variant={step === 'deposit' ? 'default' : 'outline'}>
+        <Button asChild variant="outline">
           <Link to={paths.deposit}>
             <ArrowDownToLine aria-hidden />
             Deposit
           </Link>
         </Button>
-        <Button asChild variant={step === 'withdraw' ? 'default' : 'outline'}>
+        <Button asChild variant={canWithdraw ? 'default' : 'outline'}>
           <Link to={paths.withdraw}>
             <ArrowUpFromLine aria-hidden />
             Withdraw

@@ -1,14 +1,23 @@
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
+import { Disclosure } from '@/components/disclosure'
 import { Skeleton } from '@/components/ui/skeleton'
+import { cn } from '@/lib/cn'
 import type { Member } from '@/lib/member'
+import { compare } from '@/lib/money'
 import type { Platform } from '@/lib/platform'
 import { useMedia } from '@/lib/use-media'
-import { AccountSummary } from './account-summary'
+import { AccountFields, AccountSummary } from './account-summary'
 import { BalanceCard } from './balance-card'
 import { BonusCards } from './bonus-cards'
+import { ComingCard, contentOf } from './coming-card'
+import { FirstBalanceCard } from './first-balance-card'
+import { FirstStepsCard } from './first-steps-card'
+import { InReview } from './in-review-card'
 import { LatestTransactions } from './latest-transactions'
+import { pendingDeposit } from './next-steps'
 import { QuickAccess } from './quick-access'
 import { ReferralCard } from './referral-card'
+import { SponsorCard } from './sponsor-card'
 import { TeamCard } from './team-card'
 import { VerificationCard } from './verification-card'
 
@@ -21,31 +30,94 @@ interface ClassicViewProps {
 
 /** Twelve columns from 1024 px: what I have, what is missing, how it grew, what happened. */
 export function ClassicView({ member, platform, earnings }: ClassicViewProps) {
-  const wide = useMedia('(min-width: 1024px)')
+  const isComplete = member.verification.verificationStep === 'complete'
+  const has = contentOf(member)
+  const first = isComplete ? undefined : pendingDeposit(member)
   return (
     <div className="flex flex-col gap-3 md:gap-4">
+      <InReview pending={member.pending.filter((request) => request !== first)} />
+      {isComplete ? (
+        <Standing member={member} platform={platform} />
+      ) : (
+        <Beginning member={member} platform={platform} />
+      )}
+      {has.bonuses ? (
+        <div className="grid gap-3 md:gap-4 lg:grid-cols-[1fr_2fr]">
+          <BonusCards member={member} />
+          {earnings}
+        </div>
+      ) : null}
+      <div className="my-2 md:my-4">
+        <QuickAccess />
+      </div>
+      <Account member={member} platform={platform} isFolded={!isComplete} />
+    </div>
+  )
+}
+
+type PartProps = Omit<ClassicViewProps, 'earnings'>
+
+/** An account that is complete: the balance first, then the team. */
+function Standing({ member, platform }: PartProps) {
+  return (
+    <>
       <div className="grid gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
         <BalanceCard member={member} minimum={platform.limits.min_withdrawal} />
         <VerificationCard member={member} />
       </div>
-      <div className="flex flex-col gap-3 md:gap-4 lg:grid lg:grid-cols-2">
+      <div className="grid gap-3 md:gap-4 lg:grid-cols-2">
         <ReferralCard profile={member.profile} />
-        <div className="order-last *:h-full lg:order-none">
-          <TeamCard member={member} />
+        {contentOf(member).team ? <TeamCard member={member} /> : <ComingCard member={member} />}
+      </div>
+      {contentOf(member).team ? <ComingCard member={member} /> : null}
+    </>
+  )
+}
+
+/** An account that lacks something: the next step first, and one figure, not nine that are zero. */
+function Beginning({ member, platform }: PartProps) {
+  const { balance, profile } = member
+  const isEmpty = compare(balance.available, '0') === 0 && compare(balance.reserved, '0') === 0
+  return (
+    <>
+      <div className="grid items-start gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
+        <FirstStepsCard member={member} packages={platform.packages} />
+        <div className="flex min-w-0 flex-col gap-3 md:gap-4">
+          {isEmpty ? (
+            <FirstBalanceCard member={member} />
+          ) : (
+            <BalanceCard member={member} minimum={platform.limits.min_withdrawal} />
+          )}
+          <SponsorCard sponsor={profile.sponsor} />
+          <ReferralCard profile={profile} />
         </div>
-        {wide ? null : <BonusCards member={member} />}
       </div>
-      <div className="grid gap-3 md:gap-4 lg:grid-cols-[1fr_2fr]">
-        {wide ? <BonusCards member={member} /> : null}
-        {earnings}
-      </div>
-      <div className="my-2 md:my-4">
-        <QuickAccess />
-      </div>
-      <div className="grid gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
-        <LatestTransactions items={member.latest} />
+      {contentOf(member).team ? <TeamCard member={member} /> : null}
+      <ComingCard member={member} />
+    </>
+  )
+}
+
+/** The latest movements and the nine fields; on phones, and until there is something in them, the fields are closed. */
+function Account({ member, platform, isFolded }: PartProps & { isFolded: boolean }) {
+  const wide = useMedia('(min-width: 768px)')
+  const [open, setOpen] = useState(false)
+  const isOpen = wide && !isFolded
+  return (
+    <div className={cn('grid gap-3 md:gap-4', isOpen && 'lg:grid-cols-[2fr_1fr]')}>
+      {contentOf(member).transactions ? <LatestTransactions items={member.latest} /> : null}
+      {isOpen ? (
         <AccountSummary member={member} rates={platform.rates} />
-      </div>
+      ) : (
+        <Disclosure
+          title="Detailed Account Summary"
+          note={isFolded ? 'Fills with your first deposit.' : undefined}
+          open={open}
+          onOpenChange={setOpen}
+        >
+          {open ? <AccountFields member={member} rates={platform.rates} /> : null}
+        </Disclosure>
+      )}
     </div>
   )
 }

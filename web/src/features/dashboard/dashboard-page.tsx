@@ -8,12 +8,13 @@ import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { formatTime } from '@/lib/dates'
-import { memberQuery } from '@/lib/member'
+import { memberQuery, type Member } from '@/lib/member'
 import { platformQuery } from '@/lib/platform'
 import { useStore } from '@/lib/store'
 import type { AdvancedPanels } from './advanced-view'
 import { syncedAt } from './api'
 import { ClassicSkeleton, ClassicView } from './classic-view'
+import { nextStepOf, pendingDeposit } from './next-steps'
 import { useBackgroundRefresh, useLateBonuses, useRefreshButton } from './use-fresh-figures'
 import { ViewMenu } from './view-menu'
 
@@ -39,6 +40,14 @@ function useView(): [View, (view: string) => void] {
   ]
 }
 
+function purposeOf(member: Member | undefined): string {
+  if (!member || member.verification.verificationStep === 'complete')
+    return 'Your balance, your team and what each has earned.'
+  if (pendingDeposit(member)) return 'Your deposit is in review. There is nothing to do now.'
+  const left = 5 - nextStepOf(member).number
+  return `${left === 1 ? 'One step' : `${['Two', 'Three', 'Four'][left - 2]} steps`} left, then your balance and team stand here.`
+}
+
 /** Balance, team and earnings of the signed-in member. What other features draw comes in from the route. */
 export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
   const [view, setView] = useView()
@@ -50,7 +59,7 @@ export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
     <PageBody>
       <PageHead
         title="Your Command Center"
-        purpose="Your balance, your team and what each has earned."
+        purpose={purposeOf(member.data)}
         actions={
           <RefreshActions lastRun={member.data?.last_sync_at ?? null} advanced={view === 'advanced'}>
             <ViewMenu compact={view === 'compact'} onChange={setView} />

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { readConfig } from '@/lib/config'
 import { Refusal, unwrap } from '@/lib/errors'
 import { memberKey, useRefreshMember, type Verification } from '@/lib/member'
@@ -29,6 +29,8 @@ export interface DepositOptions {
 
 export const depositOptionsQuery = queryOptions({
   queryKey: [memberKey, 'deposit-options'],
+  // Another tab may have sent one meanwhile.
+  refetchOnWindowFocus: 'always',
   queryFn: async () =>
     unwrap(await (await memberClient()).rpc('get_deposit_options')) as unknown as DepositOptions,
 })
@@ -43,7 +45,8 @@ interface NewDeposit {
   receiptUrl: string
 }
 
-async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
+/** The request as the server has it; null where it was taken but could not be read again. */
+async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit | null> {
   const client = await memberClient()
   unwrap(
     await client.from('deposits').upsert(
@@ -59,18 +62,32 @@ async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit> {
       { onConflict: 'id', ignoreDuplicates: true },
     ),
   )
-  return unwrap(
-    await client
-      .from('deposits')
-      .select('id, amount::text, reference_number, created_at')
-      .eq('id', deposit.id)
-      .single(),
-  ) as unknown as PendingDeposit
+  const { data } = await client
+    .from('deposits')
+    .select('id, amount::text, reference_number, created_at')
+    .eq('id', deposit.id)
+    .eq('status', 'pending')
+    .maybeSingle()
+  return data
 }
 
 export function useCreateDeposit() {
+  const queries = useQueryClient()
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: createDeposit, onSuccess: () => void refresh() })
+  return useMutation({
+    mutationFn: createDeposit,
+    onSuccess: (made) => {
+      if (!made) return
+      // Shown from the server's own row at once, also where the network goes away before the next reading.
+      queries.setQueryData(depositOptionsQuery.queryKey, (known) =>
+        known?.pending.every(({ id }) => id !== made.id)
+          ? { ...known, pending: [...known.pending, made] }
+          : known,
+      )
+    },
+    // Without an answer it may have arrived: the next reading says so.
+    onSettled: () => void refresh(),
+  })
 }
 
 interface Upload {

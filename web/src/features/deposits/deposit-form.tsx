@@ -1,11 +1,12 @@
-import { useId, useMemo, useState, type ReactNode } from 'react'
+import { useId, useState, type ReactNode } from 'react'
 import { Controller, useWatch } from 'react-hook-form'
 import { Link } from 'react-router'
 import { ActsFor } from '@/components/account-name'
 import { ActionBar } from '@/components/action-bar'
 import { ErrorLine, Field } from '@/components/field'
-import { ErrorSummary, fieldError, fieldProps, useAppForm } from '@/components/form'
+import { ErrorSummary, fieldError, fieldProps, type useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'
+import { MayHaveBeenSent } from '@/components/may-have-been-sent'
 import { Money } from '@/components/money'
 import { MoneyInput } from '@/components/money-input'
 import { RiskLine } from '@/components/risk-line'
@@ -14,152 +15,116 @@ import { Checkbox } from '@/components/ui/checkbox'
 import { Label } from '@/components/ui/label'
 import { Textarea } from '@/components/ui/input'
 import type { Account } from '@/lib/account'
-import type { Decimal } from '@/lib/money'
 import { paths } from '@/lib/paths'
 import type { Platform } from '@/lib/platform'
-import { toasts } from '@/lib/toast-queue'
 import { useOnline } from '@/lib/use-online'
-import { useRequestId } from '@/lib/use-request-id'
 import { explainMeaning, readAmount } from './amount'
-import { useCreateDeposit, type DepositOptions } from './api'
+import type { DepositOptions } from './api'
 import { DepositReview } from './deposit-review'
-import { amountOf, depositSchema, emptyDeposit, type DepositValues } from './deposit-schema'
-import { DepositSummary, outcomeOf } from './deposit-summary'
+import { amountOf, type DepositValues } from './deposit-schema'
 import { otherAmount, PackageChoice } from './package-choice'
 import { ReceiptField } from './receipt-field'
+import type { DepositFormState } from './use-deposit-form'
 
 interface DepositFormProps {
   account: Account
+  deposit: DepositFormState
   options: DepositOptions
   platform: Platform
-  /** For the summary beside the form; null while unknown. */
-  balance: Decimal | null
+  /** Sends what was reviewed. */
+  onSend: (values: DepositValues) => Promise<void>
+  /** The last attempt got no answer. */
+  isUnknown: boolean
   /** What stands above the fields: the guide and the address. */
   children: ReactNode
 }
 
-export function DepositForm({ account, options, platform, balance, children }: DepositFormProps) {
-  const { packages, limits } = platform
-  const schema = useMemo(() => depositSchema(options, packages, limits), [options, packages, limits])
-  // The last package leaves only one way to deposit; it need not be chosen.
-  const first = options.choices.length === 0 ? { ...emptyDeposit, choice: otherAmount } : emptyDeposit
-  const form = useAppForm<DepositValues>(schema, first)
+export function DepositForm(props: DepositFormProps) {
+  const { account, deposit, options, platform, onSend, isUnknown, children } = props
+  const { form, isStarted, amount, outcome } = deposit
   const [reviewing, setReviewing] = useState<DepositValues | null>(null)
-  const [round, setRound] = useState(0)
-  const [file, setFile] = useState<File | null>(null)
-  const requestId = useRequestId()
-  const create = useCreateDeposit()
   const online = useOnline()
   const offline = useId()
-  const [choice, typed] = useWatch({ control: form.control, name: ['choice', 'typed'] })
-  const amount = amountOf({ choice, typed })
-  const outcome = outcomeOf(amount, options, packages)
-
-  async function submit(values: DepositValues) {
-    const answers = {
-      amount: amountOf(values) ?? '0',
-      reference: values.reference.trim(),
-      receiptUrl: values.receiptUrl,
-    }
-    try {
-      await create.mutateAsync({ id: requestId.of(answers), userId: account.userId, ...answers })
-      requestId.forget()
-    } catch (error) {
-      toasts.error('Failed to submit deposit request. Please try again.', { money: true })
-      throw error
-    }
-    toasts.success('Deposit request submitted successfully! Admin will review and process your deposit.', {
-      money: true,
-    })
-    setReviewing(null)
-    form.reset(first)
-    setFile(null)
-    setRound(round + 1)
-    window.scrollTo({ top: 0 })
-  }
 
   return (
-    <div className="flex gap-16">
-      <form
-        noValidate
-        aria-label="Deposit request"
-        className="flex w-full max-w-[560px] min-w-0 flex-col gap-8 md:gap-10"
-        onSubmit={(event) => void form.handleSubmit((values) => setReviewing(values))(event)}
-      >
-        <LeaveGuard when={form.formState.isDirty && reviewing === null} />
-        <ErrorSummary form={form} />
-        {children}
-        <AmountSection form={form} options={options} packages={packages} />
-        <section aria-labelledby="proof" className="flex flex-col gap-5">
-          <h2 id="proof" className="-mb-3 text-section">
-            Proof of payment
-          </h2>
-          <Field
-            label="Reference number"
-            hint="The transaction hash, or the exchange’s number for this transfer."
-            error={fieldError(form, 'reference')}
-          >
-            {(control) => (
-              <Textarea
-                {...control}
-                {...fieldProps(form, 'reference')}
-                rows={1}
-                autoComplete="off"
-                autoCapitalize="none"
-                spellCheck={false}
-                className="min-h-11 resize-none font-mono break-all md:text-body"
-              />
-            )}
-          </Field>
-          <ReceiptField
-            key={round}
-            form={form}
-            pdf={options.other_amount_allowed}
-            maxBytes={limits.receipt_max_bytes}
-            onFile={setFile}
-          />
-        </section>
-        <Understood form={form} />
-        <ActsFor account={account}>This deposit is for</ActsFor>
-        <ActionBar
-          summary={
-            <>
-              <span className="block text-muted-foreground">{outcome.packageAfter ?? 'Amount'}</span>
-              <Money value={amount} className="font-semibold" />
-            </>
-          }
+    <form
+      noValidate
+      aria-label="Deposit request"
+      className="flex max-w-[560px] min-w-0 flex-col gap-8 md:gap-10"
+      onSubmit={(event) => void form.handleSubmit((values) => setReviewing(values))(event)}
+    >
+      <LeaveGuard when={isStarted && reviewing === null} onLeave={deposit.discard} />
+      <ErrorSummary form={form} />
+      {isUnknown ? <MayHaveBeenSent /> : null}
+      {children}
+      <AmountSection form={form} options={options} packages={platform.packages} />
+      <section aria-labelledby="proof" className="flex flex-col gap-5">
+        <h2 id="proof" className="-mb-3 text-section">
+          Proof of payment
+        </h2>
+        <Field
+          label="Reference number"
+          hint="The transaction hash, or the exchange’s number for this transfer."
+          error={fieldError(form, 'reference')}
         >
-          <Button
-            type="submit"
-            aria-disabled={!online}
-            aria-describedby={online ? undefined : offline}
-            onClick={(event) => !online && event.preventDefault()}
-          >
-            Review deposit
-          </Button>
-          <Button asChild variant="link" className="hidden px-4 md:inline-flex">
-            <Link to={paths.dashboard}>Cancel</Link>
-          </Button>
-          {online ? null : (
-            <span id={offline} className="text-compact text-warning">
-              You are offline.
-            </span>
+          {(control) => (
+            <Textarea
+              {...control}
+              {...fieldProps(form, 'reference')}
+              rows={1}
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              className="min-h-11 resize-none font-mono break-all md:text-body"
+            />
           )}
-        </ActionBar>
-      </form>
-      <DepositSummary amount={amount} outcome={outcome} options={options} balance={balance} />
+        </Field>
+        <ReceiptField
+          form={form}
+          pdf={options.other_amount_allowed}
+          maxBytes={platform.limits.receipt_max_bytes}
+        />
+      </section>
+      <Understood form={form} />
+      <ActsFor account={account}>This deposit is for</ActsFor>
+      <ActionBar
+        summary={
+          <>
+            <span className="block text-muted-foreground">{outcome.packageAfter ?? 'Amount'}</span>
+            <Money value={amount} className="font-semibold" />
+          </>
+        }
+      >
+        <Button
+          type="submit"
+          aria-disabled={!online}
+          aria-describedby={online ? undefined : offline}
+          onClick={(event) => !online && event.preventDefault()}
+        >
+          Review deposit
+        </Button>
+        <Button asChild variant="link" className="hidden px-4 md:inline-flex">
+          <Link to={paths.dashboard}>Cancel</Link>
+        </Button>
+        {online ? null : (
+          <span id={offline} className="text-compact text-warning">
+            You are offline.
+          </span>
+        )}
+      </ActionBar>
       {reviewing ? (
         <DepositReview
           account={account}
           amount={amountOf(reviewing) ?? '0'}
           outcome={outcome}
           reference={reviewing.reference.trim()}
-          file={file}
+          file={reviewing.receiptFile}
+          pending={options.pending}
           onClose={() => setReviewing(null)}
-          onConfirm={() => submit(reviewing)}
+          onConfirm={() => onSend(reviewing)}
         />
       ) : null}
-    </div>
+    </form>
   )
 }
 

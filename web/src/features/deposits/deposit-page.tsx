@@ -1,19 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { Notice } from '@/components/notice'
 import { NotReady } from '@/components/not-ready'
 import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
 import type { Account } from '@/lib/account'
-import { memberQuery } from '@/lib/member'
 import { platformQuery, type Platform } from '@/lib/platform'
 import { useAccount } from '@/lib/use-account'
 import { depositOptionsQuery, type DepositOptions } from './api'
-import { DepositAddress } from './deposit-address'
-import { DepositForm } from './deposit-form'
-import { DepositGuide } from './deposit-guide'
-import { PendingDeposits } from './pending-deposits'
+import { DepositDesk } from './deposit-desk'
 
 export function DepositPage() {
   const options = useQuery({ ...depositOptionsQuery, meta: { errorToast: 'Failed to load user data' } })
@@ -21,7 +16,7 @@ export function DepositPage() {
   const account = useAccount()
   return (
     <PageBody className="flex flex-col gap-8">
-      <PageHead title="Deposit" purpose="Pay for a package, then send us the proof." />
+      <PageHead title="Deposit" purpose={purposeOf(options.data)} />
       <Region
         query={options}
         errorText="Failed to load user data"
@@ -49,51 +44,25 @@ interface BodyProps {
 }
 
 function Body({ account, options, platform }: BodyProps) {
-  const member = useQuery(memberQuery)
-  const { verification, pending, deposit_address: address } = options
+  const { verification } = options
   if (!verification.hasProfile || !verification.hasWallet) {
     return <NotReady verification={verification} text="Please complete your profile and settings first" />
   }
-  const waiting = pending.length > 0 ? <PendingDeposits pending={pending} /> : null
-  const closed = closedBecause(options)
-  if (closed || !address) {
-    return (
-      <div className="flex max-w-[560px] flex-col gap-8">
-        {waiting}
-        <Notice tone="info">
-          {closed ?? 'The operator has not set a deposit address yet. Deposits are closed until then.'}
-        </Notice>
-      </div>
-    )
-  }
-  return (
-    <div className="flex flex-col gap-8">
-      {waiting ? <div className="max-w-[560px]">{waiting}</div> : null}
-      <DepositForm
-        key={options.package_value}
-        account={account}
-        options={options}
-        platform={platform}
-        balance={member.data?.balance.available ?? null}
-      >
-        <DepositGuide />
-        <DepositAddress address={address} sample={options.deposit_address_sample} />
-      </DepositForm>
-    </div>
-  )
+  return <DepositDesk key={options.package_value} account={account} options={options} platform={platform} />
 }
 
-/** Why nothing more can be sent now; null when it can. */
-function closedBecause({ verification, pending, pending_limit: limit }: DepositOptions): string | null {
-  if (!verification.canDeposit) return 'Deposits open once your account is active.'
-  if (pending.length < limit) return null
-  return `${limit} of your deposits wait for review. Cancel one, or wait for its decision, before you send another.`
+/** What the page is about now, in one line. */
+function purposeOf(options: DepositOptions | undefined): string {
+  const waiting = options?.pending.length ?? 0
+  if (waiting === 1) return 'One request is in review.'
+  if (waiting > 1) return `${waiting} requests are in review.`
+  return 'Pay for a package, then send us the proof.'
 }
 
 function FormSkeleton() {
   return (
-    <div className="flex gap-16">
-      <div className="flex w-full max-w-[560px] flex-col gap-4">
+    <div className="grid gap-16 lg:grid-cols-[minmax(0,560px)_minmax(320px,1fr)]">
+      <div className="flex flex-col gap-4">
         <Skeleton className="h-6 w-40" />
         <Skeleton className="h-28 w-full" />
         <Skeleton className="mt-6 h-6 w-40" />
@@ -101,7 +70,7 @@ function FormSkeleton() {
         <Skeleton className="mt-6 h-6 w-40" />
         <Skeleton className="h-70 w-full" />
       </div>
-      <div className="hidden w-80 flex-col gap-4 lg:flex">
+      <div className="hidden flex-col gap-4 lg:flex">
         <Skeleton className="h-72 w-full rounded-card" />
         <Skeleton className="h-36 w-full rounded-card" />
       </div>

@@ -1,4 +1,5 @@
 import { z } from '@/lib/zod'
+import type { FileFacts } from '@/components/file-drop'
 import { amountProblem } from '@/components/money-input'
 import { compare, parseAmount, type Decimal } from '@/lib/money'
 import type { Package } from '@/lib/platform'
@@ -13,6 +14,7 @@ export interface DepositValues {
   reference: string
   /** Public-URL form of the uploaded receipt. */
   receiptUrl: string
+  receiptFile: FileFacts | null
   understood: boolean
 }
 
@@ -21,6 +23,7 @@ export const emptyDeposit: DepositValues = {
   typed: '',
   reference: '',
   receiptUrl: '',
+  receiptFile: null,
   understood: false,
 }
 
@@ -66,6 +69,7 @@ export function depositSchema(options: DepositOptions, packages: Package[], limi
         .max(200, 'Use at most 200 characters')
         .regex(/[\p{L}\p{N}]/u, 'Enter the transaction hash or the exchange\u2019s number'),
       receiptUrl: z.string().min(1, 'Upload your receipt'),
+      receiptFile: z.custom<FileFacts | null>(),
       understood: z.boolean().refine((value) => value, 'Confirm that you understand the risk'),
     })
     .superRefine((values, context) => {

@@ -44,65 +44,63 @@ function Row({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-interface DepositSummaryProps {
-  amount: Decimal | null
-  outcome: Outcome
-  options: DepositOptions
-  /** null while it is not known. */
-  balance: Decimal | null
+/** What this deposit does, beside the form from 1024 px. */
+export function ThisDeposit({ amount, outcome }: { amount: Decimal | null; outcome: Outcome }) {
+  return (
+    <section aria-labelledby="this-deposit" className="card-box max-lg:hidden">
+      <h2 id="this-deposit" className="text-section">
+        This deposit
+      </h2>
+      <dl className="mt-1">
+        <Row name="Package now">{outcome.packageNow}</Row>
+        <Row name="Package after">{outcome.packageAfter ?? <Money value={null} />}</Row>
+        <Row name="Pairing rate after">
+          <Percent value={outcome.rateAfter} />
+        </Row>
+        <Row name="Cash-in after approval">
+          <Money value={outcome.cashInAfter} />
+        </Row>
+        <div className="-mt-px flex items-baseline justify-between gap-4 border-t border-input pt-3">
+          <dt className="font-semibold">Amount</dt>
+          <dd>
+            <Money value={amount} size="figure" />
+          </dd>
+        </div>
+      </dl>
+    </section>
+  )
 }
 
-/** Beside the form from 1024 px: what this deposit does, what it leaves alone, where it goes. */
-export function DepositSummary({ amount, outcome, options, balance }: DepositSummaryProps) {
+/** What a deposit leaves alone; null while the balance is not known. */
+export function BalanceNote({ balance }: { balance: Decimal | null }) {
   return (
-    <aside
-      aria-label="Summary"
-      className="hidden w-80 shrink-0 flex-col gap-4 lg:sticky lg:top-22 lg:flex lg:self-start"
-    >
-      <section aria-labelledby="this-deposit" className="card-box">
-        <h2 id="this-deposit" className="text-section">
-          This deposit
-        </h2>
-        <dl className="mt-1">
-          <Row name="Package now">{outcome.packageNow}</Row>
-          <Row name="Package after">{outcome.packageAfter ?? <Money value={null} />}</Row>
-          <Row name="Pairing rate after">
-            <Percent value={outcome.rateAfter} />
-          </Row>
-          <Row name="Cash-in after approval">
-            <Money value={outcome.cashInAfter} />
-          </Row>
-          <div className="-mt-px flex items-baseline justify-between gap-4 border-t border-input pt-3">
-            <dt className="font-semibold">Amount</dt>
-            <dd>
-              <Money value={amount} size="figure" />
-            </dd>
-          </div>
-        </dl>
-      </section>
-      <section aria-label="Balance" className="card-box">
-        <p className="text-compact text-muted-foreground">Withdrawable balance</p>
-        <p className="border-b pb-2">
-          <Money value={balance} size="figure" />
-        </p>
-        <p className="pt-2 text-compact text-muted-foreground">
-          Deposits are not added to it. Only bonuses can be withdrawn.
-        </p>
-      </section>
-      {options.deposit_address ? (
-        <section aria-label="Pay to" className="card-box">
-          <p className="text-compact text-muted-foreground">
-            {options.deposit_address_sample ? 'Pay to, sample' : 'Pay to'}
-          </p>
-          <Address
-            value={options.deposit_address}
-            short
-            copy
-            what="deposit address"
-            className="flex justify-between"
-          />
-        </section>
-      ) : null}
-    </aside>
+    <section aria-label="Balance" className="card-box max-lg:hidden">
+      <p className="text-compact text-muted-foreground">Withdrawable balance</p>
+      <p className="border-b pb-2">
+        <Money value={balance} size="figure" />
+      </p>
+      <p className="pt-2 text-compact text-muted-foreground">
+        Deposits are not added to it. Only bonuses can be withdrawn.
+      </p>
+    </section>
+  )
+}
+
+/** Where the money goes. */
+export function PayTo({ options }: { options: DepositOptions }) {
+  if (!options.deposit_address) return null
+  return (
+    <section aria-label="Pay to" className="card-box max-lg:hidden">
+      <p className="text-compact text-muted-foreground">
+        {options.deposit_address_sample ? 'Pay to, sample' : 'Pay to'}
+      </p>
+      <Address
+        value={options.deposit_address}
+        short
+        copy
+        what="deposit address"
+        className="flex justify-between"
+      />
+    </section>
   )
 }

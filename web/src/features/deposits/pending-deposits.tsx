@@ -1,49 +1,77 @@
 import { useState } from 'react'
 import { Money } from '@/components/money'
+import { MoneyInReview } from '@/components/money-in-review'
 import { Reference } from '@/components/reference'
 import { ReviewDialog } from '@/components/review-dialog'
-import { StatusBadge } from '@/components/status-badge'
-import { Timestamp } from '@/components/timestamp'
-import { Button } from '@/components/ui/button'
 import { useCancelRequest } from '@/lib/member'
-import { formatMoney } from '@/lib/money'
+import { formatMoney, formatPercent } from '@/lib/money'
+import type { Package } from '@/lib/platform'
 import { toasts } from '@/lib/toast-queue'
-import type { PendingDeposit } from './api'
+import { readAmount } from './amount'
+import type { DepositOptions, PendingDeposit } from './api'
+import { outcomeOf } from './deposit-summary'
 
-/** Requests nobody has decided yet, each with a way back. */
-export function PendingDeposits({ pending }: { pending: PendingDeposit[] }) {
+interface PendingDepositsProps {
+  options: DepositOptions
+  packages: Package[]
+  /** The one that was sent a moment ago. */
+  arrived: string | null
+}
+
+const texts = {
+  sent: 'You sent the proof. We have the receipt and the reference.',
+  review: 'A person compares your transfer, receipt and package.',
+  usual: 'Review usually within 24 hours. It can take longer; you are notified either way.',
+}
+
+const consequence = 'It will not be reviewed. Cancelling does not return USDT you have already sent.'
+
+/** "Deposit, VIP Package", or what else the amount stands for. */
+function titleOf({ amount }: PendingDeposit, options: DepositOptions, packages: Package[]): string {
+  const meaning = readAmount(amount, packages, options.package_value)
+  return 'package' in meaning ? `Deposit, ${meaning.package.label}` : 'Deposit'
+}
+
+function ifApproved({ amount }: PendingDeposit, options: DepositOptions, packages: Package[]) {
+  const { packageAfter, rateAfter, cashInAfter } = outcomeOf(amount, options, packages)
+  if (packageAfter === null) return <Money value={null} />
+  return (
+    <>
+      {packageAfter}
+      {rateAfter === null ? '' : `, pairing rate ${formatPercent(rateAfter)}`}, cash-in{' '}
+      <Money value={cashInAfter} />
+    </>
+  )
+}
+
+/** Each request that nobody has decided yet, with a way back. */
+export function PendingDeposits({ options, packages, arrived }: PendingDepositsProps) {
   const [leaving, setLeaving] = useState<PendingDeposit | null>(null)
   const cancel = useCancelRequest()
-  if (pending.length === 0) return null
+  if (options.pending.length === 0) return null
   return (
-    <section aria-labelledby="pending-deposits">
-      <h2 id="pending-deposits" className="text-section">
-        Waiting for review
-      </h2>
-      <ul className="mt-2 divide-y border-y">
-        {pending.map((deposit) => (
-          <li key={deposit.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2.5">
-            <span className="min-w-0 grow">
-              <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
-                <Money value={deposit.amount} className="font-semibold" />
-                <StatusBadge status="pending" />
-              </span>
-              <span className="flex flex-wrap gap-x-3 text-compact text-muted-foreground">
-                <Timestamp value={deposit.created_at} />
-                <Reference value={deposit.reference_number} short />
-              </span>
-            </span>
-            <Button
-              variant="outline"
-              size="compact"
-              aria-label={`Cancel deposit of ${formatMoney(deposit.amount)}`}
-              onClick={() => setLeaving(deposit)}
-            >
-              Cancel
-            </Button>
-          </li>
-        ))}
-      </ul>
+    <section aria-label="Waiting for review" className="flex flex-col gap-4">
+      {options.pending.map((deposit) => (
+        <MoneyInReview
+          key={deposit.id}
+          kind="deposit"
+          title={titleOf(deposit, options, packages)}
+          amount={deposit.amount}
+          sentAt={deposit.created_at}
+          caution="Do not send it again."
+          texts={texts}
+          facts={[
+            {
+              label: 'Reference',
+              value: <Reference value={deposit.reference_number} short copy />,
+            },
+            { label: 'If approved', value: ifApproved(deposit, options, packages) },
+          ]}
+          consequence={consequence}
+          onCancel={() => setLeaving(deposit)}
+          arrived={deposit.id === arrived}
+        />
+      ))}
       {leaving ? (
         <ReviewDialog
           open
@@ -56,7 +84,7 @@ export function PendingDeposits({ pending }: { pending: PendingDeposit[] }) {
               value: <span className="font-mono break-all">{leaving.reference_number}</span>,
             },
           ]}
-          warning="Nobody reviews it then. USDT you have already sent is not sent back by this."
+          warning={consequence}
           confirmLabel="Cancel deposit"
           busyLabel="Cancelling..."
           dismissLabel="Keep it"

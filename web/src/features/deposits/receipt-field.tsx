@@ -11,7 +11,6 @@ interface ReceiptFieldProps {
   /** Later deposits take PDF too. */
   pdf: boolean
   maxBytes: number
-  onFile: (file: File | null) => void
 }
 
 function progressOf(state: ReceiptState): UploadProgress | undefined {
@@ -21,17 +20,22 @@ function progressOf(state: ReceiptState): UploadProgress | undefined {
   return { state: state.canRetry ? 'failed' : 'waiting', share: 0 }
 }
 
-export function ReceiptField({ form, pdf, maxBytes, onFile }: ReceiptFieldProps) {
+/** One that was uploaded before the page was loaded anew is still there. */
+function firstState({ receiptUrl, receiptFile }: DepositValues): ReceiptState {
+  return receiptUrl && receiptFile ? { step: 'done', file: receiptFile, url: receiptUrl } : { step: 'none' }
+}
+
+export function ReceiptField({ form, pdf, maxBytes }: ReceiptFieldProps) {
   const rule = { maxBytes, pdf }
-  const { state, choose, cancel, retry } = useReceiptUpload(rule)
+  const { state, choose, cancel, retry } = useReceiptUpload(rule, firstState(form.getValues()))
   const url = state.step === 'done' ? state.url : ''
   const file = state.step === 'none' ? null : state.file
   const { setValue, clearErrors } = form
   useEffect(() => {
-    setValue('receiptUrl', url, { shouldDirty: true })
-    onFile(file)
+    setValue('receiptUrl', url)
+    setValue('receiptFile', file && { name: file.name, size: file.size, type: file.type })
     if (url !== '') clearErrors('receiptUrl')
-  }, [url, file, setValue, clearErrors, onFile])
+  }, [url, file, setValue, clearErrors])
 
   const missing = state.step === 'uploading' ? undefined : fieldError(form, 'receiptUrl')
   return (

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import type { FileFacts } from '@/components/file-drop'
 import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { uploadReceipt } from './api'
@@ -8,7 +9,7 @@ export type ReceiptState =
   | { step: 'none' }
   | { step: 'uploading'; file: File; progress: number }
   | { step: 'failed'; file: File; text: string; canRetry: boolean }
-  | { step: 'done'; file: File; url: string }
+  | { step: 'done'; file: FileFacts; url: string }
 
 interface Attempt {
   file: File
@@ -17,8 +18,8 @@ interface Attempt {
 }
 
 /** Checks a receipt, uploads it as soon as it is chosen, and can cancel, retry or replace it. */
-export function useReceiptUpload(rule: ReceiptRule) {
-  const [state, setState] = useState<ReceiptState>({ step: 'none' })
+export function useReceiptUpload(rule: ReceiptRule, first: ReceiptState) {
+  const [state, setState] = useState(first)
   const running = useRef<AbortController>(null)
   const attempt = useRef<Attempt>(null)
   useEffect(() => () => running.current?.abort(), [])

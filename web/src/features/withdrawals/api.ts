@@ -1,4 +1,4 @@
-import { queryOptions, useMutation } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { unwrap } from '@/lib/errors'
 import { memberKey, useRefreshMember, type Balance, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
@@ -24,6 +24,8 @@ export interface WithdrawOptions {
 
 export const withdrawOptionsQuery = queryOptions({
   queryKey: [memberKey, 'withdraw-options'],
+  // Another tab may have sent one meanwhile.
+  refetchOnWindowFocus: 'always',
   queryFn: async () =>
     unwrap(await (await memberClient()).rpc('get_withdraw_options')) as unknown as WithdrawOptions,
 })
@@ -38,7 +40,9 @@ interface NewWithdrawal {
   address: string
 }
 
-async function createWithdrawal({ id, userId, amount, address }: NewWithdrawal): Promise<void> {
+/** The request as the server has it; null where it was taken but could not be read again. */
+async function createWithdrawal(withdrawal: NewWithdrawal): Promise<PendingWithdrawal | null> {
+  const { id, userId, amount, address } = withdrawal
   const client = await memberClient()
   // Decimal text, which numeric reads exactly; the generated type only knows numbers.
   const exact = amount as unknown as number
@@ -49,10 +53,30 @@ async function createWithdrawal({ id, userId, amount, address }: NewWithdrawal):
       { onConflict: 'id', ignoreDuplicates: true },
     )
   if (written.error) unwrap(written)
-  unwrap(await client.from('withdrawals').select('id').eq('id', id).single())
+  const { data } = await client
+    .from('withdrawals')
+    .select('id, amount::text, wallet_address, created_at')
+    .eq('id', id)
+    .eq('status', 'pending')
+    .maybeSingle()
+  return data
 }
 
 export function useCreateWithdrawal() {
+  const queries = useQueryClient()
   const refresh = useRefreshMember()
-  return useMutation({ mutationFn: createWithdrawal, onSettled: () => void refresh() })
+  return useMutation({
+    mutationFn: createWithdrawal,
+    onSuccess: (made) => {
+      if (!made) return
+      // Shown from the server's own row at once, also where the network goes away before the next reading.
+      queries.setQueryData(withdrawOptionsQuery.queryKey, (known) =>
+        known?.pending.every(({ id }) => id !== made.id)
+          ? { ...known, pending: [...known.pending, made] }
+          : known,
+      )
+    },
+    // Without an answer it may have arrived: the next reading says so.
+    onSettled: () => void refresh(),
+  })
 }

@@ -37,7 +37,8 @@ export function BalanceSection({ options }: { options: WithdrawOptions }) {
       ) : null}
       {hold ? (
         <p className="mt-3 text-compact text-warning">
-          Because of a recent security change, requests are approved after <Timestamp value={hold} exact />.
+          You can request a withdrawal now; it cannot be approved until <Timestamp value={hold} exact />,
+          because of a recent security change.
         </p>
       ) : null}
     </section>

@@ -1,49 +1,62 @@
 import { useState } from 'react'
 import { Address } from '@/components/address'
 import { Money } from '@/components/money'
+import { MoneyInReview } from '@/components/money-in-review'
 import { ReviewDialog } from '@/components/review-dialog'
-import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
-import { Button } from '@/components/ui/button'
 import { useCancelRequest } from '@/lib/member'
 import { formatMoney } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
-import type { PendingWithdrawal } from './api'
+import type { PendingWithdrawal, WithdrawOptions } from './api'
 
-/** Requests nobody has decided yet; their amounts are reserved until then. */
-export function PendingWithdrawals({ pending }: { pending: PendingWithdrawal[] }) {
+interface PendingWithdrawalsProps {
+  options: WithdrawOptions
+  /** The one that was sent a moment ago. */
+  arrived: string | null
+}
+
+const consequence = 'The amount becomes available again immediately. Nothing will be paid out.'
+
+function textsOf({ amount }: PendingWithdrawal, hold: string | null) {
+  return {
+    sent: (
+      <>
+        You requested it. <Money value={amount} /> of your balance is reserved.
+      </>
+    ),
+    review: hold ? (
+      <>
+        It cannot be approved until <Timestamp value={hold} exact />, because of a recent security change.
+      </>
+    ) : (
+      'An administrator compares it with your balance.'
+    ),
+    usual: 'Processing takes 24-48 hours. It can take longer; you are notified either way.',
+  }
+}
+
+/** Each request that nobody has decided yet, with a way back; its amount is reserved until then. */
+export function PendingWithdrawals({ options, arrived }: PendingWithdrawalsProps) {
   const [leaving, setLeaving] = useState<PendingWithdrawal | null>(null)
   const cancel = useCancelRequest()
-  if (pending.length === 0) return null
+  if (options.pending.length === 0) return null
   return (
-    <section aria-labelledby="pending-withdrawals">
-      <h2 id="pending-withdrawals" className="text-section">
-        Waiting for approval
-      </h2>
-      <ul className="mt-2 divide-y border-y">
-        {pending.map((request) => (
-          <li key={request.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2.5">
-            <span className="min-w-0 grow">
-              <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
-                <Money value={request.amount} className="font-semibold" />
-                <StatusBadge status="pending" />
-              </span>
-              <span className="flex flex-wrap gap-x-3 text-compact text-muted-foreground">
-                <Timestamp value={request.created_at} />
-                <Address value={request.wallet_address} short />
-              </span>
-            </span>
-            <Button
-              variant="outline"
-              size="compact"
-              aria-label={`Cancel withdrawal of ${formatMoney(request.amount)}`}
-              onClick={() => setLeaving(request)}
-            >
-              Cancel
-            </Button>
-          </li>
-        ))}
-      </ul>
+    <section aria-label="Waiting for approval" className="flex flex-col gap-4">
+      {options.pending.map((request) => (
+        <MoneyInReview
+          key={request.id}
+          kind="withdrawal"
+          title="Withdrawal"
+          amount={request.amount}
+          sentAt={request.created_at}
+          caution="Do not request it again."
+          texts={textsOf(request, options.hold_until)}
+          facts={[{ label: 'To', value: <Address value={request.wallet_address} short copy /> }]}
+          consequence={consequence}
+          onCancel={() => setLeaving(request)}
+          arrived={request.id === arrived}
+        />
+      ))}
       {leaving ? (
         <ReviewDialog
           open
@@ -53,7 +66,7 @@ export function PendingWithdrawals({ pending }: { pending: PendingWithdrawal[] }
             { label: 'Amount', value: <Money value={leaving.amount} /> },
             { label: 'To', value: <Address value={leaving.wallet_address} /> },
           ]}
-          warning="The amount is free again at once. Nothing is paid for this request."
+          warning={consequence}
           confirmLabel="Cancel withdrawal"
           busyLabel="Cancelling..."
           dismissLabel="Keep it"

@@ -7,19 +7,20 @@ import { Address } from '@/components/address'
 import { Field } from '@/components/field'
 import { fieldError, useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'
+import { MayHaveBeenSent } from '@/components/may-have-been-sent'
 import { Money } from '@/components/money'
 import { MoneyInput } from '@/components/money-input'
 import { Notice } from '@/components/notice'
 import { Change, ReviewDialog } from '@/components/review-dialog'
 import { Button } from '@/components/ui/button'
 import type { Account } from '@/lib/account'
+import { discardDraft, useDraft, useSavedDraft } from '@/lib/draft'
 import { hasCode, Refusal } from '@/lib/errors'
 import { compare, formatMoney, subtract, type Decimal } from '@/lib/money'
 import { paths } from '@/lib/paths'
 import { toasts } from '@/lib/toast-queue'
 import { useOnline } from '@/lib/use-online'
-import { useRequestId } from '@/lib/use-request-id'
-import { useCreateWithdrawal, type WithdrawOptions } from './api'
+import type { WithdrawOptions } from './api'
 import { typedAmount, withdrawSchema, type WithdrawValues } from './withdraw-schema'
 
 // Refusals that the amount or the address can cure; they belong under the field and not into the dialog.
@@ -31,27 +32,40 @@ const fieldCodes = [
   'wallet_changed',
 ]
 
-interface WithdrawFormProps {
-  account: Account
-  options: WithdrawOptions
-  address: string
+const empty: WithdrawValues = { amount: '' }
+
+/** What is typed for this account, kept in this tab. */
+export function useWithdrawForm(account: Account, options: WithdrawOptions) {
+  const schema = useMemo(() => withdrawSchema(options), [options])
+  const key = `withdrawal:${account.userId}`
+  const form = useAppForm<WithdrawValues>(schema, useSavedDraft(key, empty))
+  const values = useWatch({ control: form.control }) as WithdrawValues
+  const isStarted = useDraft(key, values, empty)
+  return { form, isStarted, clear: () => form.reset(empty), discard: () => discardDraft(key) }
 }
 
-export function WithdrawForm({ account, options, address }: WithdrawFormProps) {
-  const schema = useMemo(() => withdrawSchema(options), [options])
-  const form = useAppForm<WithdrawValues>(schema, { amount: '' })
+interface WithdrawFormProps {
+  account: Account
+  withdrawal: ReturnType<typeof useWithdrawForm>
+  options: WithdrawOptions
+  address: string
+  /** Sends what was reviewed. */
+  onSend: (amount: Decimal) => Promise<void>
+  /** The last attempt got no answer. */
+  isUnknown: boolean
+}
+
+export function WithdrawForm(props: WithdrawFormProps) {
+  const { account, withdrawal, options, address, onSend, isUnknown } = props
+  const { form, isStarted, discard } = withdrawal
   const [reviewing, setReviewing] = useState<Decimal | null>(null)
-  const requestId = useRequestId()
-  const create = useCreateWithdrawal()
   const online = useOnline()
   const offline = useId()
   const amount = typedAmount(useWatch({ control: form.control, name: 'amount' }))
 
   async function submit(requested: Decimal) {
-    const answers = { amount: requested, address }
     try {
-      await create.mutateAsync({ id: requestId.of(answers), userId: account.userId, ...answers })
-      requestId.forget()
+      await onSend(requested)
     } catch (error) {
       if (error instanceof Refusal && hasCode(error, ...fieldCodes)) {
         setReviewing(null)
@@ -61,25 +75,19 @@ export function WithdrawForm({ account, options, address }: WithdrawFormProps) {
       toasts.error('Failed to submit withdrawal request. Please try again.', { money: true })
       throw error
     }
-    toasts.success(
-      'Withdrawal request submitted successfully! Admin will process your request within 24 hours.',
-      { money: true },
-    )
-    setReviewing(null)
-    form.reset({ amount: '' })
-    window.scrollTo({ top: 0 })
   }
 
   return (
     <form
       noValidate
       aria-label="Withdrawal request"
-      className="flex flex-col gap-6"
+      className="flex max-w-[560px] flex-col gap-6"
       onSubmit={(event) =>
         void form.handleSubmit((values) => setReviewing(typedAmount(values.amount)))(event)
       }
     >
-      <LeaveGuard when={form.formState.isDirty && reviewing === null} />
+      <LeaveGuard when={isStarted && reviewing === null} onLeave={discard} />
+      {isUnknown ? <MayHaveBeenSent /> : null}
       <Controller
         control={form.control}
         name="amount"
@@ -153,6 +161,14 @@ export function WithdrawForm({ account, options, address }: WithdrawFormProps) {
         <ReviewDialog
           open
           onClose={() => setReviewing(null)}
+          flags={
+            options.pending[0] ? (
+              <Notice tone="warning" className="mb-4">
+                A withdrawal of {formatMoney(options.pending[0].amount)} is already in review. Request this
+                one only if you want a second, separate payout.
+              </Notice>
+            ) : null
+          }
           title={`Request withdrawal of ${formatMoney(reviewing)}?`}
           facts={[
             { label: 'Account', value: <AccountName {...account} /> },
@@ -163,7 +179,8 @@ export function WithdrawForm({ account, options, address }: WithdrawFormProps) {
           warning="Processing takes 24-48 hours. Until it is decided you can cancel it. Once approved this cannot be undone."
           confirmLabel={`Request ${formatMoney(reviewing)}`}
           busyLabel="Requesting..."
-          lateText="No answer yet. Trying again never makes a second request."
+          lateText="No response yet. Trying again never makes a second request."
+          unansweredText="It may have been sent. Trying again never makes a second request."
           errorFallback="Failed to submit withdrawal request. Please try again."
           onConfirm={() => submit(reviewing)}
         />

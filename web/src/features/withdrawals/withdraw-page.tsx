@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Money } from '@/components/money'
 import { Notice } from '@/components/notice'
 import { NotReady } from '@/components/not-ready'
@@ -8,12 +9,13 @@ import { Region } from '@/components/region'
 import { RiskLine } from '@/components/risk-line'
 import { Skeleton } from '@/components/ui/skeleton'
 import type { Account } from '@/lib/account'
+import { cn } from '@/lib/cn'
 import { compare } from '@/lib/money'
 import { useAccount } from '@/lib/use-account'
 import { withdrawOptionsQuery, type WithdrawOptions } from './api'
 import { BalanceSection } from './balance-section'
 import { PendingWithdrawals } from './pending-withdrawals'
-import { WithdrawForm } from './withdraw-form'
+import { WithdrawDesk } from './withdraw-desk'
 import { notVerifiedText } from './withdraw-schema'
 
 export function WithdrawPage() {
@@ -21,7 +23,7 @@ export function WithdrawPage() {
   const account = useAccount()
   return (
     <PageBody className="flex flex-col gap-8">
-      <PageHead title="Withdraw" purpose="Ask for your bonuses to be paid to your wallet." />
+      <PageHead title="Withdraw" purpose={purposeOf(query.data)} />
       <Region
         query={query}
         errorText="Failed to load user data"
@@ -38,26 +40,42 @@ export function WithdrawPage() {
   )
 }
 
+/** What the page is about now, in one line. */
+function purposeOf(options: WithdrawOptions | undefined): string {
+  const waiting = options?.pending.length ?? 0
+  if (waiting === 1) return 'One request is in review.'
+  if (waiting > 1) return `${waiting} requests are in review.`
+  return 'Request a payout to your wallet.'
+}
+
 function Body({ account, options }: { account: Account; options: WithdrawOptions }) {
   const { verification, wallet_address: address } = options
+  const [arrived, setArrived] = useState<string | null>(null)
   return (
-    <div className="flex gap-16">
-      <div className="flex w-full max-w-[560px] min-w-0 flex-col gap-8">
+    <div
+      className={cn(
+        'grid gap-8 lg:gap-x-4',
+        options.pending.length > 0
+          ? 'lg:grid-cols-[minmax(0,1fr)_352px]'
+          : 'lg:grid-cols-[minmax(0,560px)_minmax(320px,1fr)] lg:gap-x-16',
+      )}
+    >
+      <div className="flex min-w-0 flex-col gap-4">
+        <PendingWithdrawals options={options} arrived={arrived} />
         <BalanceSection options={options} />
-        <PendingWithdrawals pending={options.pending} />
         {verification.canWithdraw && address ? (
-          <WithdrawForm account={account} options={options} address={address} />
+          <WithdrawDesk account={account} options={options} address={address} onArrived={setArrived} />
         ) : (
           <Blocked verification={verification} />
         )}
       </div>
-      <aside aria-label="Rules" className="hidden w-80 shrink-0 flex-col gap-4 lg:flex">
+      <aside aria-label="Rules" className="hidden flex-col gap-4 lg:flex">
         <div className="card-box flex flex-col gap-2 text-compact text-muted-foreground">
-          <p className="font-semibold text-foreground">How a withdrawal goes</p>
+          <p className="font-semibold text-foreground">How withdrawals work</p>
           <p>
             You ask for at least <Money value={options.minimum} />. The amount is reserved at once.
           </p>
-          <p>An administrator compares and decides. You are told by email and in the app.</p>
+          <p>An administrator reviews it. You are notified by email and in the app.</p>
           <p>Your balance is your bonuses less approved withdrawals. Deposits are not part of it.</p>
         </div>
         <RiskLine className="text-muted-foreground" />

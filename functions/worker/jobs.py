@@ -129,7 +129,7 @@ async def deliver_mail(context: JobContext) -> None:
 
 @blueprint.task(name="notify_earnings", queueing_lock="notify_earnings", retry=RETRY, pass_context=True)
 async def notify_earnings(context: JobContext) -> None:
-    """Notify members of bonuses, some decisions at a time. It is queued whenever any are due (run_loop.py)."""
+    """Notify members of bonuses, some decisions at a time. It is queued when any are due (run_loop.py)."""
     pool = resources_of(context).pool
     while notified := await call(pool, "notify_earnings"):
         log_result("notify_earnings", notified)

@@ -80,7 +80,7 @@ async def outlive_outages(name: str, work: Callable[[], Awaitable[None]], stoppe
 
 
 async def queue_due_work(database_url: str) -> None:
-    """Queue what must not wait for a minute to pass: e-mails, new or tried again, and notifications of bonuses."""
+    """Queue what must not wait for the next minute: e-mails, and notifications of bonuses."""
     connection = await psycopg.AsyncConnection.connect(
         database_url, autocommit=True, application_name="worker-due"
     )

@@ -48,10 +48,11 @@ function useRefusedLink(): void {
   }, [])
 }
 
-/** Keeps the referral code of whatever public page the visitor was sent to. */
+/** Keeps the referral code of whatever public page the visitor was sent to. The sign-up looks after its own. */
 function useReferralLink(): void {
   const [params] = useSearchParams()
-  const code = params.get('ref')?.trim()
+  const { pathname } = useLocation()
+  const code = pathname === paths.signUp ? null : params.get('ref')?.trim()
   useEffect(() => {
     if (code) referral.meet(code)
   }, [code])

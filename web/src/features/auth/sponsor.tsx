@@ -160,8 +160,9 @@ export function SponsorChoice({ form, codes, link, onCodes }: SponsorChoiceProps
   // One member's id and username are two codes of one sponsor.
   const sponsors = [...new Map(found.map((sponsor) => [sponsor.id, sponsor])).values()]
   const failed = lookups.filter(({ isError }) => isError)
-  const only = failed.length === 0 && sponsors.length === 1 ? sponsors[0] : undefined
-  const retryable = failed.length > 0 && codes.length === 1 ? codes[0] : undefined
+  const waiting = lookups.some(({ isPending }) => isPending)
+  const only = !waiting && failed.length === 0 && sponsors.length === 1 ? sponsors[0] : undefined
+  const retryable = !waiting && failed.length > 0 && codes.length === 1 ? codes[0] : undefined
 
   useEffect(() => {
     if (unknown.length === 0) return
@@ -180,7 +181,7 @@ export function SponsorChoice({ form, codes, link, onCodes }: SponsorChoiceProps
     form.clearErrors('referral')
   }, [form, known])
 
-  if (lookups.some(({ isPending }) => isPending)) return <SponsorSkeleton />
+  if (waiting) return <SponsorSkeleton />
   if (only) {
     const change = () => {
       form.resetField('referral')

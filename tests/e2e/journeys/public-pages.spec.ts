@@ -55,3 +55,25 @@ test('an open page follows the theme of the system until the visitor chooses one
   await page.emulateMedia({ colorScheme: 'dark' })
   await expect(page.locator('html')).not.toHaveClass(dark)
 })
+
+test('a page that was not opened yet says that it is the network, and comes back with it', async ({ page }) => {
+  await page.goto('/')
+  const link = page.getByRole('link', { name: 'Income disclosure' })
+  await expect(link).toBeVisible()
+  await page.waitForLoadState('networkidle')
+  await page.context().setOffline(true)
+  await link.click()
+  await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
+  await expect(page.getByText('contact support')).toHaveCount(0)
+  await page.context().setOffline(false)
+  await expect(page.getByRole('heading', { name: 'Income disclosure', level: 1 })).toBeVisible()
+
+  // A server that does not respond is no offline browser, and no fault of the page.
+  await page.goto('/')
+  await page.waitForLoadState('networkidle')
+  await page.route(/\/assets\/|config\.js/, (route) => route.abort())
+  await page.getByRole('link', { name: 'Where payouts come from' }).last().click()
+  await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
+  await page.unroute(/\/assets\/|config\.js/)
+  await expect(page.getByRole('heading', { name: 'Where payouts come from', level: 1 })).toBeVisible()
+})

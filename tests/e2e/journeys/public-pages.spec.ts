@@ -1,79 +1,98 @@
-import { expect, test } from '@playwright/test'
+import { expect, test } from "@playwright/test";
 
-test('the landing page carries at most 150 kB of script', async ({ page }) => {
-  let bytes = 0
-  page.on('response', async (response) => {
-    if (!response.url().endsWith('.js')) return
+test("the landing page carries at most 150 kB of script", async ({ page }) => {
+  let bytes = 0;
+  page.on("response", async (response) => {
+    if (!response.url().endsWith(".js")) return;
     const sizes = await response
       .request()
       .sizes()
-      .catch(() => null)
-    bytes += sizes?.responseBodySize ?? 0
-  })
-  await page.goto('/')
-  await page.waitForLoadState('networkidle')
-  expect(bytes).toBeGreaterThan(50_000)
-  expect(bytes).toBeLessThan(150_000)
-})
+      .catch(() => null);
+    bytes += sizes?.responseBodySize ?? 0;
+  });
+  await page.goto("/");
+  await page.waitForLoadState("networkidle");
+  expect(bytes).toBeGreaterThan(50_000);
+  expect(bytes).toBeLessThan(150_000);
+});
 
-test('no page of a visitor tries what its policy forbids', async ({ page }) => {
-  const tried: string[] = []
-  await page.exposeFunction('report', (what: string) => tried.push(what))
+test("no page of a visitor tries what its policy forbids", async ({ page }) => {
+  const tried: string[] = [];
+  await page.exposeFunction("report", (what: string) => tried.push(what));
   await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', (event) => {
-      const { report } = globalThis as unknown as { report: (what: string) => void }
-      report(`${location.pathname} ${event.violatedDirective} ${event.blockedURI}`)
-    })
-  })
+    document.addEventListener("securitypolicyviolation", (event) => {
+      const { report } = globalThis as unknown as {
+        report: (what: string) => void;
+      };
+      report(
+        `${location.pathname} ${event.violatedDirective} ${event.blockedURI}`,
+      );
+    });
+  });
   for (const path of [
-    '/',
-    '/sign-in',
-    '/sign-up',
-    '/forgot-password',
-    '/payouts',
-    '/terms',
-    '/admin/login',
+    "/",
+    "/sign-in",
+    "/sign-up",
+    "/forgot-password",
+    "/payouts",
+    "/terms",
+    "/admin/login",
   ]) {
-    await page.goto(path)
-    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-    await page.waitForLoadState('networkidle')
+    await page.goto(path);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await page.waitForLoadState("networkidle");
   }
-  expect(tried).toEqual([])
-})
+  expect(tried).toEqual([]);
+});
 
-test('an open page follows the theme of the system until the visitor chooses one', async ({ page }) => {
-  const dark = /\bdark\b/
-  await page.emulateMedia({ colorScheme: 'light' })
-  await page.goto('/')
-  await page.waitForLoadState('networkidle')
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await expect(page.locator('html')).toHaveClass(dark)
-  await page.getByRole('button', { name: 'Theme' }).click()
-  await page.getByRole('menuitemradio', { name: 'Light' }).click()
-  await expect(page.locator('html')).not.toHaveClass(dark)
-  await page.emulateMedia({ colorScheme: 'light' })
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await expect(page.locator('html')).not.toHaveClass(dark)
-})
+test("an open page follows the theme of the system until the visitor chooses one", async ({
+  page,
+}) => {
+  const dark = /\bdark\b/;
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto("/");
+  await page.waitForLoadState("networkidle");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect(page.locator("html")).toHaveClass(dark);
+  await page.getByRole("button", { name: "Theme" }).click();
+  await page.getByRole("menuitemradio", { name: "Light" }).click();
+  await expect(page.locator("html")).not.toHaveClass(dark);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect(page.locator("html")).not.toHaveClass(dark);
+});
 
-test('a page that was not opened yet says that it is the network, and comes back with it', async ({ page }) => {
-  await page.goto('/')
-  const link = page.getByRole('link', { name: 'Income disclosure' })
-  await expect(link).toBeVisible()
-  await page.waitForLoadState('networkidle')
-  await page.context().setOffline(true)
-  await link.click()
-  await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
-  await expect(page.getByText('contact support')).toHaveCount(0)
-  await page.context().setOffline(false)
-  await expect(page.getByRole('heading', { name: 'Income disclosure', level: 1 })).toBeVisible()
+test("a page that was not opened yet says that it is the network, and comes back with it", async ({
+  page,
+}) => {
+  await page.goto("/");
+  const link = page.getByRole("link", { name: "Income disclosure" });
+  await expect(link).toBeVisible();
+  await page.waitForLoadState("networkidle");
+  await page.context().setOffline(true);
+  await link.click();
+  await expect(
+    page.getByRole("alert").getByText("No connection"),
+  ).toBeVisible();
+  await expect(page.getByText("contact support")).toHaveCount(0);
+  await page.context().setOffline(false);
+  await expect(
+    page.getByRole("heading", { name: "Income disclosure", level: 1 }),
+  ).toBeVisible();
 
   // A server that does not respond is no offline browser, and no fault of the page.
-  await page.goto('/')
-  await page.waitForLoadState('networkidle')
-  await page.route(/\/assets\/|config\.js/, (route) => route.abort())
-  await page.getByRole('link', { name: 'Where payouts come from' }).last().click()
-  await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
-  await page.unroute(/\/assets\/|config\.js/)
-  await expect(page.getByRole('heading', { name: 'Where payouts come from', level: 1 })).toBeVisible()
-})
+  await page.goto("/");
+  await page.waitForLoadState("networkidle");
+  await page.route(/\/assets\/|config\.js/, (route) => route.abort());
+  await page
+    .getByRole("link", { name: "Where payouts come from" })
+    .last()
+    .click();
+  await expect(
+    page.getByRole("alert").getByText("No connection"),
+  ).toBeVisible();
+  await page.unroute(/\/assets\/|config\.js/);
+  await expect(
+    page.getByRole("heading", { name: "Where payouts come from", level: 1 }),
+  ).toBeVisible();
+});

@@ -20,6 +20,7 @@ const merge = extendTailwindMerge({
             'figure-mid',
             'hero',
             'display-phone',
+            'display-beside',
             'display',
           ],
         },

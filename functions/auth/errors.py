@@ -43,7 +43,7 @@ def version_header(request: Request) -> dict[str, str]:
 
 
 def render(request: Request, error: ApiError) -> Response:
-    """Return the error as JSON, with its code in `x-sb-error-code`; what a hook raised has no code."""
+    """Return the error as JSON, with its code in `x-sb-error-code`; a hook need not give one."""
     is_new = uses_new_form(request)
     code = error.code or ("unexpected_failure" if error.status >= 500 else "unknown")
     body: dict[str, Any]

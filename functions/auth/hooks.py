@@ -39,7 +39,8 @@ async def before_user_created(
         raise ApiError(500, "unexpected_failure", message) from error
     rejection = ((row or {}).get("response") or {}).get("error") or {}
     if rejection.get("message"):
-        raise ApiError(int(rejection.get("http_code") or 500), "", str(rejection["message"]))
+        status, code = int(rejection.get("http_code") or 500), str(rejection.get("code") or "")
+        raise ApiError(status, code, str(rejection["message"]))
 
 
 async def mail_data(connection: Connection, function: tuple[str, str] | None, user: User) -> dict[str, Any]:

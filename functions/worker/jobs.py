@@ -127,6 +127,14 @@ async def deliver_mail(context: JobContext) -> None:
     await resources_of(context).mailer.deliver()
 
 
+@blueprint.task(name="notify_earnings", queueing_lock="notify_earnings", retry=RETRY, pass_context=True)
+async def notify_earnings(context: JobContext) -> None:
+    """Notify members of bonuses, some decisions at a time. It is queued when any are due (run_loop.py)."""
+    pool = resources_of(context).pool
+    while notified := await call(pool, "notify_earnings"):
+        log_result("notify_earnings", notified)
+
+
 @blueprint.periodic(cron="41 * * * *")
 @blueprint.task(
     name="remove_unused_receipts", queueing_lock="remove_unused_receipts", retry=RETRY, pass_context=True

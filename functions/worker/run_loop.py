@@ -7,20 +7,22 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import psycopg
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.tasks import Task
 
 from functions.core.database import Pool
 from functions.core.metrics import published, waiting
 from functions.worker import job_queue
 from functions.worker.audit_links import link_entries
 from functions.worker.health import serve_health
-from functions.worker.jobs import Resources, deliver_mail
+from functions.worker.jobs import Resources, deliver_mail, notify_earnings
 from functions.worker.settings import WorkerSettings
 
 RETRY_SECONDS = 0.5
-LOOK_FOR_MAIL_EVERY_SECONDS = 1
+LOOK_FOR_WORK_EVERY_SECONDS = 1
 COUNT_EVERY_SECONDS = 15
 STATES_WITH_DEPTH = ("todo", "doing", "failed")
 log = logging.getLogger("worker")
@@ -37,9 +39,9 @@ async def run(settings: WorkerSettings) -> None:
         await job_queue.install(settings.database_url)
         await job_queue.work(app, Resources.of(settings, pool))
 
-    async def look_for_mail() -> None:
+    async def look_for_work() -> None:
         await job_queue.install(settings.database_url)
-        await queue_due_mail(settings.database_url)
+        await queue_due_work(settings.database_url)
 
     async def link_audit_entries() -> None:
         await link_entries(settings.database_url)
@@ -48,7 +50,7 @@ async def run(settings: WorkerSettings) -> None:
     async with pool, app.open_async(pool), asyncio.TaskGroup() as task_group:
         tasks = [
             task_group.create_task(outlive_outages("jobs", work, stopped)),
-            task_group.create_task(outlive_outages("mail", look_for_mail, stopped)),
+            task_group.create_task(outlive_outages("work", look_for_work, stopped)),
             task_group.create_task(outlive_outages("audit", link_audit_entries, stopped)),
             task_group.create_task(publish_metrics(settings, pool)),
         ]
@@ -77,25 +79,27 @@ async def outlive_outages(name: str, work: Callable[[], Awaitable[None]], stoppe
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def queue_due_mail(database_url: str) -> None:
-    """Queue a delivery whenever an e-mail is due: a new one, or one to be tried again."""
+async def queue_due_work(database_url: str) -> None:
+    """Queue what must not wait for the next minute: e-mails, and notifications of bonuses."""
     connection = await psycopg.AsyncConnection.connect(
-        database_url, autocommit=True, application_name="worker-mail"
+        database_url, autocommit=True, application_name="worker-due"
     )
     async with connection:
         while True:
-            found = await connection.execute("select jobs.is_mail_due()")
-            if await found.fetchone() == (True,):
-                await queue_delivery()
-            await asyncio.sleep(LOOK_FOR_MAIL_EVERY_SECONDS)
+            found = await connection.execute("select jobs.is_mail_due(), jobs.are_earnings_due()")
+            due = await found.fetchone() or (False, False)
+            for is_due, task in zip(due, (deliver_mail, notify_earnings), strict=True):
+                if is_due:
+                    await queue_once(task)
+            await asyncio.sleep(LOOK_FOR_WORK_EVERY_SECONDS)
 
 
-async def queue_delivery() -> None:
-    """Queue one delivery, unless one is waiting already."""
+async def queue_once(task: Task[..., Any, Any]) -> None:
+    """Queue a task, unless it is waiting already."""
     try:
-        await deliver_mail.defer_async()
+        await task.defer_async()
     except AlreadyEnqueued:
-        log.debug("a delivery is waiting already")
+        log.debug("it is waiting already", extra={"fields": {"task": task.name}})
 
 
 async def publish_metrics(settings: WorkerSettings, pool: Pool) -> None:

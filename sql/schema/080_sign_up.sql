@@ -18,11 +18,12 @@ $$;
 comment on function private.referrer_by_code(text) is
 'The member with this referral code (profile id); null when unknown, disabled or closed. A suspended member can still refer.';
 
-create function private.sign_up_error(p_status integer, p_message text) returns jsonb
+create function private.sign_up_error(p_code text, p_message text) returns jsonb
 language sql immutable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object('error', pg_catalog.jsonb_build_object('http_code', p_status, 'message', p_message))
+    select pg_catalog.jsonb_build_object('error', pg_catalog.jsonb_build_object('http_code', 400, 'code', p_code, 'message', p_message))
 $$;
-comment on function private.sign_up_error(integer, text) is 'An error in the form of the hook: an exception would become a 500.';
+comment on function private.sign_up_error(text, text) is
+'An error in the form of the hook: an exception would become a 500. functions/auth passes the code on; a real GoTrue does not know it.';
 
 create function hooks.before_user_created(event jsonb) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -34,23 +35,23 @@ declare
     v_error text;
 begin
     if coalesce(pg_catalog.btrim(v_data ->> 'referrer_id'), '') = '' then
-        return private.sign_up_error(400, 'Referral code is required for registration');
+        return private.sign_up_error('referral_code_required', 'Referral code is required for registration');
     end if;
     if (private.referrer_by_code(pg_catalog.btrim(v_data ->> 'referrer_id'))).id is null then
-        return private.sign_up_error(400, 'Invalid referral code');
+        return private.sign_up_error('invalid_referral_code', 'Invalid referral code');
     end if;
     if coalesce(v_email, '') = '' or coalesce(v_display_name, '') = '' then
-        return private.sign_up_error(400, 'Please fill in all required fields');
+        return private.sign_up_error('fields_required', 'Please fill in all required fields');
     end if;
     v_error := private.username_error(v_username);
     if v_error is not null then
-        return private.sign_up_error(400, v_error);
+        return private.sign_up_error('invalid_username', v_error);
     end if;
     if not private.is_display_name(v_display_name) then
-        return private.sign_up_error(400, 'A name has at most 80 characters, on one line.');
+        return private.sign_up_error('invalid_display_name', 'A name has at most 80 characters, on one line.');
     end if;
     if exists (select 1 from private.profiles as p where pg_catalog.lower(p.username) = pg_catalog.lower(v_username)) then
-        return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
+        return private.sign_up_error('username_taken', 'Username already exists. Please choose a different username.');
     end if;
     -- One statement arbitrates between concurrent sign-ups with the same username.
     insert into private.username_reservations as r (username, email, until)
@@ -59,7 +60,7 @@ begin
         set username = excluded.username, email = excluded.email, until = excluded.until
         where r.until < pg_catalog.clock_timestamp() or r.email = excluded.email;
     if not found then
-        return private.sign_up_error(400, 'Username already exists. Please choose a different username.');
+        return private.sign_up_error('username_taken', 'Username already exists. Please choose a different username.');
     end if;
     return '{}'::jsonb;
 end
@@ -126,6 +127,16 @@ begin
         v_username := pg_catalog.left(v_username, 24) || '_' || pg_catalog.substr(p_user_id::text, 1, 5);
     end if;
     v_id := private.create_profile(p_user_id, p_email, v_username, coalesce(v_display_name, v_username), v_referrer.id);
+    if v_referrer.closed_at is null then
+        -- The username and not the display name: this may be mailed, and no text of a member's own becomes a link.
+        perform private.notify_member(
+            v_referrer.user_id, 'referral_joined', pg_catalog.format('%s joined your team', v_username),
+            pg_catalog.format(
+                '%s signed up with your referral code and is your direct referral. A sign-up itself earns nothing: bonuses are shares of packages that members pay for.',
+                v_username
+            ), null, '/dashboard?view=advanced&tab=tree'
+        );
+    end if;
     if v_username is distinct from p_data ->> 'username' then
         perform private.notify_member(
             p_user_id, 'username_changed', 'Your username was taken meanwhile',
@@ -137,7 +148,7 @@ begin
 end
 $$;
 comment on function private.create_profile_from_sign_up(uuid, text, jsonb) is
-'Creates the profile of a confirmed account from its sign-up metadata; null when that has no referrer or username.';
+'Creates the profile of a confirmed account from its sign-up metadata and notifies the referrer; null when that has no referrer or username.';
 
 create function private.users_create_profile() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$

@@ -41,31 +41,34 @@ create table private.admin_notice_reads (
 comment on table private.admin_notice_reads is 'Time up to which an administrator has read the notices.';
 alter table private.admin_notice_reads enable row level security;
 
-create function private.notify_member(p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text) returns void
+create function private.notify_member(
+    p_user_id uuid, p_kind text, p_title text, p_body text, p_amount numeric, p_link text, p_at timestamptz default null
+) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_member record;
+    v_at timestamptz := coalesce(p_at, private.clock());
 begin
-    select p.username, p.display_name, p.email, t.topic, r.topic is not null as is_opted_out into v_member
+    select p.username, p.display_name, p.email, t.topic, coalesce(c.wanted, t.wanted_at_first, true) as wants_mail into v_member
     from private.profiles as p
     left join private.mail_topics as t on p_kind ~ t.kind_pattern
-    left join private.mail_opt_outs as r on p.user_id = r.user_id and t.topic = r.topic
+    left join private.mail_choices as c on p.user_id = c.user_id and t.topic = c.topic
     where p.user_id = p_user_id;
     insert into public.notifications (user_id, kind, title, body, amount, link, created_at)
-    values (p_user_id, p_kind, p_title, p_body, p_amount, p_link, private.clock());
-    if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' and not v_member.is_opted_out then
+    values (p_user_id, p_kind, p_title, p_body, p_amount, p_link, v_at);
+    if v_member.email ~ '\A[^\s@]+@[^\s@]+\Z' and v_member.wants_mail then
         insert into private.outbox (template, recipient, data, created_at)
         values (
             p_kind, v_member.email, pg_catalog.jsonb_build_object(
                 'username', v_member.username, 'display_name', v_member.display_name, 'title', p_title, 'body', p_body,
                 'amount', private.money(p_amount), 'link', p_link, 'topic', v_member.topic
-            ), private.clock()
+            ), v_at
         );
     end if;
 end
 $$;
-comment on function private.notify_member(uuid, text, text, text, numeric, text) is
-'Notifies a member in the app and by e-mail, when the transaction commits.';
+comment on function private.notify_member(uuid, text, text, text, numeric, text, timestamptz) is
+'Notifies a member in the app and, where the member wants it, by e-mail, when the transaction commits; dated now, or when what it reports happened.';
 
 create function private.notify_administrators(p_kind text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$

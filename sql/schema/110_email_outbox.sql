@@ -1,6 +1,6 @@
 -- The e-mail outbox, delivery by the worker, and what a super_admin sees of both. E-mail about money and security is
--- always sent. Members may opt out of other topics: the in-app notification stays, no e-mail is sent, and every such
--- e-mail links to the opt-out.
+-- always sent. Other topics are the member's choice; until a member chooses, the topic says whether mail is sent. The
+-- in-app notification is always there, and every e-mail of a topic links to the choice.
 
 create table private.outbox (
     id bigint generated always as identity primary key,
@@ -27,22 +27,27 @@ create index outbox_sent_idx on private.outbox (sent_at) where sent_at is not nu
 create table private.mail_topics (
     topic text primary key check (topic ~ '\A[a-z][a-z_]{1,30}\Z'),
     kind_pattern text not null,
-    label text not null check (length(label) between 1 and 80)
+    label text not null check (length(label) between 1 and 80),
+    wanted_at_first boolean not null default true
 );
-comment on table private.mail_topics is 'Topics that members may opt out of; kind_pattern matches the kinds of their notifications.';
+comment on table private.mail_topics is 'Topics that members choose mail about; kind_pattern matches the kinds of their notifications.';
+comment on column private.mail_topics.wanted_at_first is 'Whether mail is sent to members who have not chosen.';
 alter table private.mail_topics enable row level security;
 
-insert into private.mail_topics (topic, kind_pattern, label) values ('bots', '\Abot_', 'Changes to my bot subscriptions');
+insert into private.mail_topics (topic, kind_pattern, label, wanted_at_first) values
+('bots', '\Abot_', 'Changes to my bot subscriptions', true),
+('earnings', '\A(bonus_earned|referral_joined)\Z', 'New direct referrals and bonuses', false);
 
-create table private.mail_opt_outs (
+create table private.mail_choices (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     topic text not null references private.mail_topics (topic) on delete cascade,
     at timestamptz not null default now(),
+    wanted boolean not null,
     primary key (user_id, topic)
 );
-comment on table private.mail_opt_outs is 'Topics that a member opted out of.';
-alter table private.mail_opt_outs enable row level security;
-create index mail_opt_outs_topic_idx on private.mail_opt_outs (topic);
+comment on table private.mail_choices is 'Whether a member wants mail about a topic, once the member has said so.';
+alter table private.mail_choices enable row level security;
+create index mail_choices_topic_idx on private.mail_choices (topic);
 
 create function private.mail_administrators(p_template text, p_title text, p_body text, p_link text) returns void
 language sql volatile set search_path = '' as $$
@@ -61,16 +66,16 @@ begin
     return (
         select pg_catalog.jsonb_agg(
             pg_catalog.jsonb_build_object(
-                'topic', t.topic, 'label', t.label,
-                'wanted', not exists (select 1 from private.mail_opt_outs as r where r.user_id = v_user_id and r.topic = t.topic)
+                'topic', t.topic, 'label', t.label, 'wanted', coalesce(c.wanted, t.wanted_at_first)
             ) order by t.topic
         )
         from private.mail_topics as t
+        left join private.mail_choices as c on t.topic = c.topic and c.user_id = v_user_id
     );
 end
 $$;
 comment on function public.get_mail_choices() is
-'Topics that the caller may opt out of, and the current choices; e-mail about money and security is not among them.';
+'Topics that the caller may choose mail about, and the current choices; e-mail about money and security is not among them.';
 grant execute on function public.get_mail_choices() to authenticated;
 
 create function public.set_mail_choice(p_topic text, p_wanted boolean) returns jsonb
@@ -81,11 +86,9 @@ begin
     if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
         perform private.raise_error(400, 'invalid_input', 'This mail cannot be switched off.');
     end if;
-    if p_wanted then
-        delete from private.mail_opt_outs as r where r.user_id = v_user_id and r.topic = p_topic;
-    else
-        insert into private.mail_opt_outs (user_id, topic) values (v_user_id, p_topic) on conflict do nothing;
-    end if;
+    insert into private.mail_choices as c (user_id, topic, wanted) values (v_user_id, p_topic, p_wanted)
+    on conflict (user_id, topic) do update set wanted = excluded.wanted, at = excluded.at
+        where c.wanted <> excluded.wanted;
     return public.get_mail_choices();
 end
 $$;

@@ -1,5 +1,5 @@
--- Completed lessons of the trading school, as rows, so that progress is the same on every device. The app knows the
--- lessons; here they are names, limited in number.
+-- Completed lessons and ticked checklist items of the trading school, as rows, so that progress is the same on every
+-- device. The app knows what they say; here they are names, limited in number.
 
 create table public.lesson_progress (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
@@ -7,7 +7,7 @@ create table public.lesson_progress (
     done_at timestamptz not null default now(),
     primary key (user_id, lesson_id)
 );
-comment on table public.lesson_progress is 'Lessons that a member marked as done. Unmarking deletes the row.';
+comment on table public.lesson_progress is 'Lessons that a member marked as done, and checklist items ticked. Unmarking deletes the row.';
 alter table public.lesson_progress enable row level security;
 
 create policy select_own on public.lesson_progress for select to authenticated using (user_id = (select auth.uid()));

@@ -261,9 +261,9 @@ begin
     from public.lesson_progress as l where l.user_id = p_user_id
     order by l.done_at, l.lesson_id;
     return query
-    select 'mail_opt_outs', pg_catalog.jsonb_build_object('topic', o.topic, 'since', o.at)
-    from private.mail_opt_outs as o where o.user_id = p_user_id
-    order by o.topic;
+    select case when c.wanted then 'mail_opt_ins' else 'mail_opt_outs' end, pg_catalog.jsonb_build_object('topic', c.topic, 'since', c.at)
+    from private.mail_choices as c where c.user_id = p_user_id
+    order by c.wanted, c.topic;
     return query
     select 'activity', pg_catalog.jsonb_build_object(
         'at', a.at, 'action', a.action, 'object_type', a.object_type, 'object_id', a.object_id, 'details', a.payload

@@ -102,20 +102,26 @@ def test_an_address_that_is_taken_looks_like_any_other(
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    ("changes", "text", "code"),
     [
-        ({"referrer_id": None}, "Referral code is required for registration"),
-        ({"referrer_id": str(uuid.uuid4())}, "Invalid referral code"),
-        ({"referrer_id": "not-a-code"}, "Invalid referral code"),
+        (
+            {"referrer_id": None},
+            "Referral code is required for registration",
+            "referral_code_required",
+        ),
+        ({"referrer_id": str(uuid.uuid4())}, "Invalid referral code", "invalid_referral_code"),
+        ({"referrer_id": "not-a-code"}, "Invalid referral code", "invalid_referral_code"),
     ],
 )
 def test_the_product_rejects_in_its_own_words(
-    client: Client, referrer: Member, changes: dict[str, Any], text: str
+    client: Client, referrer: Member, changes: dict[str, Any], text: str, code: str
 ) -> None:
     someone = _someone(referrer)
     someone["options"]["data"].update(changes)
-    with pytest.raises(AuthApiError, match=text):
+    with pytest.raises(AuthApiError, match=text) as rejected:
         client.auth.sign_up(someone)
+    # A real GoTrue knows no code of a hook's.
+    assert rejected.value.code in (code, "unknown")
 
 
 def test_the_six_digits_of_the_mail_do_as_well(

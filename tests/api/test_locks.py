@@ -419,6 +419,12 @@ def test_mail_that_another_worker_holds_is_skipped(scene: Scene, owner: Owner) -
     owner.execute(f"delete from {mail}")
 
 
+def test_earnings_that_another_worker_notifies_of_are_left_to_it(scene: Scene) -> None:
+    lock = "select 1 from private.earnings_state for update"
+    with held(scene, lock), impatient(scene) as connection:
+        assert connection.execute("select jobs.notify_earnings() as sent").fetchone() == {"sent": 0}
+
+
 def test_a_session_touch_in_progress_is_not_waited_for(scene: Scene, owner: Owner) -> None:
     owner.execute(
         "update private.admin_session_activity set last_seen_at = now() - interval '5 minutes'"

@@ -290,8 +290,8 @@ insert into auth.sessions (id, user_id, created_at, updated_at, aal)
 select pg_temp.id('session', p.no), p.user_id, p.joined_at, p.joined_at, 'aal1' from people as p where p.no % 3 = 0;
 insert into private.bot_secrets (subscription_id, key_id, secret)
 select b.id, 'bench', 'encrypted' from public.bot_subscriptions as b where b.status <> 'cancelled';
-insert into private.mail_opt_outs (user_id, topic)
-select p.user_id, t.topic from people as p cross join private.mail_topics as t where p.no % 6 = 0;
+insert into private.mail_choices (user_id, topic, wanted)
+select p.user_id, t.topic, not t.wanted_at_first from people as p cross join private.mail_topics as t where p.no % 6 = 0;
 insert into auth.refresh_tokens (instance_id, user_id, token, session_id, created_at, updated_at, revoked)
 select '00000000-0000-0000-0000-000000000000', s.user_id, md5(s.id::text), s.id, s.created_at, s.created_at, false from auth.sessions as s;
 insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)

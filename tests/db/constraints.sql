@@ -28,7 +28,7 @@ select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
 select private.consume_rate_limit('bucket', 'key', 1, '1 hour');
 select private.link_entries();
 insert into private.alarms (kind, object) values ('disk', 'state'), ('disk', 'database');
-insert into private.mail_opt_outs (user_id, topic) values (user_id('freya'), 'bots');
+insert into private.mail_choices (user_id, topic, wanted) values (user_id('freya'), 'bots', false);
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids) values ('2020-01-01', '{}', now(), 0, '{}');
 insert into private.income_disclosures (computed_at, body, decision_no) values (now(), '{}', 0);
@@ -70,6 +70,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.audit_chain', 'audit_chain_entry_key', 'entry_id = (select entry_id from private.audit_chain order by seq desc limit 1)'),
 ('private.audit_chain', 'audit_chain_entry_id_fkey', 'entry_id = 0'),
 ('private.audit_state', 'audit_state_only_row_check', 'only_row = false'),
+('private.earnings_state', 'earnings_state_only_row_check', 'only_row = false'),
 ('private.ledger_check_state', 'ledger_check_state_only_row_check', 'only_row = false'),
 ('private.bot_secrets', 'bot_secrets_subscription_id_fkey', 'subscription_id = gen_random_uuid()'),
 ('private.corrections', 'confirmed_or_discarded', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1, discarded_by = actors.user_id(''elin''), discarded_at = now()'),
@@ -98,8 +99,8 @@ insert into actors.broken (on_table, name, change) values
 ('private.deposit_keys', 'deposit_keys_key_check', 'key = repeat(''x'', 201)'),
 ('private.deposit_receipts', 'deposit_receipts_deposit_id_fkey', 'deposit_id = gen_random_uuid()'),
 ('private.deposit_receipts', 'deposit_receipts_name_key', 'name = (select name from private.deposit_receipts order by ctid desc limit 1)'),
-('private.mail_opt_outs', 'mail_opt_outs_topic_fkey', 'topic = ''none'''),
-('private.mail_opt_outs', 'mail_opt_outs_user_id_fkey', 'user_id = gen_random_uuid()'),
+('private.mail_choices', 'mail_choices_topic_fkey', 'topic = ''none'''),
+('private.mail_choices', 'mail_choices_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.mail_topics', 'mail_topics_label_check', 'label = '''''),
 ('private.mail_topics', 'mail_topics_topic_check', 'topic = ''No topic'''),
 ('private.networks', 'networks_no_fkey', 'no = 0'),

@@ -159,6 +159,29 @@ select act_as_owner();
 delete from private.outbox;
 select private.notify_member(user_id('freya'), 'bot_active', 'Scout is active', 'x', null, '/bots');
 select results_eq('select template, data ->> ''topic'' from private.outbox', $$ values ('bot_active', 'bots') $$, 'and gets mail that says what switches it off');
-select is((select count(*) from private.mail_opt_outs), 0::bigint, 'nothing is kept of what is wanted');
+select results_eq('select topic, wanted from private.mail_choices', $$ values ('bots', true) $$, 'the last choice is kept, once');
+
+-- =====================================================================================================================
+-- Mail about earnings is wanted by nobody who has not said so
+-- =====================================================================================================================
+select act_as('ask');
+select is(
+    (select jsonb_object_agg(c ->> 'topic', c -> 'wanted') from jsonb_array_elements(get_mail_choices()) as c), '{"bots": true, "earnings": false}'::jsonb,
+    'Ask gets mail about bots and none about earnings until he chooses'
+);
+select act_as_owner();
+delete from private.outbox;
+select private.notify_member(user_id('ask'), 'bonus_earned', 'You earned $5.00', 'x', 5, '/transactions');
+select is_empty('select 1 from private.outbox', 'no mail about a bonus leaves');
+select notified('ask', 'bonus_earned', 'the notification in the app is there');
+select act_as('ask');
+select is((set_mail_choice('earnings', true) #>> '{1,wanted}')::boolean, true, 'he switches it on');
+select act_as_owner();
+select private.notify_member(user_id('ask'), kind, 'Title', 'x', null, '/dashboard') from unnest(array['bonus_earned', 'referral_joined']) as kind;
+select results_eq(
+    'select template, data ->> ''topic'' from private.outbox order by id', $$ values ('bonus_earned', 'earnings'), ('referral_joined', 'earnings') $$,
+    'and gets mail about both'
+);
+select is((select count(*) from private.mail_choices where user_id = user_id('freya') and topic = 'earnings'), 0::bigint, 'for himself alone');
 select * from finish();
 rollback;

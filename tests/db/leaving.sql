@@ -158,7 +158,7 @@ select pays('freya', 1000), pays('ask', 1000), pays('embla', 1000);
 select act_as('freya');
 insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('freya'), 150, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
 insert into public.lesson_progress (user_id, lesson_id) values (user_id('freya'), 'pairs');
-select set_mail_choice('bots', false);
+select set_mail_choice('bots', false), set_mail_choice('earnings', true);
 select act_at_edge_as('freya');
 select edge.subscribe_bot(user_id('freya'), gen_random_uuid(), 'Scout', 'Demo-1', '4711', 8, 'k1', 'secret');
 select act_as_owner();
@@ -170,7 +170,7 @@ set local timezone = 'America/New_York';
 create temporary table data as select d.list, d.item from edge.member_data(user_id('freya')) as d;
 select results_eq(
     'select distinct list collate "C" from data order by 1',
-    $$ select unnest(array['activity', 'authenticators', 'bonuses', 'deposits', 'direct_referrals', 'lessons', 'mail_opt_outs', 'notifications', 'profile',
+    $$ select unnest(array['activity', 'authenticators', 'bonuses', 'deposits', 'direct_referrals', 'lessons', 'mail_opt_ins', 'mail_opt_outs', 'notifications', 'profile',
     'receipts', 'sessions', 'subscriptions', 'transactions', 'withdrawals']) collate "C" $$, 'every list is there'
 );
 select is(
@@ -203,6 +203,10 @@ select is(
 select is((select item ->> 'name' from data where list = 'receipts'), (select item ->> 'receipt_name' from data where list = 'deposits'), 'the receipt by its name');
 select is((select item - array['created_at'] from data where list = 'sessions'), '{"refreshed_at": null, "aal": "aal1", "user_agent": "Browser", "ip": "203.0.113.9"}', 'where Freya is signed in');
 select is((select item ->> 'name' from data where list = 'authenticators'), 'phone', 'the authenticator');
+select results_eq(
+    $$ select list, item ->> 'topic' from data where list like 'mail_opt%' order by 1 $$, $$ values ('mail_opt_ins', 'earnings'), ('mail_opt_outs', 'bots') $$,
+    'which mail Freya chose, and which not'
+);
 select is((select item -> 'details' ->> 'bot' from data where list = 'activity' and item ->> 'action' = 'bot.subscribed'), 'Scout', 'what Freya did');
 select is_empty(
     $$ select from data where item::text ~ 'Called twice|TOTPSECRET|secret|admins\.test|(ask|embla|buri|ymir)@people\.test|encrypted|decided_by' $$,
@@ -227,7 +231,7 @@ select is_empty(
     inner join pg_attribute as a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
     where c.relkind = 'r' and c.relnamespace in ('public'::regnamespace, 'private'::regnamespace)
         and c.relname not in (
-            'profiles', 'totals', 'deposits', 'withdrawals', 'bonuses', 'transactions', 'notifications', 'bot_subscriptions', 'lesson_progress', 'mail_opt_outs',
+            'profiles', 'totals', 'deposits', 'withdrawals', 'bonuses', 'transactions', 'notifications', 'bot_subscriptions', 'lesson_progress', 'mail_choices',
             -- A place in the tree, and what journal rows and notifications tell.
             'positions', 'corrections',
             -- What is wrong with the ledger, for administrators.

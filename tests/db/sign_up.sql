@@ -138,6 +138,23 @@ from unnest(array[repeat('x', 81), E'two\nlines']) as d;
 reset role;
 select is((select title from public.notifications where user_id = (select late from made) and kind = 'username_changed'), 'Your username was taken meanwhile', 'who got another name is notified');
 
+-- The referrer learns of it
+select results_eq(
+    $$ select title, amount, link from public.notifications where kind = 'referral_joined' and title like 'first %' and user_id = user_id('freya') $$,
+    $$ values ('first joined your team', null::public.usd, '/dashboard?view=advanced&tab=tree') $$, 'Freya is notified of a new direct referral'
+);
+select is_empty($$ select 1 from public.notifications where title like 'first %' and user_id <> user_id('freya') $$, 'and nobody above her');
+select is_empty($$ select 1 from public.notifications where title like 'squatter%' $$, 'a sign-up that nobody confirmed is not notified');
+select is_empty($$ select 1 from private.outbox where template = 'referral_joined' $$, 'and no mail leaves that she did not ask for');
+select is(
+    (hooks.before_user_created(jsonb_build_object('user', jsonb_build_object('email', 'new@people.test', 'user_metadata', form(change)))) #>> '{error,code}'), code,
+    'the error of a form has the code ' || code
+)
+from (
+    values ('{"referrer_id": ""}'::jsonb, 'referral_code_required'), ('{"referrer_id": "x"}', 'invalid_referral_code'), ('{"display_name": ""}', 'fields_required'),
+    ('{"username": "a b"}', 'invalid_username'), ('{"username": "freya"}', 'username_taken'), (jsonb_build_object('display_name', repeat('x', 81)), 'invalid_display_name')
+) as f (change, code);
+
 -- A confirmation never fails: what could not be made then is made later
 create function actors.fails() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
 create trigger _000_fails before insert on private.profiles for each row execute function actors.fails();

@@ -153,7 +153,7 @@ def test_every_service_works_within_two_seconds_of_the_databases_return(
 def listeners(cluster: OwnCluster) -> int:
     """How many workers look for e-mails."""
     with psycopg.connect(cluster.url(), autocommit=True) as database:
-        found = database.execute("select from pg_stat_activity where application_name = 'worker-mail'")
+        found = database.execute("select from pg_stat_activity where application_name = 'worker-due'")
         return found.rowcount
 
 

@@ -98,6 +98,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "subscriptions": ("id", "bot_name", "status", "mt5_server", "mt5_login", "subscribed_at", "updated_at"),
     "lessons": ("lesson_id", "done_at"),
     "mail_opt_outs": ("topic", "since"),
+    "mail_opt_ins": ("topic", "since"),
     "activity": ("at", "action", "object_type", "object_id", "details"),
 }
 

@@ -106,6 +106,11 @@ class Settings:
         return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.ports['gateway']}"  # noqa: S104
 
     @property
+    def public_origin(self) -> str:
+        """The address at which anybody reaches the site; empty for one that this machine or network alone reaches."""
+        return self.origin if self.options.get("SITE_DOMAIN") else ""
+
+    @property
     def reference(self) -> bool:
         """Whether this stack reproduces recorded vectors."""
         return self.profile == "reference"

@@ -90,3 +90,25 @@ test('on the landing page too, code that does not arrive is said', async ({ page
   await page.getByRole('button', { name: 'Theme' }).click()
   await expect(page.getByRole('menuitemradio', { name: 'Light' })).toBeVisible()
 })
+
+test('a page that was not opened yet says that it is the network, and comes back with it', async ({ page }) => {
+  await page.goto('/terms')
+  const link = page.getByRole('link', { name: 'Income disclosure' })
+  await expect(link).toBeVisible()
+  await page.waitForLoadState('networkidle')
+  await page.context().setOffline(true)
+  await link.click()
+  await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
+  await expect(page.getByText('contact support')).toHaveCount(0)
+  await page.context().setOffline(false)
+  await expect(page.getByRole('heading', { name: 'Income disclosure', level: 1 })).toBeVisible()
+
+  // A server that does not respond is no offline browser, and no fault of the page.
+  await page.goto('/terms')
+  await page.waitForLoadState('networkidle')
+  await page.route(/\/assets\/|config\.js/, (route) => route.abort())
+  await page.getByRole('link', { name: 'Where payouts come from' }).last().click()
+  await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
+  await page.unroute(/\/assets\/|config\.js/)
+  await expect(page.getByRole('heading', { name: 'Where payouts come from', level: 1 })).toBeVisible()
+})

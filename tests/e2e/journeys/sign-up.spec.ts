@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { expect, test } from '@playwright/test'
+import { expect, test, type Page } from '@playwright/test'
 import { linkOf, mailTo } from '../mail'
 import { need } from '../stack'
 
@@ -64,9 +64,126 @@ test('sign-up says what is wrong where it can be mended, and keeps the input', a
   await page.getByRole('checkbox').check()
   await page.getByLabel('Referral code').fill('')
   await page.getByRole('button', { name: 'Create account' }).click()
+  await expect(page.getByText('Referral code is required for registration')).toBeVisible()
+  await expect(page.getByLabel('Referral code')).toBeFocused()
+})
+
+async function fill(page: Page, person: ReturnType<typeof newcomer>) {
+  await page.getByLabel('Full name').fill(person.name)
+  await page.getByLabel('Username').fill(person.username)
+  await page.getByLabel('Email').fill(person.email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('checkbox').check()
+}
+
+const stored = (page: Page) => page.evaluate(() => localStorage.getItem('referral'))
+const card = (page: Page) => page.getByText('Your sponsor. This cannot be changed later.')
+const create = (page: Page) => page.getByRole('button', { name: 'Create account' }).click()
+
+test('an empty sign-up names the referral code first', async ({ page }) => {
+  await page.goto('/sign-up')
+  await create(page)
+  const summary = page.getByRole('group', { name: 'What to correct' })
+  await expect(summary).toBeFocused()
+  await expect(summary.getByRole('listitem').first()).toHaveText('Referral code is required for registration')
   await expect(
-    page.getByText(/Referral code is required for registration|Invalid referral code/),
+    page.getByRole('alert').filter({ hasText: 'Referral code is required for registration' }),
   ).toBeVisible()
+  await summary.getByRole('button', { name: 'Referral code is required for registration' }).click()
+  await expect(page.getByLabel('Referral code')).toBeFocused()
+})
+
+test('a mistyped code before the right link is no dead end, and is kept nowhere', async ({ page }) => {
+  const person = newcomer()
+  await page.goto('/sign-up')
+  await page.getByLabel('Referral code').fill('nobody_here')
+  await page.getByLabel('Full name').focus()
+  await expect(page.getByText('Invalid referral code')).toBeVisible()
+  expect(await stored(page)).toBeNull()
+
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect(card(page)).toBeVisible()
+  await fill(page, person)
+  await create(page)
+  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+})
+
+test('of two links only the one that exists counts, in either order', async ({ page }) => {
+  const right = need('DEMO_REFERRAL_CODE')
+  for (const [first, second] of [
+    ['nobody_here', right],
+    [right, 'nobody_here'],
+  ]) {
+    await page.goto('/')
+    await page.evaluate(() => localStorage.clear())
+    await page.goto(`/risk?ref=${first}`)
+    await expect.poll(() => stored(page)).not.toBeNull()
+    await page.goto(`/sign-up?ref=${second}`)
+    await expect(card(page)).toBeVisible()
+    await expect(page.getByText('You followed two referral links')).toHaveCount(0)
+    expect(await stored(page)).toContain(right)
+    expect(await stored(page)).not.toContain('nobody_here')
+  }
+
+  await page.evaluate(() => localStorage.clear())
+  await page.goto('/sign-up?ref=nobody_here')
+  await expect(page.getByText('Invalid referral code')).toBeVisible()
+  await expect(page.getByLabel('Referral code')).toHaveValue('nobody_here')
+  expect(await stored(page)).toBeNull()
+  await page.goto('/sign-up')
+  await expect(page.getByLabel('Referral code')).toHaveValue('')
+  await expect(page.getByText('Invalid referral code')).toHaveCount(0)
+})
+
+test('two sponsors that exist are a question, and a refused submit says so beside it', async ({ page }) => {
+  const person = newcomer()
+  await page.goto(`/risk?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect.poll(() => stored(page)).not.toBeNull()
+  await page.goto('/sign-up?ref=ingrid_a')
+  const question = page.getByRole('group', { name: 'Your sponsor' })
+  await expect(question.getByRole('button')).toHaveCount(2)
+  await fill(page, person)
+  await create(page)
+  await expect(
+    question.getByText('Referral code is required for registration. Choose who invited you.'),
+  ).toBeVisible()
+  await expect(question.getByRole('button').first()).toBeFocused()
+  await question.getByRole('button', { name: /Ingrid/ }).click()
+  await expect(page.getByText('@ingrid_a')).toBeVisible()
+  await create(page)
+  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+})
+
+test('what is typed survives a reload, leaving asks, and a blank around the username is no error', async ({
+  page,
+}) => {
+  const person = newcomer()
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect(card(page)).toBeVisible()
+  await fill(page, { ...person, username: ` ${person.username} ` })
+  await expect(page.getByText('Available')).toBeVisible()
+  await page.getByRole('link', { name: 'Sign in' }).first().click()
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+  await question.getByRole('button', { name: 'Stay' }).click()
+
+  const asked = page.waitForEvent('dialog')
+  const reloaded = page.reload()
+  const dialog = await asked
+  expect(dialog.type()).toBe('beforeunload')
+  await dialog.accept()
+  await reloaded
+  await expect(page.getByLabel('Full name')).toHaveValue(person.name)
+  await expect(page.getByLabel('Username')).toHaveValue(` ${person.username} `)
+  await expect(page.getByLabel('Email')).toHaveValue(person.email)
+  await expect(page.getByLabel('Password', { exact: true })).toHaveValue('')
+  expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain(password)
+
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('checkbox').check()
+  await create(page)
+  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  expect((await mailTo(person.email, /confirm/i)).html).toContain(person.username)
+  expect(await page.evaluate(() => sessionStorage.getItem('sign-up-draft'))).toBeNull()
 })
 
 test('a mistyped address is corrected without typing the rest again', async ({ page }) => {
@@ -86,7 +203,7 @@ test('a mistyped address is corrected without typing the rest again', async ({ p
   await expect(page.getByLabel('Email')).toHaveValue(`x.${person.email}`)
   await expect(page.getByLabel('Password', { exact: true })).toHaveValue('')
   await expect(
-    page.getByText(`The username ${person.username} is kept for x.${person.email} for 24 hours.`),
+    page.getByText(`${person.username} is reserved for x.${person.email} for 24 hours.`),
   ).toBeVisible()
   await page.getByLabel('Username').fill(`${person.username}_b`)
   await page.getByLabel('Email').fill(person.email)

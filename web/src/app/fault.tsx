@@ -1,17 +1,31 @@
 import { EmptyState } from '@/components/empty-state'
 import { Button } from '@/components/ui/button'
 
-/** In the place of a page that broke, or whose code did not arrive. */
-export function Fault() {
+const texts = {
+  network: {
+    title: 'No connection',
+    text: 'This page could not be loaded. It opens by itself when your connection is back.',
+    action: 'Try again',
+  },
+  page: {
+    title: 'This page could not be shown',
+    text: 'Something went wrong on this page. Reload; if it happens again, contact support.',
+    action: 'Reload',
+  },
+}
+
+/** In the place of a page that broke, or whose code did not arrive: `away` while the site cannot be reached. */
+export function Fault({ away = false }: { away?: boolean }) {
+  const { title, text, action } = texts[away ? 'network' : 'page']
   return (
     <div role="alert" className="page-gutter mx-auto max-w-xl py-16">
       <EmptyState
         drawing="lamp"
-        title="This page could not be shown"
-        text="Nothing was sent or changed. Reload the page; if it happens again, contact support."
+        title={title}
+        text={text}
         action={
           <Button variant="outline" onClick={() => location.reload()}>
-            Reload
+            {action}
           </Button>
         }
       />

@@ -5,7 +5,10 @@ interface PageHeadTexts {
   description: string
 }
 
-/** What search engines and shared links show of the public pages. */
+/**
+ * What search engines and shared links show of the public pages. Each has a picture, public/previews/<name>.png, which
+ * tests/e2e draws from these texts (`npm run previews`).
+ */
 export const pageHeads: Readonly<Record<string, PageHeadTexts>> = {
   [paths.home]: {
     title: '',
@@ -16,22 +19,27 @@ export const pageHeads: Readonly<Record<string, PageHeadTexts>> = {
   [paths.signUp]: {
     title: 'Create your account',
     description:
-      'Sign up with the referral code of a member. You can lose all the money you pay for a package.',
+      'Somebody invited you? See who, and read the risk first. You can lose all the money you pay for a package.',
   },
   [paths.forgotPassword]: {
     title: 'Forgot your password?',
-    description: 'Have a link sent that lets you set a new password.',
+    description: 'We’ll email you a link to set a new password.',
   },
   [paths.payouts]: {
     title: 'Where payouts come from',
-    description: 'What happens to the $1,000.00 somebody pays for a package, in full.',
+    description: 'Every bonus is a share of another member’s package. See who gets what of it.',
   },
   [paths.incomeDisclosure]: {
     title: 'Income disclosure',
-    description: 'What members received, with all of them counted.',
+    description: 'What members received, including those who received nothing.',
   },
   [paths.terms]: { title: 'Terms', description: 'What you and the operator agree on.' },
   [paths.risk]: { title: 'Risk', description: 'What you can lose, and why.' },
+}
+
+/** The picture of a public page's link preview, as a path of the site. */
+export function previewOf(path: string): string {
+  return `/previews/${path === paths.home ? 'home' : path.slice(1)}.png`
 }
 
 interface FirstCall {

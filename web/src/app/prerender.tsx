@@ -10,7 +10,7 @@ import { queryClient } from './query-client'
 import { routes } from './router'
 
 export { allPages, isMemberPage } from '@/lib/paths'
-export { firstCallOf, pageHeads } from './page-heads'
+export { firstCallOf, pageHeads, previewOf } from './page-heads'
 export const productName = builtInPlatform.product_name
 
 async function pageOf(path: string) {

@@ -15,6 +15,7 @@ export const fontSizes = [
   'figure-mid',
   'hero',
   'display-phone',
+  'display-beside',
   'display',
 ] as const
 

@@ -15,6 +15,6 @@ export function isPlainVisit(): boolean {
     document.getElementById('root')?.firstElementChild != null &&
     !hasStoredSession() &&
     administratorSession.get() === null &&
-    referral.read().kept === null
+    referral.read().length === 0
   )
 }

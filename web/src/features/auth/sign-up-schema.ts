@@ -1,13 +1,22 @@
 import { usernamePattern } from '@/lib/use-username-check'
 import { z } from '@/lib/zod'
+import { invalidCode } from './sign-up-trouble'
 import { tooShort } from './strength'
 
-export const signUpSchema = z.object({
-  displayName: z.string().trim().min(1, 'Enter your full name').max(100, 'Use at most 100 characters'),
-  username: z.string().regex(usernamePattern, 'Use 3 to 30 letters, digits or underscores.'),
-  email: z.email('Enter your email address'),
-  password: z.string().min(6, tooShort),
-  read: z.boolean().refine((read) => read, 'Confirm that you have read the Terms and the Risk page.'),
-})
+/** In the order of the form: the sponsor comes first, and its error is the first to be read. */
+export function signUpSchema(isUnknownCode: (code: string) => boolean) {
+  return z.object({
+    referral: z
+      .string()
+      .trim()
+      .min(1, 'Referral code is required for registration')
+      .refine((code) => !isUnknownCode(code), invalidCode),
+    displayName: z.string().trim().min(1, 'Enter your full name').max(80, 'Use at most 80 characters'),
+    username: z.string().trim().regex(usernamePattern, 'Use 3 to 30 letters, digits or underscores.'),
+    email: z.string().trim().pipe(z.email('Enter your email address')),
+    password: z.string().min(6, tooShort),
+    read: z.boolean().refine((read) => read, 'Confirm that you have read the Terms and the Risk page.'),
+  })
+}
 
-export type SignUpValues = z.infer<typeof signUpSchema>
+export type SignUpValues = z.infer<ReturnType<typeof signUpSchema>>

@@ -4,7 +4,7 @@ import { memberKey } from '@/lib/member'
 import { memberClient } from '@/lib/supabase'
 import { toasts } from '@/lib/toast-queue'
 
-/** Which lessons this member marked as done, in the order of marking. */
+/** Which lessons this member marked as done and what was ticked, in the order of marking. */
 export const lessonsDoneQuery = queryOptions({
   queryKey: [memberKey, 'lessons-done'],
   queryFn: async () => {
@@ -29,7 +29,7 @@ async function putMark({ userId, lesson, done }: Mark): Promise<void> {
   if (answer.error) unwrap(answer)
 }
 
-/** Marks a lesson, or takes the mark back; shown at once, undone when the server refuses. */
+/** Marks a lesson or ticks an item of a checklist, or takes that back; shown at once, undone when the server refuses. */
 export function useMarkLesson() {
   const queries = useQueryClient()
   const { queryKey } = lessonsDoneQuery

@@ -13,11 +13,12 @@ import { usePlatform } from '@/lib/platform'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { lessonsDoneQuery, useMarkLesson } from './api'
-import { checklist, levels, questions, type Lesson, type Level } from './lessons'
+import { Checklist } from './checklist'
+import { levels, questions, type Lesson, type Level } from './lessons'
 
 const all = levels.flatMap((level) => level.lessons)
 
-/** Three levels of four lessons; the marks are the reader's own. */
+/** Three levels of four lessons and a checklist each; the marks are the reader's own. */
 export function EducationPage() {
   const query = useQuery(lessonsDoneQuery)
   return (
@@ -34,10 +35,7 @@ export function EducationPage() {
       >
         {(done) => <Lessons done={done} />}
       </Region>
-      <div className="grid gap-10 lg:grid-cols-2 lg:gap-16">
-        <Checklist />
-        <Questions />
-      </div>
+      <Questions />
       <p className="flex flex-wrap gap-x-5 gap-y-2">
         <Link className="text-link" to={paths.bots}>
           Bots & Tools
@@ -53,11 +51,12 @@ export function EducationPage() {
 function Lessons({ done }: { done: string[] }) {
   const demo = usePlatform().data?.demo ?? false
   const next = all.find((lesson) => !done.includes(lesson.id))
+  const started = all.some((lesson) => done.includes(lesson.id))
   return (
     <div className="flex flex-col gap-10">
-      <WhereIStopped next={next ?? null} started={done.length > 0} />
+      <WhereIStopped next={next ?? null} started={started} />
       {levels.map((level) => (
-        <LevelSection key={level.name} level={level} done={done} sample={demo && done.length === 0} />
+        <LevelSection key={level.name} level={level} done={done} sample={demo && !started} />
       ))}
     </div>
   )
@@ -112,11 +111,14 @@ function LevelSection({ level, done, sample }: LevelSectionProps) {
         />
         <p className="tabular text-compact text-muted-foreground">{text}</p>
       </div>
-      <ul className="divide-y border-y">
-        {level.lessons.map((lesson) => (
-          <LessonRow key={lesson.id} lesson={lesson} done={done.includes(lesson.id)} />
-        ))}
-      </ul>
+      <div>
+        <ul className="divide-y border-y">
+          {level.lessons.map((lesson) => (
+            <LessonRow key={lesson.id} lesson={lesson} done={done.includes(lesson.id)} />
+          ))}
+        </ul>
+        <Checklist level={level} done={done} />
+      </div>
     </section>
   )
 }
@@ -145,24 +147,6 @@ function LessonRow({ lesson, done }: { lesson: Lesson; done: boolean }) {
         {done ? 'Done' : 'Mark as done'}
       </Button>
     </li>
-  )
-}
-
-function Checklist() {
-  return (
-    <section aria-labelledby="checklist">
-      <h2 id="checklist" className="text-section">
-        Checklist before a trade
-      </h2>
-      <ul className="mt-2 divide-y border-y">
-        {checklist.map((item) => (
-          <li key={item} className="flex items-start gap-3 py-2.5">
-            <Check className="mt-0.5 size-5 stroke-[1.75] text-muted-foreground" aria-hidden />
-            {item}
-          </li>
-        ))}
-      </ul>
-    </section>
   )
 }
 

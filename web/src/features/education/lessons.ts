@@ -5,9 +5,17 @@ export interface Lesson {
   text: string
 }
 
+/** Something to be sure of before a trade. */
+export interface Check {
+  /** Under which a tick is kept, beside the marks of lessons; never changes. */
+  id: string
+  text: string
+}
+
 export interface Level {
   name: 'Beginner' | 'Intermediate' | 'Advanced'
   lessons: [Lesson, Lesson, Lesson, Lesson]
+  checklist: Check[]
   /** Percent shown in a demonstration until a lesson is really marked. */
   demoProgress: number
 }
@@ -39,6 +47,12 @@ export const levels: Level[] = [
         text: 'MT5 offers accounts with play money. Place, change and close orders there until nothing about the program surprises you.',
       },
     ],
+    checklist: [
+      { id: 'check-affordable', text: 'I can afford to lose this money.' },
+      { id: 'check-worst-case', text: 'I know how much this trade can lose.' },
+      { id: 'check-order', text: 'I know which kind of order I am placing, and what the spread costs.' },
+      { id: 'check-practice', text: 'I have done the same on a practice account.' },
+    ],
   },
   {
     name: 'Intermediate',
@@ -64,6 +78,12 @@ export const levels: Level[] = [
         title: 'A trading journal',
         text: 'Write down why you opened a position, what you risked and how it ended. Read it each week: mistakes repeat until they are written.',
       },
+    ],
+    checklist: [
+      { id: 'check-stop', text: 'My stop is set.' },
+      { id: 'check-size', text: 'The size follows from the stop, not from hope.' },
+      { id: 'check-market', text: 'I named what I see: a trend or a range.' },
+      { id: 'check-reason', text: 'I wrote down why I open it.' },
     ],
   },
   {
@@ -91,15 +111,16 @@ export const levels: Level[] = [
         text: 'Around news prices can jump past a stop, and spreads widen. Decide beforehand whether you hold a position through an announcement.',
       },
     ],
+    checklist: [
+      {
+        id: 'check-tested',
+        text: 'My rule was tested on prices that did not shape it, with spread and fees.',
+      },
+      { id: 'check-drawdown', text: 'I set the drawdown at which I stop.' },
+      { id: 'check-bot', text: 'I know how to stop a bot that trades for me.' },
+      { id: 'check-news', text: 'I decided whether to hold through the next announcement.' },
+    ],
   },
-]
-
-export const checklist = [
-  'I know how much this trade can lose.',
-  'My stop is set.',
-  'The size follows from the stop, not from hope.',
-  'I wrote down why I open it.',
-  'I can afford to lose this money.',
 ]
 
 export const questions = [

@@ -66,19 +66,19 @@ export function HarbourLine() {
       <div className="pointer-events-none absolute inset-x-0 bottom-0 hidden justify-center overflow-hidden xl:flex">
         <div className="relative">
           <Quay
-            wall={1605}
-            quay={92}
-            water={350}
+            wall={1360}
+            quay={95}
+            water={139}
             width={2880}
-            height={480}
-            scale={0.94}
+            height={240}
+            scale={0.75}
             step={0.97}
-            ticks={19}
-            lamp={1850}
+            ticks={5}
+            lamp={2103}
           />
         </div>
       </div>
-      <div className="mt-4 flex justify-center overflow-hidden xl:hidden">
+      <div className="flex justify-center overflow-hidden xl:hidden">
         <Quay
           wall={772}
           quay={96}

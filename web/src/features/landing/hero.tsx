@@ -5,15 +5,19 @@ import { useProductName } from '@/lib/platform'
 import { paths } from '@/lib/paths'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { HarbourLine } from './harbour-line'
+import { Product } from './product'
 
-/** The first screen: what this is, two ways on, and what can be lost. It stands on the harbour line. */
+/** The first screen: what this is, two ways on, what can be lost, and the product itself, which stands on the quay. */
 export function Hero() {
   useDocumentTitle(useProductName())
   return (
     <section className="relative overflow-hidden">
-      <div className="page-gutter relative z-10 mx-auto max-w-[1248px] pt-10 lg:pt-14 xl:pb-40">
-        <div className="lg:max-w-[720px]">
-          <h1 tabIndex={-1} className="text-display-phone tracking-[-0.02em] lg:text-display">
+      <div className="page-gutter relative z-10 mx-auto grid max-w-[1248px] gap-x-14 gap-y-10 pt-10 lg:pt-14 xl:grid-cols-[minmax(0,1fr)_minmax(0,600px)] xl:pt-16 xl:pb-[145px]">
+        <div className="max-w-[720px]">
+          <h1
+            tabIndex={-1}
+            className="text-display-phone tracking-[-0.02em] lg:text-display xl:text-display-beside"
+          >
             Trading tools, automation and a referral plan you can check.
           </h1>
           <p className="mt-4 max-w-[37rem] text-lead text-muted-foreground">
@@ -34,6 +38,9 @@ export function Hero() {
             </Button>
           </div>
           <RiskLine className="mt-7 text-muted-foreground lg:max-w-[32rem]" />
+        </div>
+        <div className="max-w-[720px] self-end">
+          <Product />
         </div>
       </div>
       <HarbourLine />

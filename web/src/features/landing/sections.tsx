@@ -12,8 +12,8 @@ const offers: { icon: LucideIcon; name: string; line: string }[] = [
     name: 'Trading bots',
     line: 'Free bots on the provider’s VPS, with your own MT5 account. Hosting costs about $5 per month.',
   },
-  { icon: Brain, name: 'AI tools', line: 'Help to read and sort information. You decide.' },
-  { icon: Workflow, name: 'Business automation', line: 'Routine steps done by software, with a record.' },
+  { icon: Brain, name: 'AI tools', line: 'Tools that help you find and sort information.' },
+  { icon: Workflow, name: 'Business automation', line: 'Routine tasks automated and logged.' },
   { icon: Handshake, name: 'Outsourcing', line: 'Set tasks done by people outside your team.' },
   { icon: ChartLine, name: 'Wealth building', line: 'Lessons on saving, trading and the risk in both.' },
 ]
@@ -29,7 +29,7 @@ const streams = [
 ] as const
 
 /** A section with its heading in the left third from 1024 px on. */
-export function Chapter({ title, text, children }: { title: string; text: ReactNode; children: ReactNode }) {
+function Chapter({ title, text, children }: { title: string; text: ReactNode; children: ReactNode }) {
   return (
     <section className="grid gap-x-6 gap-y-5 lg:grid-cols-[minmax(0,4fr)_minmax(0,8fr)]">
       <div>
@@ -95,7 +95,7 @@ export function Industries() {
   return (
     <Chapter
       title="Sixteen industries"
-      text={<p>Fields where such income is earned. We do not claim operations in them.</p>}
+      text={<p>Industries where this income arises. We do not operate in them.</p>}
     >
       <ul className="grid grid-cols-2 gap-x-4 lg:grid-cols-4 lg:gap-x-6">
         {industries.map(({ icon: Icon, name }) => (

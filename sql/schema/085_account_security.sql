@@ -149,6 +149,96 @@ comment on function public.cancel_email_change() is
 'Cancels the caller''s pending change of e-mail address; its links stop working. Errors: not_found.';
 grant execute on function public.cancel_email_change() to authenticated;
 
+create function public.get_email_change() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_user_id uuid := (private.require_member()).user_id;
+begin
+    return (
+        select pg_catalog.jsonb_build_object(
+            'old_email', u.email, 'new_email', u.email_change,
+            'old_confirmed', u.email_change_confirm_status = 1 and u.email_change_token_current = '',
+            'new_confirmed', u.email_change_confirm_status = 1 and u.email_change_token_new = ''
+        )
+        from auth.users as u where u.id = v_user_id and u.email_change <> ''
+    );
+end
+$$;
+comment on function public.get_email_change() is
+'The caller''s pending change of e-mail address, and which of its two links was opened; null when there is none.';
+grant execute on function public.get_email_change() to authenticated;
+
+-- A member's own sessions. Ending one deletes its row: the check before each request rejects its token from then on.
+
+create function public.get_my_sessions() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_user_id uuid := (private.require_member()).user_id;
+    v_current uuid := private.uuid_claim(auth.jwt(), 'session_id');
+begin
+    return (
+        select coalesce(
+            pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object(
+                    'id', o.id, 'user_agent', o.user_agent, 'created_at', o.created_at, 'last_used_at', o.last_used_at, 'is_current', o.is_current
+                ) order by o.is_current desc, o.last_used_at desc, o.id
+            ), '[]'
+        )
+        from (
+            select
+                s.id, s.user_agent, s.created_at, s.id = v_current as is_current,
+                -- Stored in UTC, without saying so.
+                greatest(s.created_at, s.refreshed_at at time zone 'UTC') as last_used_at
+            from auth.sessions as s
+            where s.user_id = v_user_id and (s.not_after is null or s.not_after > pg_catalog.clock_timestamp())
+            order by is_current desc, last_used_at desc, s.id
+            limit 50
+        ) as o
+    );
+end
+$$;
+comment on function public.get_my_sessions() is
+'The caller''s sessions, the current one first, then the 50 used last: device as the browser names itself, sign-in, last refresh.';
+grant execute on function public.get_my_sessions() to authenticated;
+
+create function public.end_session(p_session_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.require_member();
+begin
+    delete from auth.sessions as s where s.id = p_session_id and s.user_id = v_member.user_id;
+    if not found then
+        perform private.raise_error(404, 'not_found', 'This session has already ended.');
+    end if;
+    perform private.audit(
+        'member:' || v_member.user_id, 'member.session_ended', 'profile', v_member.id, pg_catalog.jsonb_build_object('session', p_session_id)
+    );
+    return pg_catalog.jsonb_build_object('success', true);
+end
+$$;
+comment on function public.end_session(uuid) is 'Ends one of the caller''s sessions. Errors: not_found.';
+grant execute on function public.end_session(uuid) to authenticated;
+
+create function public.end_other_sessions() returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_member private.profiles := private.require_member();
+    v_current uuid := private.uuid_claim(auth.jwt(), 'session_id');
+    v_ended integer;
+begin
+    delete from auth.sessions as s where s.user_id = v_member.user_id and s.id is distinct from v_current;
+    get diagnostics v_ended = row_count;
+    if v_ended > 0 then
+        perform private.audit(
+            'member:' || v_member.user_id, 'member.sessions_ended', 'profile', v_member.id, pg_catalog.jsonb_build_object('ended', v_ended)
+        );
+    end if;
+    return pg_catalog.jsonb_build_object('ended', v_ended);
+end
+$$;
+comment on function public.end_other_sessions() is 'Ends every session of the caller but the current one; returns how many.';
+grant execute on function public.end_other_sessions() to authenticated;
+
 create function public.start_factor_removal(p_profile_id uuid, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare

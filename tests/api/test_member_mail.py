@@ -82,6 +82,29 @@ def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
     assert member.http.get("/auth/v1/user").json()["email"] == member.email
 
 
+def test_the_first_of_two_links_is_told_from_the_second(member: Member, mailbox: Mailbox) -> None:
+    assert member.rpc("get_email_change").raise_for_status().json() is None
+    new = member.email.replace("@", "-new@")
+    member.http.put("/auth/v1/user", json={"email": new}).raise_for_status()
+    waiting = {"old_email": member.email, "new_email": new, "old_confirmed": False, "new_confirmed": False}
+    assert member.rpc("get_email_change").json() == waiting
+    member.http.get(mailbox.link_in(mailbox.wait_for(new, "address")))
+    assert member.rpc("get_email_change").json() == waiting | {"new_confirmed": True}
+    assert member.http.get("/auth/v1/user").json()["email"] == member.email
+    member.http.get(mailbox.link_in(mailbox.wait_for(member.email, "address")))
+    assert member.rpc("get_email_change").json() is None
+    assert member.http.get("/auth/v1/user").json()["email"] == new
+
+
+def test_a_new_password_is_mailed_once(member: Member, mailbox: Mailbox) -> None:
+    body = {"password": "new-lantern-92", "current_password": member.password}
+    member.http.put("/auth/v1/user", json=body).raise_for_status()
+    mail = mailbox.wait_for(member.email, "password was changed")
+    assert "approved 24 hours from now" in mail["text"]
+    # What the auth service would send itself leaves with the change, before the worker's.
+    assert [one["subject"] for one in mailbox.to(member.email)] == [mail["subject"]]
+
+
 class Conversation(Smtp):
     """Lets the test act between DATA and its 250."""
 

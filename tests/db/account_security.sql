@@ -80,6 +80,73 @@ select throws_ok('select cancel_email_change()', '42501', null, 'an anonymous cl
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- Which of its two links is still to be opened
+-- =====================================================================================================================
+select act_as('freya');
+select is(get_email_change(), null, 'no change waits');
+select act_as_owner();
+set local role supabase_auth_admin;
+update auth.users set email_change = 'new@people.test', email_change_token_new = 'new' || id, email_change_token_current = 'current' || id
+where id in (actors.user_id('freya'), actors.user_id('ask'));
+reset role;
+select act_as('freya');
+select is(
+    get_email_change(),
+    '{"old_email": "freya@people.test", "new_email": "new@people.test", "old_confirmed": false, "new_confirmed": false}', 'both links wait'
+);
+select act_as_owner();
+set local role supabase_auth_admin;
+update auth.users set email_change_confirm_status = 1, email_change_token_new = '' where id = actors.user_id('freya');
+update auth.users set email_change_confirm_status = 1, email_change_token_current = '' where id = actors.user_id('ask');
+reset role;
+select act_as('freya');
+select is(get_email_change() - 'old_email' - 'new_email', '{"old_confirmed": false, "new_confirmed": true}', 'Freya opened the one to the new address');
+select act_as('ask');
+select is(get_email_change() - 'old_email' - 'new_email', '{"old_confirmed": true, "new_confirmed": false}', 'Ask the one to the old address');
+select act_as('embla');
+select is(get_email_change(), null, 'a change of others is theirs');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A member's own sessions
+-- =====================================================================================================================
+create temporary table elsewhere as select gen_random_uuid() as phone, gen_random_uuid() as laptop, gen_random_uuid() as ended, gen_random_uuid() as others;
+insert into auth.sessions (id, user_id, created_at, updated_at, aal, user_agent, refreshed_at, not_after)
+select v.id, v.user_id, now() - interval '3 days', now(), 'aal1', v.agent, v.used at time zone 'UTC', v.not_after
+from elsewhere as e
+cross join lateral (values
+    (e.phone, user_id('freya'), 'A phone', now() - interval '2 hours', null),
+    (e.laptop, user_id('freya'), 'A laptop', null, null),
+    (e.ended, user_id('freya'), 'Too old', now(), now() - interval '1 minute'),
+    (e.others, user_id('ask'), 'Another member''s', now(), null)
+) as v (id, user_id, agent, used, not_after);
+grant select on elsewhere to authenticated;
+select act_as('freya');
+select results_eq(
+    $$ select (o ->> 'is_current')::boolean, o ->> 'user_agent', now() - (o ->> 'last_used_at')::timestamptz from jsonb_array_elements(get_my_sessions()) as o $$,
+    $$ values (true, null, interval '0'), (false, 'A phone', interval '2 hours'), (false, 'A laptop', interval '3 days') $$,
+    'Freya sees her own that live, the current one first, then the one used last'
+);
+select raises(format('select end_session(%L)', (select others from elsewhere)), 404, 'not_found', 'This session has already ended.', 'another member''s session is not hers to end');
+select lives_ok(format('select end_session(%L)', (select phone from elsewhere)), 'her phone''s is');
+select raises(format('select end_session(%L)', (select phone from elsewhere)), 404, 'not_found', null, 'once');
+select act_as_owner();
+select is_empty('select 1 from auth.sessions where id = (select phone from elsewhere)', 'it is deleted');
+select is((select count(*) from auth.sessions where id = (select others from elsewhere)), 1::bigint, 'and nobody else''s');
+select audited('member.session_ended', 'the end of a session');
+select act_as('freya');
+select is(end_other_sessions(), '{"ended": 2}', 'she ends the others');
+select is(end_other_sessions(), '{"ended": 0}', 'twice is once');
+select is(jsonb_array_length(get_my_sessions()), 1, 'this one goes on');
+select act_as_owner();
+select is((select count(*) from auth.sessions where user_id <> user_id('freya') and id = (select others from elsewhere)), 1::bigint, 'so do another member''s');
+select is(
+    (select array_agg(a.payload ->> 'ended') from private.audit_log as a where a.action = 'member.sessions_ended' and a.actor = 'member:' || user_id('freya')),
+    array['2'], 'recorded once, with how many'
+);
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- A member without a device
 -- =====================================================================================================================
 select act_as('sam');

@@ -85,6 +85,7 @@ test('when a session ends under an open page, the page stays and asks to sign in
   await page.waitForTimeout(1000)
   await expect(dialog).toBeVisible()
   await expect(dialog.getByLabel('Email')).toHaveValue(member.email)
+  await expect(dialog.getByLabel('Password', { exact: true })).toBeFocused()
   await dialog.getByLabel('Password', { exact: true }).fill(member.password)
   await dialog.getByRole('button', { name: 'Sign in' }).click()
   await expect(dialog).toBeHidden()

@@ -239,9 +239,20 @@ test('the links of a sign-in mail, an invitation and a change of address sign in
   const changed = own.email.replace('@', '.new@')
   await page.getByLabel('Email').fill(changed)
   await page.getByRole('button', { name: 'Save profile' }).click()
-  await expect(page.getByText(`Email changes once you open the link sent to ${changed}.`)).toBeVisible()
-  for (const address of [own.email, changed]) await page.goto(linkOf(await mailTo(address, /address/i)))
+  const until = `Until then we use ${own.email}.`
+  const both = `Email changes once the links sent to ${own.email} and ${changed} are both opened. ${until}`
+  await expect(page.getByText(both)).toBeVisible()
+  await page.goto(linkOf(await mailTo(changed, /address/i)))
+  await page.goto('/dashboard')
+  const left = `The link sent to ${changed} was opened. Email changes once the one sent to ${own.email} is opened too. ${until}`
+  await expect(page.getByText(left)).toBeVisible()
+  await page.goto('/profile')
+  await expect(page.getByText(left)).toBeVisible()
+  await page.goto(linkOf(await mailTo(own.email, /address/i)))
   await expect.poll(() => holder(page)).toBe(changed)
+  await page.goto('/profile')
+  await expect(page.getByLabel('Email')).toHaveValue(changed)
+  await expect(page.getByText(until)).toHaveCount(0)
   await page.context().close()
 
   const username = `iris_${randomBytes(4).toString('hex')}`

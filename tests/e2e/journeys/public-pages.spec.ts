@@ -1,4 +1,6 @@
 import { expect, test } from '@playwright/test'
+import { violations } from '../accessibility'
+import { origin } from '../stack'
 
 test('the landing page carries at most 100 kB of script', async ({ page }) => {
   let bytes = 0
@@ -111,4 +113,35 @@ test('a page that was not opened yet says that it is the network, and comes back
   await expect(page.getByRole('alert').getByText('No connection')).toBeVisible()
   await page.unroute(/\/assets\/|config\.js/)
   await expect(page.getByRole('heading', { name: 'Where payouts come from', level: 1 })).toBeVisible()
+})
+
+test('wide tables are reached and scrolled by keyboard on a phone', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  for (const [path, name] of [
+    ['/payouts', 'The five packages'],
+    ['/income-disclosure', 'By package'],
+  ] as const) {
+    await page.goto(path)
+    const table = page.getByRole('region', { name, exact: true })
+    await expect(table).toHaveAttribute('tabindex', '0')
+    await table.focus()
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => table.evaluate((box) => box.scrollLeft)).toBeGreaterThan(0)
+    expect(await violations(page)).toEqual([])
+  }
+})
+
+test('the period of the income disclosure is the same in every zone, and says which days it means', async ({
+  browser,
+}) => {
+  const read = async (timezoneId: string) => {
+    const page = await (await browser.newContext({ baseURL: origin, timezoneId })).newPage()
+    await page.goto('/income-disclosure')
+    const text = await page.getByText(/of all members received nothing/).textContent()
+    await page.context().close()
+    return text
+  }
+  const [here, there] = [await read('Asia/Kolkata'), await read('America/Los_Angeles')]
+  expect(here).toMatch(/^In the period from \d+ \w+ \d{4} to \d+ \w+ \d{4} \(UTC\), [\d.]+% of all members/)
+  expect(there).toBe(here)
 })

@@ -120,6 +120,10 @@ test('when another member signs in in one tab, the other tab shows nothing of th
   await first.bringToFront()
   await first.getByRole('button', { name: 'Sign Out' }).click()
   await expect(first).toHaveURL('/')
+  // A sign-out on purpose leaves nothing to read in another tab.
+  await expect(second).toHaveURL('/sign-in?redirect=%2Fprofile')
+  await expect(second.getByText(before.username)).toHaveCount(0)
+  await expect(second.getByRole('dialog')).toHaveCount(0)
   await first.getByRole('banner').getByRole('link', { name: 'Sign in' }).click()
   await first.getByLabel('Email').fill(after.email)
   await first.getByLabel('Password', { exact: true }).fill(after.password)

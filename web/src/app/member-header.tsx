@@ -1,4 +1,5 @@
 import { LogOut } from 'lucide-react'
+import { lazy } from 'react'
 import { Link, NavLink } from 'react-router'
 import { Button } from '@/components/ui/button'
 import { Wordmark } from '@/components/wordmark'
@@ -6,53 +7,86 @@ import { useSignOut } from '@/features/auth/use-sign-out'
 import { NotificationBell } from '@/features/notifications/notification-bell'
 import { cn } from '@/lib/cn'
 import { paths } from '@/lib/paths'
+import { usePlatform } from '@/lib/platform'
+import { memberSession } from '@/lib/session'
+import { useStore } from '@/lib/store'
+import { supportLink } from '@/lib/support'
+import { useAccount } from '@/lib/use-account'
+import { headerItem } from './header-item'
+import { LazyMenu } from './lazy-menu'
+import { AccountButton, MoreButton } from './member-menu-buttons'
+import { memberPages } from './member-pages'
 import { NavigationSheet } from './navigation-sheet'
 import { ThemeMenu } from './theme-menu'
 
-const links = [
-  { to: paths.dashboard, label: 'Dashboard' },
-  { to: paths.bots, label: 'Bots & Tools' },
-  { to: paths.profile, label: 'Profile' },
-  { to: paths.settings, label: 'Settings' },
-]
+const menus = () => import('./member-menus')
+const AccountMenu = lazy(async () => ({ default: (await menus()).AccountMenu }))
+const MoreMenu = lazy(async () => ({ default: (await menus()).MoreMenu }))
 
-const sheetLinks = [
-  ...links,
-  { to: paths.deposit, label: 'Deposit' },
-  { to: paths.withdraw, label: 'Withdraw' },
-  { to: paths.transactions, label: 'Transactions' },
-  { to: paths.packages, label: 'Packages' },
-  { to: paths.education, label: 'Trading School' },
-]
+const shown = { md: '', lg: 'hidden lg:flex', xl: 'hidden xl:flex' }
+const inHeader = memberPages.flatMap((page) => (page.from ? [{ ...page, from: page.from }] : []))
+const isMoney = (to: string) => to === paths.deposit || to === paths.withdraw
 
-function SignOutButton({ variant }: { variant: 'ghost' | 'outline' }) {
+function SignOutButton({ variant, size }: { variant: 'ghost' | 'outline'; size?: 'compact' }) {
   const { signOut, busy } = useSignOut(() => location.assign(paths.home))
   return (
-    <Button variant={variant} busy={busy && 'Signing out...'} onClick={() => void signOut()}>
-      <LogOut aria-hidden />
+    <Button
+      variant={variant}
+      size={size}
+      busy={busy && (size ? 'Wait...' : 'Signing out...')}
+      onClick={() => void signOut()}
+    >
+      {size ? null : <LogOut aria-hidden />}
       Sign Out
     </Button>
   )
 }
 
+function HeaderLink({ to, label, from }: (typeof inHeader)[number]) {
+  return (
+    <NavLink to={to} className={({ isActive }) => cn(headerItem(isActive), shown[from])}>
+      {label}
+    </NavLink>
+  )
+}
+
+/** What a width has no place for is under 'More'. */
 function Links() {
   return (
-    <nav aria-label="Main" className="ml-8 hidden h-full items-stretch gap-6 lg:flex">
-      {links.map((link) => (
-        <NavLink
-          key={link.to}
-          to={link.to}
-          className={({ isActive }) =>
-            cn(
-              'relative flex items-center px-0.5 font-medium text-muted-foreground after:absolute after:inset-x-0 after:-bottom-px after:h-[3px] hover:text-foreground',
-              isActive && 'font-semibold text-foreground after:bg-primary',
-            )
-          }
-        >
-          {link.label}
-        </NavLink>
-      ))}
+    <nav
+      aria-label="Main"
+      className="ml-5 hidden h-full items-stretch gap-3 md:flex lg:ml-6 lg:gap-4 xl:gap-5"
+    >
+      {inHeader.map((page) => (isMoney(page.to) ? null : <HeaderLink key={page.to} {...page} />))}
+      <LazyMenu button={MoreButton} menu={MoreMenu} />
+      <span aria-hidden className="hidden h-6 self-center border-l lg:block" />
+      {inHeader.map((page) => (isMoney(page.to) ? <HeaderLink key={page.to} {...page} /> : null))}
     </nav>
+  )
+}
+
+/** Below the pages of the phone's sheet: whose account it is, and what the account menu has elsewhere. */
+function SheetAccount() {
+  const { data } = useAccount()
+  const { email } = useStore(memberSession)
+  const support = supportLink(usePlatform().data)
+  return (
+    <>
+      <p className="[overflow-wrap:anywhere]">
+        <span className="block font-semibold">{data?.displayName ?? data?.username}</span>
+        <span className="block text-compact text-muted-foreground">{email}</span>
+      </p>
+      {support ? (
+        <a href={support} className="flex min-h-11 items-center font-medium">
+          Contact support
+        </a>
+      ) : null}
+      <div className="flex items-center justify-between">
+        <span className="font-medium">Theme</span>
+        <ThemeMenu />
+      </div>
+      <SignOutButton variant="outline" />
+    </>
   )
 }
 
@@ -60,13 +94,9 @@ export default function MemberHeader() {
   return (
     <header data-print="no" className="sticky top-0 z-30 border-b bg-card">
       <div className="page-gutter mx-auto flex h-14 max-w-[1168px] items-center justify-between md:h-16">
-        <div className="-ml-3 lg:hidden">
-          <NavigationSheet link={NavLink} links={sheetLinks}>
-            <div className="flex items-center justify-between">
-              <span className="font-medium">Theme</span>
-              <ThemeMenu />
-            </div>
-            <SignOutButton variant="outline" />
+        <div className="-ml-3 md:hidden">
+          <NavigationSheet link={NavLink} links={memberPages}>
+            <SheetAccount />
           </NavigationSheet>
         </div>
         <div className="flex h-full items-center">
@@ -75,11 +105,11 @@ export default function MemberHeader() {
           </Link>
           <Links />
         </div>
-        <div className="-mr-3 flex items-center lg:gap-1">
+        <div className="-mr-3 flex items-center">
           <NotificationBell />
-          <div className="hidden items-center gap-1 lg:flex">
-            <ThemeMenu />
-            <SignOutButton variant="ghost" />
+          <div className="hidden items-center md:flex">
+            <LazyMenu button={AccountButton} menu={AccountMenu} />
+            <SignOutButton variant="ghost" size="compact" />
           </div>
         </div>
       </div>

@@ -1,25 +1,32 @@
 import { TriangleAlert, WifiOff } from 'lucide-react'
 import { useQuery } from '@tanstack/react-query'
+import { useLocation } from 'react-router'
 import { accountStatusQuery } from '@/features/auth/api'
 import { formatTime } from '@/lib/dates'
+import { emailChangeQuery, emailChangeText } from '@/lib/email-change'
+import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { useOnline } from '@/lib/use-online'
 
 function useNotice(): { text: string; offline?: boolean } | null {
   const online = useOnline()
+  const { pathname } = useLocation()
   const { status, newEmail, userId } = useStore(memberSession)
   const account = useQuery({ ...accountStatusQuery(userId ?? ''), enabled: status === 'member' })
+  const change = useQuery({ ...emailChangeQuery, enabled: status === 'member' && newEmail !== null })
   if (!online) {
-    const loaded = account.dataUpdatedAt ? formatTime(new Date(account.dataUpdatedAt)) : 'before'
-    return { text: `You are offline. Showing what was loaded at ${loaded}.`, offline: true }
+    const loaded = account.dataUpdatedAt
+    const what = loaded ? `what was loaded at ${formatTime(new Date(loaded))}` : 'the last data loaded'
+    return { text: `You are offline. Showing ${what}.`, offline: true }
   }
   if (account.data?.account_status === 'pending') {
     return {
       text: 'Your account is pending. You can look around; deposits and withdrawals open once it is active.',
     }
   }
-  if (newEmail) return { text: `Open the link sent to ${newEmail} to confirm your new email.` }
+  // The profile says it too, with what can be done.
+  if (change.data && pathname !== paths.profile) return { text: emailChangeText(change.data) }
   return null
 }
 

@@ -2,7 +2,6 @@ import { MutationCache, QueryCache, QueryClient, type Mutation, type Query } fro
 import { administratorSession } from '@/lib/administrator-session'
 import { hasCode, Refusal } from '@/lib/errors'
 import { memberSession } from '@/lib/session'
-import { memberClient } from '@/lib/supabase'
 import { toasts } from '@/lib/toast-queue'
 
 interface Meta extends Record<string, unknown> {
@@ -19,13 +18,6 @@ declare module '@tanstack/react-query' {
   }
 }
 
-async function signOutBlocked(message: string): Promise<void> {
-  memberSession.leave(message)
-  const client = await memberClient()
-  await client.auth.signOut({ scope: 'local' }).catch(() => null)
-  memberSession.forget()
-}
-
 function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>, 'meta'>): void {
   console.error(error)
   const meta = source.meta
@@ -39,7 +31,7 @@ function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>
     const isCode = hasCode(error, 'totp_required', 'totp_invalid')
     if (error.status === 401 && !isCode) administratorSession.clear()
   } else if (error.status === 401) memberSession.end()
-  else if (hasCode(error, 'account_suspended', 'account_disabled')) void signOutBlocked(error.message)
+  else if (hasCode(error, 'account_suspended', 'account_disabled')) void memberSession.drop(error.message)
   else if (hasCode(error, 'aal2_required')) memberSession.demandCode()
 }
 

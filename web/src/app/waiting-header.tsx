@@ -4,7 +4,7 @@ import { Wordmark } from '@/components/wordmark'
 export function WaitingHeader() {
   return (
     <header data-print="no" className="sticky top-0 z-30 border-b bg-card">
-      <div className="page-gutter mx-auto flex h-14 max-w-[1168px] items-center max-lg:justify-center md:h-16">
+      <div className="page-gutter mx-auto flex h-14 max-w-[1168px] items-center max-md:justify-center md:h-16">
         <Wordmark />
       </div>
     </header>

@@ -134,6 +134,22 @@ export function PasswordField<T extends FieldValues>({
   )
 }
 
+/** Whose password it is, for password managers: they read no field of type hidden. */
+export function KnownUsername({ value }: { value: string }) {
+  return (
+    <input
+      type="text"
+      name="username"
+      autoComplete="username"
+      value={value}
+      readOnly
+      tabIndex={-1}
+      aria-hidden
+      className="sr-only"
+    />
+  )
+}
+
 /**
  * Takes the focus after a failed submit: to the one field that is wrong, or, from two on, to a list of
  * links above the form.

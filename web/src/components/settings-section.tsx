@@ -6,7 +6,7 @@ export function SettingsSection({ id, title, children }: { id: string; title: st
     <section
       id={id}
       aria-labelledby={`${id}-title`}
-      className="flex flex-col gap-4 border-t pt-6 first:border-t-0 first:pt-0"
+      className="flex scroll-mt-24 flex-col gap-4 border-t pt-6 first:border-t-0 first:pt-0"
     >
       <h2 id={`${id}-title`} className="text-section">
         {title}

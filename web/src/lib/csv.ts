@@ -11,7 +11,12 @@ export function toCsv(head: string[], rows: string[][]): string {
 
 /** Hands a text to the browser as a file. */
 export function saveText(text: string, name: string, type: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }))
+  saveFile(new Blob([text], { type }), name)
+}
+
+/** Hands a file to the browser. */
+export function saveFile(file: Blob, name: string): void {
+  const address = URL.createObjectURL(file)
   const link = document.createElement('a')
   link.href = address
   link.download = name

@@ -438,6 +438,8 @@ export type Database = {
         Returns: Json
       }
       discard_correction: { Args: { p_correction_id: string }; Returns: Json }
+      end_other_sessions: { Args: Record<PropertyKey, never>; Returns: Json }
+      end_session: { Args: { p_session_id: string }; Returns: Json }
       find_receipt: { Args: { p_receipt_url: string }; Returns: Json }
       get_admin_dashboard_stats: {
         Args: Record<PropertyKey, never>
@@ -459,11 +461,13 @@ export type Database = {
       get_coverage_history: { Args: { p_days?: number }; Returns: Json }
       get_deposit_options: { Args: Record<PropertyKey, never>; Returns: Json }
       get_earnings: { Args: { p_range: string }; Returns: Json }
+      get_email_change: { Args: Record<PropertyKey, never>; Returns: Json }
       get_income_disclosure: { Args: Record<PropertyKey, never>; Returns: Json }
       get_mail_choices: { Args: Record<PropertyKey, never>; Returns: Json }
       get_member: { Args: { p_profile_id: string }; Returns: Json }
       get_member_dashboard: { Args: Record<PropertyKey, never>; Returns: Json }
       get_my_account_status: { Args: Record<PropertyKey, never>; Returns: Json }
+      get_my_sessions: { Args: Record<PropertyKey, never>; Returns: Json }
       get_network_summary: { Args: Record<PropertyKey, never>; Returns: Json }
       get_notifications: { Args: { p_before?: string; p_limit?: number }; Returns: Json }
       get_pairings: { Args: { p_after?: number; p_limit?: number }; Returns: Json }

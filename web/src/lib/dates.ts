@@ -13,6 +13,18 @@ export function formatDay(value: Date): string {
   return dayFormat.format(value).replace('Sept', 'Sep')
 }
 
+const utcDayFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+
+/** "14 Mar 2026" in UTC, for the days of a stated period. */
+export function formatUtcDay(value: Date): string {
+  return utcDayFormat.format(value).replace('Sept', 'Sep')
+}
+
 /** "14:02" in the reader's zone. */
 export function formatTime(value: Date): string {
   return `${String(value.getHours()).padStart(2, '0')}:${String(value.getMinutes()).padStart(2, '0')}`

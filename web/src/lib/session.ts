@@ -22,6 +22,8 @@ interface SessionState {
   linkType: string | null
   /** Why the member was signed out, when the server said why. */
   notice: string | null
+  /** The notice is of the member's own act. */
+  closed: boolean
   /** The member has just signed out: the page is about to be left, and does not ask to sign in. */
   left: boolean
 }
@@ -33,6 +35,7 @@ const nobody: SessionState = {
   newEmail: null,
   linkType: null,
   notice: null,
+  closed: false,
   left: false,
 }
 const store = new Store<SessionState>({ ...nobody, status: 'loading' })
@@ -56,6 +59,10 @@ async function receive(client: Client): Promise<void> {
   }
 }
 
+function saidOnLeaving({ notice, closed, left }: SessionState) {
+  return { notice, closed, left }
+}
+
 function follow(event: AuthChangeEvent, session: Session | null): void {
   if (session) {
     leaving = false
@@ -67,15 +74,26 @@ function follow(event: AuthChangeEvent, session: Session | null): void {
       newEmail: newEmail ?? null,
       linkType: linkTypeOf(session),
       notice: null,
+      closed: false,
       left: false,
     })
     return
   }
   const before = store.get()
   const unasked = event === 'SIGNED_OUT' && !leaving && before.status === 'member'
-  store.set(
-    unasked ? { ...before, status: 'ended' } : { ...nobody, notice: before.notice, left: before.left },
-  )
+  store.set(unasked ? { ...before, status: 'ended' } : { ...nobody, ...saidOnLeaving(before) })
+}
+
+/** Written when a member signs out on purpose, for the other tabs: an open page must not stay readable there. */
+const leftKey = 'signed-out-at'
+
+function followOtherTabs(): void {
+  addEventListener('storage', ({ key, newValue }) => {
+    const { status } = store.get()
+    if (key !== leftKey || newValue === null || status === 'none' || status === 'loading') return
+    leaving = true
+    store.set(nobody)
+  })
 }
 
 function storageKey(): string {
@@ -107,6 +125,7 @@ export const memberSession = {
   /** Reads the session, and what a mail link brought, once. Later calls wait for the same reading. */
   start(): Promise<void> {
     started ??= memberClient().then(async (client) => {
+      followOtherTabs()
       await receive(client)
       client.auth.onAuthStateChange(follow)
       const { data } = await client.auth.getSession()
@@ -122,17 +141,25 @@ export const memberSession = {
   },
 
   /** Called before a sign-out the member asked for, so that it does not look like a lost session. */
-  leave(notice: string | null = null): void {
+  leave(notice: string | null = null, closed = false): void {
     leaving = true
     discardDrafts()
-    store.set({ ...store.get(), notice, left: notice === null })
+    if (notice === null || closed) stored.set(leftKey, new Date().toISOString())
+    store.set({ ...store.get(), notice, closed, left: notice === null })
   },
 
   /** Drops the session of this browser even when the server could not be told. */
   forget(): void {
     stored.remove(storageKey())
-    const { notice, left } = store.get()
-    store.set({ ...nobody, notice, left })
+    store.set({ ...nobody, ...saidOnLeaving(store.get()) })
+  },
+
+  /** Ends the session of this browser, and says why; whether the server answers makes no difference. */
+  async drop(notice: string | null, closed = false): Promise<void> {
+    this.leave(notice, closed)
+    const client = await memberClient()
+    await client.auth.signOut({ scope: 'local' }).catch(() => null)
+    this.forget()
   },
 
   /** The new password is set. */
@@ -142,7 +169,7 @@ export const memberSession = {
   },
 
   clearNotice(): void {
-    store.set({ ...store.get(), notice: null })
+    store.set({ ...store.get(), notice: null, closed: false })
   },
 
   /** The server no longer knows this session; the page stays and asks to sign in again. */

@@ -65,11 +65,30 @@ export async function callFunction<T>(
   if (answer.error === null) return answer.data as T
   const response = (answer.error as { context?: unknown }).context
   if (!(response instanceof Response)) throw toRefusal(answer.error, 0)
+  throw await refusalOf(response)
+}
+
+/** What an edge function says in place of a result. */
+async function refusalOf(response: Response): Promise<Refusal> {
   const said = (await response.json().catch(() => ({}))) as {
     error?: string
     message?: string
     code?: string
     details?: string
   }
-  throw new Refusal(said.error ?? said.message ?? '', response.status, said.code ?? '', said.details ?? null)
+  return new Refusal(said.error ?? said.message ?? '', response.status, said.code ?? '', said.details ?? null)
+}
+
+/** The file that an edge function makes. The stock client reads a ZIP file as text. */
+export async function downloadFunction(client: Client, name: string): Promise<Blob> {
+  const { supabaseUrl, supabaseKey } = readConfig()
+  const { data } = await client.auth.getSession()
+  const response = await fetch(`${supabaseUrl}/functions/v1/${name}`, {
+    method: 'POST',
+    headers: { apikey: supabaseKey, authorization: `Bearer ${data.session?.access_token ?? supabaseKey}` },
+  }).catch((error: unknown) => {
+    throw toRefusal(error, 0)
+  })
+  if (!response.ok) throw await refusalOf(response)
+  return response.blob()
 }

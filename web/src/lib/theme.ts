@@ -3,6 +3,12 @@ import { stored } from './stored'
 
 export type Theme = 'system' | 'light' | 'dark'
 
+export const themes: { value: Theme; label: string }[] = [
+  { value: 'system', label: 'System' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+]
+
 function read(): Theme {
   const value = stored.get('theme')
   return value === 'light' || value === 'dark' ? value : 'system'

@@ -31,6 +31,33 @@ export function DropdownMenuItem({ className, ...rest }: ComponentProps<typeof P
   return <Primitive.Item className={cn(itemStyles, className)} {...rest} />
 }
 
+export function DropdownMenuLabel({ className, ...rest }: ComponentProps<typeof Primitive.Label>) {
+  return (
+    <Primitive.Label
+      className={cn('px-3 py-1.5 text-compact [overflow-wrap:anywhere]', className)}
+      {...rest}
+    />
+  )
+}
+
+export function DropdownMenuSeparator() {
+  return <Primitive.Separator className="my-1 border-t" />
+}
+
+/** One of a few choices side by side; the menu stays open, so that the choice is seen. */
+export function DropdownMenuSegment({ className, ...rest }: ComponentProps<typeof Primitive.RadioItem>) {
+  return (
+    <Primitive.RadioItem
+      onSelect={(event) => event.preventDefault()}
+      className={cn(
+        'flex min-h-9 grow items-center justify-center px-2 text-compact font-medium outline-none first:rounded-l-[7px] last:rounded-r-[7px] data-highlighted:bg-muted data-highlighted:outline-2 data-highlighted:-outline-offset-2 data-[state=checked]:bg-accent data-[state=checked]:font-semibold data-[state=checked]:text-accent-foreground pointer-coarse:min-h-11',
+        className,
+      )}
+      {...rest}
+    />
+  )
+}
+
 function Tick() {
   return (
     <Primitive.ItemIndicator className="absolute right-2">

@@ -1,5 +1,5 @@
 import { ErrorLine } from '@/components/field'
-import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
+import { ErrorSummary, KnownUsername, PasswordField, TextField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'
 import type { Administrator } from '@/lib/administrator-session'
 import { errorText } from '@/lib/errors'
@@ -39,8 +39,7 @@ export function PasswordForm({ admin }: { admin: Administrator }) {
       onSubmit={(event) => void form.handleSubmit(save)(event)}
     >
       <ErrorSummary form={form} />
-      {/* Lets a password manager know whose password this is. */}
-      <input type="hidden" autoComplete="username" value={admin.email} readOnly />
+      <KnownUsername value={admin.email} />
       <PasswordField form={form} name="current" label="Current password" autoComplete="current-password" />
       <PasswordField
         form={form}

@@ -40,14 +40,6 @@ export async function signIn(email: string, password: string): Promise<void> {
   ok(await client.auth.signInWithPassword({ email, password }))
 }
 
-/** Ends the session of this browser only, without asking the server when it does not answer. */
-export async function dropSession(notice: string | null): Promise<void> {
-  memberSession.leave(notice)
-  const client = await memberClient()
-  await client.auth.signOut({ scope: 'local' }).catch(() => null)
-  memberSession.forget()
-}
-
 export async function signOut(): Promise<void> {
   const client = await memberClient()
   const { error } = await client.auth.signOut()

@@ -1,5 +1,6 @@
+import { memberSession } from '@/lib/session'
 import { toasts } from '@/lib/toast-queue'
-import { dropSession, fetchAccountStatus } from './api'
+import { fetchAccountStatus } from './api'
 
 /**
  * The last step of every sign-in: a blocked account is told why and signed out, and so is one whose state
@@ -9,12 +10,12 @@ export async function finishSignIn(): Promise<boolean> {
   try {
     const { message } = await fetchAccountStatus()
     if (message) {
-      await dropSession(message)
+      await memberSession.drop(message)
       return false
     }
   } catch (error) {
     console.error(error)
-    await dropSession('Unable to verify account status. Please contact support.')
+    await memberSession.drop('Unable to verify account status. Please contact support.')
     return false
   }
   toasts.success('Signed in successfully!')

@@ -6,6 +6,15 @@ import { finishSignIn } from './finish-sign-in'
 import { SignInForm } from './sign-in-form'
 import { TotpForm } from './totp-step'
 
+/** The email is filled in already: what is asked for is the password. */
+function focusFirstUnknown(event: Event) {
+  const dialog = event.currentTarget as HTMLElement | null
+  const password = dialog?.querySelector<HTMLElement>('input[type=password]')
+  if (!password) return
+  event.preventDefault()
+  password.focus()
+}
+
 /** Asks to sign in over a page that stays as it is, with everything that was typed there. */
 export default function SignInAgain() {
   const { status, email } = useStore(memberSession)
@@ -21,6 +30,7 @@ export default function SignInAgain() {
       <DialogContent
         title={status === 'code' ? 'Two-step sign-in' : 'Your session ended. Sign in to continue.'}
         closable={false}
+        onOpenAutoFocus={focusFirstUnknown}
         onEscapeKeyDown={(event) => event.preventDefault()}
         onInteractOutside={(event) => event.preventDefault()}
       >

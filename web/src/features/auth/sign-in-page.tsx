@@ -13,11 +13,11 @@ import { TotpStep } from './totp-step'
 
 /** What a person should know before signing in: why they were signed out, or what a mail link said. */
 function Reasons({ target }: { target: string | null }) {
-  const { notice } = useStore(memberSession)
+  const { notice, closed } = useStore(memberSession)
   const name = target ? pageName(target) : null
   if (notice) {
     return (
-      <Notice tone="negative" role="alert">
+      <Notice tone={closed ? 'info' : 'negative'} role="alert">
         {notice}
       </Notice>
     )

@@ -6,8 +6,9 @@ import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
 import { codeRefusal } from '@/lib/code-refusal'
 import { Refusal } from '@/lib/errors'
+import { memberSession } from '@/lib/session'
 import { AuthPage } from './layout'
-import { dropSession, factorsQuery, verifyCode } from './api'
+import { factorsQuery, verifyCode } from './api'
 
 const digits = 6
 
@@ -126,7 +127,7 @@ export function TotpForm({ onVerified }: TotpStepProps) {
         <Button variant="outline" aria-expanded={lost} onClick={() => setLost(!lost)}>
           I lost my device
         </Button>
-        <Button variant="ghost" onClick={() => void dropSession(null)}>
+        <Button variant="ghost" onClick={() => void memberSession.drop(null)}>
           Cancel
         </Button>
       </div>

@@ -10,7 +10,7 @@ import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
-import { formatDay, formatExact, zoneName } from '@/lib/dates'
+import { formatExact, formatUtcDay, zoneName } from '@/lib/dates'
 import { formatMoney, formatPercent } from '@/lib/money'
 import { paths } from '@/lib/paths'
 import { usePlatform } from '@/lib/platform'
@@ -19,10 +19,11 @@ import { NetLine } from './net-line'
 
 const packageHeads = ['Package', 'Members', 'Received nothing', 'Received less than paid', 'Median, net']
 
+/** "14 Aug 2026 to 22 Nov 2026 (UTC)": one period, whatever the reader's zone. */
 function period({ from, to }: Disclosure): string {
   // The period ends at midnight, so its last day is the one before.
   const last = new Date(new Date(to).getTime() - 1)
-  return `${formatDay(new Date(from))} to ${formatDay(last)}`
+  return `${formatUtcDay(new Date(from))} to ${formatUtcDay(last)} (UTC)`
 }
 
 function PackageRow({ row }: { row: PackageResults }) {
@@ -56,7 +57,7 @@ function ByPackage({ rows }: { rows: PackageResults[] }) {
   return (
     <section>
       <h2 className="text-section">By package</h2>
-      <Table className="mt-3">
+      <Table label="By package" className="mt-3">
         <thead>
           <tr>
             {packageHeads.map((head, index) => (
@@ -127,11 +128,11 @@ function Report({ disclosure }: { disclosure: Disclosure }) {
     <div className="flex flex-col gap-10">
       <div>
         <p className="max-w-[32ch] font-title text-title-phone font-semibold md:text-title">
-          In {period(disclosure)}, {nothing === null ? '—' : formatPercent(nothing)} of all members received
-          nothing.
+          In the period from {period(disclosure)}, {nothing === null ? '—' : formatPercent(nothing)} of all
+          members received nothing.
         </p>
         <p className="tabular mt-2 text-muted-foreground">
-          {disclosure.members.toLocaleString('en-US')} members, all of them counted. Updated{' '}
+          {disclosure.members.toLocaleString('en-US')} members, including those who received nothing. Updated{' '}
           {formatExact(counted)} {zoneName(counted)}.
         </p>
       </div>
@@ -180,7 +181,10 @@ export function IncomePage() {
   const platform = usePlatform()
   return (
     <div className="page-gutter mx-auto flex max-w-[1168px] flex-col gap-8 py-8">
-      <PageHead title="Income disclosure" purpose="What members received, with all of them counted." />
+      <PageHead
+        title="Income disclosure"
+        purpose="What members received, including those who received nothing."
+      />
       <Region
         query={query}
         errorText="The disclosure could not be loaded."
@@ -199,7 +203,7 @@ export function IncomePage() {
             <>
               {platform.data?.demo ? (
                 <Notice tone="warning" className="mb-6">
-                  These members are the demo&apos;s own. Nobody earned or lost this.
+                  Demo data: no real members, no real money.
                 </Notice>
               ) : null}
               <Report disclosure={disclosure} />

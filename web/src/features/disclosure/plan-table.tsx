@@ -19,7 +19,7 @@ function headsOf(goal: Decimal): string[] {
 /** What each package costs, and how many funded direct referrals with the same package it takes. */
 export function PlanTable({ platform }: { platform: Platform }) {
   return (
-    <Table>
+    <Table label="The five packages">
       <caption className="sr-only">The five packages</caption>
       <thead>
         <tr>

@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { emailChangeQuery } from '@/lib/email-change'
 import { toRefusal, unwrap } from '@/lib/errors'
-import { memberKey, useRefreshMember, type HistoryItem } from '@/lib/member'
+import { memberKey, useRefreshMember } from '@/lib/member'
 import { paths } from '@/lib/paths'
 import { memberClient } from '@/lib/supabase'
 import { toasts } from '@/lib/toast-queue'
@@ -14,7 +15,7 @@ interface ProfileChange {
 }
 
 /**
- * A new address is first started at the auth service, which mails a link; only then does the profile take it,
+ * A new address is first started at the auth service, which mails a link to each of both; only then does the profile take it,
  * and stores it once it is confirmed. The username is saved at once.
  */
 async function updateProfile(change: ProfileChange): Promise<{ confirm: boolean }> {
@@ -40,7 +41,7 @@ export function useUpdateProfile() {
   return useMutation({ mutationFn: updateProfile, onSuccess: () => void refresh() })
 }
 
-export async function resendEmailChange(email: string): Promise<void> {
+async function resendEmailChange(email: string): Promise<void> {
   const client = await memberClient()
   const { error } = await client.auth.resend({
     type: 'email_change',
@@ -48,6 +49,15 @@ export async function resendEmailChange(email: string): Promise<void> {
     options: { emailRedirectTo: location.origin + paths.emailConfirmed },
   })
   if (error) throw toRefusal(error)
+}
+
+/** Both links anew: those that were sent before open nothing any more, and what was opened counts no longer. */
+export function useResendEmailChange(): (email: string) => Promise<void> {
+  const queries = useQueryClient()
+  return async (email) => {
+    await resendEmailChange(email)
+    await queries.invalidateQueries({ queryKey: emailChangeQuery.queryKey })
+  }
 }
 
 /** Takes a waiting change of address back: its links open nothing any more. */
@@ -116,27 +126,4 @@ async function updateWallet({ userId, wallet, proof }: WalletChange): Promise<vo
 export function useUpdateWallet() {
   const refresh = useRefreshMember()
   return useMutation({ mutationFn: updateWallet, onSuccess: () => void refresh() })
-}
-
-interface HistoryPage {
-  items: HistoryItem[]
-  next: string | null
-}
-
-/** Everything the product shows a member about themselves, read page by page. */
-export async function collectMyData(onProgress: (rows: number) => void): Promise<unknown> {
-  const client = await memberClient()
-  const account = unwrap(await client.rpc('get_member_dashboard'))
-  const transactions: HistoryItem[] = []
-  let before: string | null = null
-  do {
-    const page: HistoryPage = unwrap(
-      await client.rpc('get_transaction_history', { p_before: before ?? undefined, p_limit: 100 }),
-    ) as unknown as HistoryPage
-    transactions.push(...page.items)
-    onProgress(transactions.length)
-    before = page.next
-  } while (before !== null)
-  const notifications = unwrap(await client.rpc('get_notifications', { p_limit: 100 }))
-  return { exported_at: new Date().toISOString(), account, transactions, notifications }
 }

@@ -4,8 +4,6 @@ import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, fieldError, TextField, useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'
-import { Notice } from '@/components/notice'
-import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
 import { errorText, hasCode, Refusal } from '@/lib/errors'
 import type { MemberProfile } from '@/lib/member'
@@ -13,7 +11,8 @@ import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts } from '@/lib/toast-queue'
 import { usernamePattern, useUsernameCheck, type UsernameState } from '@/lib/use-username-check'
-import { resendEmailChange, useCancelEmailChange, useUpdateProfile } from './api'
+import { useUpdateProfile } from './api'
+import { EmailChangeNotice } from './email-change-notice'
 
 const required = 'Please fill in all required fields'
 const taken = 'Username already exists. Please choose a different username.'
@@ -52,7 +51,7 @@ export function ProfileForm({ profile }: { profile: MemberProfile }) {
       form.reset({ username: changed.username, email: present })
       toasts.success(
         'Profile updated successfully',
-        confirm ? { description: `Open the link sent to ${changed.email} to change your email.` } : {},
+        confirm ? { description: `Open the links sent to ${present} and ${changed.email}.` } : {},
       )
     } catch (error) {
       refuse(error)
@@ -95,7 +94,7 @@ export function ProfileForm({ profile }: { profile: MemberProfile }) {
         note={<UsernameNote state={state} shown={fieldError(form, 'username') === undefined} />}
       />
       <TextField form={form} name="email" label="Email" type="email" autoComplete="email" />
-      {session.newEmail ? <Waiting newEmail={session.newEmail} oldEmail={present} /> : null}
+      {session.newEmail ? <EmailChangeNotice /> : null}
       {form.formState.errors.root?.message ? (
         <ErrorLine>{form.formState.errors.root.message}</ErrorLine>
       ) : null}
@@ -133,26 +132,4 @@ function UsernameNote({ state, shown }: { state: UsernameState; shown: boolean }
     )
   }
   return null
-}
-
-function Waiting({ newEmail, oldEmail }: { newEmail: string; oldEmail: string }) {
-  const cancel = useCancelEmailChange()
-  return (
-    <Notice tone="info">
-      <p>
-        Email changes once you open the link sent to {newEmail}. Until then we use {oldEmail}.
-      </p>
-      <div className="mt-3 flex flex-wrap items-start gap-3">
-        <ResendButton label="Send the link again" onSend={() => resendEmailChange(newEmail)} />
-        <Button
-          variant="outline"
-          busy={cancel.isPending && 'Cancelling...'}
-          aria-label={`Cancel the change to ${newEmail}`}
-          onClick={() => cancel.mutate()}
-        >
-          Cancel
-        </Button>
-      </div>
-    </Notice>
-  )
 }

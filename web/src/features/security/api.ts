@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import { readConfig } from '@/lib/config'
-import { toRefusal } from '@/lib/errors'
+import { hasCode, toRefusal, unwrap } from '@/lib/errors'
+import { withPassword } from '@/lib/password-proof'
 import { memberClient } from '@/lib/supabase'
 
 interface PasswordChange {
@@ -9,27 +9,13 @@ interface PasswordChange {
   next: string
 }
 
-/**
- * Proves the current password by signing in with it, in a client of its own that keeps nothing, so that the
- * session of this page stays what it is; then sets the new one.
- */
+/** The current password is proved first; then the new one is set, and every other session ends. */
 async function changePassword({ email, current, next }: PasswordChange): Promise<void> {
-  const { createClient } = await import('@supabase/supabase-js')
-  const { supabaseUrl, supabaseKey } = readConfig()
-  const proof = createClient(supabaseUrl, supabaseKey, {
-    auth: {
-      persistSession: false,
-      autoRefreshToken: false,
-      detectSessionInUrl: false,
-      storageKey: 'password-proof',
-    },
-  })
-  const signedIn = await proof.auth.signInWithPassword({ email, password: current })
-  if (signedIn.error) throw toRefusal(signedIn.error)
   const client = await memberClient()
-  const { error } = await client.auth.updateUser({ password: next, current_password: current })
-  await proof.auth.signOut({ scope: 'local' })
-  if (error) throw toRefusal(error)
+  await withPassword({ email, password: current }, async () => {
+    const { error } = await client.auth.updateUser({ password: next, current_password: current })
+    if (error) throw toRefusal(error)
+  })
   await client.auth.signOut({ scope: 'others' })
 }
 
@@ -66,8 +52,12 @@ export interface Enrollment {
   secret: string
 }
 
+/** What was begun before and never finished is dropped first: its secret is not shown again, and it keeps its name. */
 async function enroll({ name, issuer }: { name: string; issuer: string }): Promise<Enrollment> {
   const client = await memberClient()
+  const known = await client.auth.mfa.listFactors()
+  if (known.error) throw toRefusal(known.error)
+  for (const { id, status } of known.data.all) if (status === 'unverified') await forget(id)
   const { data, error } = await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: name, issuer })
   if (error) throw toRefusal(error)
   return { id: data.id, uri: data.totp.uri, secret: data.totp.secret }
@@ -119,5 +109,44 @@ export function useRemove() {
   return useMutation({
     mutationFn: remove,
     onSuccess: () => queries.invalidateQueries({ queryKey: devicesKey }),
+  })
+}
+
+export interface OpenSession {
+  id: string
+  /** How the browser named itself. */
+  user_agent: string | null
+  created_at: string
+  last_used_at: string
+  is_current: boolean
+}
+
+const sessionsKey = ['security', 'sessions']
+
+/** Where the member is signed in: this device first, then the one used last. */
+export const sessionsQuery = queryOptions({
+  queryKey: sessionsKey,
+  queryFn: async () =>
+    unwrap(await (await memberClient()).rpc('get_my_sessions')) as unknown as OpenSession[],
+  staleTime: 0,
+})
+
+async function endSession(id: string): Promise<void> {
+  const { error, status } = await (await memberClient()).rpc('end_session', { p_session_id: id })
+  const refusal = error && toRefusal(error, status)
+  // Ended meanwhile, which is what was asked for.
+  if (refusal && !hasCode(refusal, 'not_found')) throw refusal
+}
+
+async function endOtherSessions(): Promise<void> {
+  unwrap(await (await memberClient()).rpc('end_other_sessions'))
+}
+
+/** Ends one session, or with null all but this one. */
+export function useEndSession() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string | null) => (id === null ? endOtherSessions() : endSession(id)),
+    onSettled: () => queries.invalidateQueries({ queryKey: sessionsKey }),
   })
 }

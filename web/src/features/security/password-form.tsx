@@ -1,5 +1,5 @@
 import { ErrorLine } from '@/components/field'
-import { ErrorSummary, PasswordField, useAppForm } from '@/components/form'
+import { ErrorSummary, KnownUsername, PasswordField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'
 import { errorText, hasCode } from '@/lib/errors'
 import { memberSession } from '@/lib/session'
@@ -43,8 +43,7 @@ export function PasswordForm() {
       onSubmit={(event) => void form.handleSubmit(save)(event)}
     >
       <ErrorSummary form={form} />
-      {/* Lets a password manager know whose password this is. */}
-      <input type="hidden" autoComplete="username" value={email ?? ''} readOnly />
+      <KnownUsername value={email ?? ''} />
       <PasswordField form={form} name="current" label="Current password" autoComplete="current-password" />
       <PasswordField
         form={form}

@@ -217,6 +217,18 @@ language sql immutable set search_path = '' as $$
 $$;
 comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
 
+create function private.age_text(p_age interval) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when s < 120 then '1 minute'
+        when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes'
+        when s < 7200 then '1 hour'
+        else pg_catalog.floor(s / 3600)::text || ' hours'
+    end
+    from (select extract(epoch from p_age) as s) as span
+$$;
+comment on function private.age_text(interval) is 'An age of hours in words: "12 minutes"; less than a minute counts as one.';
+
 create function private.chart_range(p_range text, p_oldest timestamptz, out first_day date, out last_day date, out bucket text)
 language plpgsql stable set search_path = '' as $$
 begin

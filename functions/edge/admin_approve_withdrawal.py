@@ -14,12 +14,16 @@ router = APIRouter()
 
 
 class WithdrawalDecision(CamelModel):
-    """A decision; approving records that it will be paid, `payoutReference` how it was."""
+    """A decision; approving records that it will be paid, `payoutReference` how it was.
+
+    A reference of another withdrawal is 409 `payout_reference_used` unless `sharedPayout` confirms it.
+    """
 
     withdrawal_id: UUID
     action: Decision
     reason: Reason | None = None
     payout_reference: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] | None = None
+    shared_payout: bool = False
 
 
 @router.post(
@@ -34,4 +38,5 @@ async def admin_approve_withdrawal(principal: Administrator, decision: Withdrawa
         decision.action,
         decision.reason,
         decision.payout_reference,
+        decision.shared_payout,
     )

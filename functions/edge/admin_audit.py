@@ -21,10 +21,11 @@ class AuditRequest(CamelModel):
     admin_id: UUID | None = None
     action: Annotated[str, StringConstraints(max_length=60)] | None = None
     object_id: UUID | None = None
+    search: Annotated[str, StringConstraints(max_length=200)] | None = None
 
 
 @router.post("/admin-audit")
 async def admin_audit(principal: Administrator, request: AuditRequest | None = None) -> Response:
-    """Respond `{entries, total}`; support administrators see their own actions."""
+    """Respond `{entries, total, administrators}`; support administrators see their own actions."""
     filters = request.model_dump(mode="json", by_alias=True, exclude_none=True) if request else {}
     return await principal.call("public.list_audit", Jsonb(filters))

@@ -219,6 +219,18 @@ language sql immutable set search_path = '' as $$
 $$;
 comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
 
+create function private.age_text(p_age interval) returns text
+language sql immutable set search_path = '' as $$
+    select case
+        when s < 120 then '1 minute'
+        when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes'
+        when s < 7200 then '1 hour'
+        else pg_catalog.floor(s / 3600)::text || ' hours'
+    end
+    from (select extract(epoch from p_age) as s) as span
+$$;
+comment on function private.age_text(interval) is 'An age of hours in words: "12 minutes"; less than a minute counts as one.';
+
 -- Periods are whole: a chart by week begins on a Monday, a chart by month on the first of a month, and only the running
 -- one ends before its end. The period before is as long, up to the same day of its last week or month, so that both
 -- have run equally long.

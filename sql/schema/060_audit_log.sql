@@ -333,8 +333,67 @@ end
 $$;
 comment on function private.actor_name(text) is 'Name of an actor of the audit log; null when the account is deleted.';
 
+-- What is typed is the beginning of an id or of a username, or the number of an entry. It never is an error: the next
+-- letter may make something of it.
+create function private.audit_matches(p_search text) returns bigint[]
+language plpgsql stable set search_path = '' as $$
+declare
+    v_search text := pg_catalog.lower(pg_catalog.btrim(p_search));
+    v_digits text := pg_catalog.replace(v_search, '-', '');
+    -- Four digits of an id are one row in 65,536.
+    v_is_id boolean := v_search ~ '\A[0-9a-f-]+\Z' and pg_catalog.length(v_digits) between 4 and 32;
+    v_pattern text := pg_catalog.regexp_replace(pg_catalog.left(v_search, 200), '([\\%_])', '\\\1', 'g') || '%';
+    v_members uuid[];
+    v_users uuid[];
+begin
+    select pg_catalog.array_agg(m.id), pg_catalog.array_agg(m.user_id) into v_members, v_users
+    from (
+        select p.id, p.user_id from private.profiles as p
+        where private.member_search_text(p.username, p.display_name, p.email) like '%' || v_pattern and pg_catalog.lower(p.username) like v_pattern
+        limit 100
+    ) as m;
+    return array(
+        select f.id
+        from (
+            (
+                select a.id from private.audit_log as a
+                where v_is_id and a.object_id between pg_catalog.rpad(v_digits, 32, '0')::uuid and pg_catalog.rpad(v_digits, 32, 'f')::uuid
+                order by a.id desc
+                limit 10001
+            )
+            union
+            (
+                select a.id from private.audit_log as a
+                where a.object_id = any(
+                    v_members || v_users
+                    || array(select d.id from public.deposits as d where d.user_id = any(v_users))
+                    || array(select w.id from public.withdrawals as w where w.user_id = any(v_users))
+                    || array(select c.id from private.corrections as c where c.user_id = any(v_users))
+                    || array(select s.id from public.bot_subscriptions as s where s.user_id = any(v_users))
+                )
+                order by a.id desc
+                limit 10001
+            )
+            union
+            (
+                select a.id from private.audit_log as a
+                where a.actor = any(array(select 'member:' || u.id from pg_catalog.unnest(v_users) as u (id)))
+                order by a.id desc
+                limit 10001
+            )
+            union
+            select a.id from private.audit_log as a where v_search ~ '\A[0-9]{1,18}\Z' and a.id = v_search::bigint
+        ) as f
+        order by f.id desc
+        limit 10001
+    );
+end
+$$;
+comment on function private.audit_matches(text) is
+'Ids of the newest entries, 10,001 at most, of what is searched: the beginning of an id (four digits or more), an entry''s number, or a username, of at most 100 members.';
+
 -- Each filter is an index range; combined with the order they stay selective.
-create function private.audit_conditions(p_actor text, p_action text, p_object uuid) returns text
+create function private.audit_conditions(p_actor text, p_action text, p_object uuid, p_searched boolean) returns text
 language plpgsql stable set search_path = '' as $$
 begin
     return pg_catalog.concat(
@@ -344,11 +403,13 @@ begin
             ' and a.action collate "C" between %1$L and %2$L and (a.action = %1$L or pg_catalog.starts_with(a.action, %3$L))',
             p_action, p_action || '/', p_action || '.'
         ) end,
-        ' and a.object_id = ' || pg_catalog.quote_literal(p_object)
+        ' and a.object_id = ' || pg_catalog.quote_literal(p_object),
+        case when p_searched then ' and a.id = any($3)' end
     );
 end
 $$;
-comment on function private.audit_conditions(text, text, uuid) is 'The conditions on rows of the audit log, as SQL; a null asks for all.';
+comment on function private.audit_conditions(text, text, uuid, boolean) is
+'The conditions on rows of the audit log, as SQL; a null asks for all. $3 is what a search found.';
 
 create function public.list_audit(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -362,12 +423,14 @@ declare
     end;
     v_action text := nullif(pg_catalog.btrim(p_filters ->> 'action'), '');
     v_object uuid := nullif(p_filters ->> 'objectId', '')::uuid;
-    v_from text := 'from private.audit_log as a where true' || private.audit_conditions(v_actor, v_action, v_object);
+    v_found bigint[] := case when pg_catalog.btrim(p_filters ->> 'search') <> '' then private.audit_matches(p_filters ->> 'search') end;
+    v_from text := 'from private.audit_log as a where true' || private.audit_conditions(v_actor, v_action, v_object, v_found is not null);
     v_total bigint;
     v_entries jsonb;
 begin
     -- Of what is only counted no row is read.
-    execute pg_catalog.format('select count(*) from (select a.id %s limit 10001) as c', v_from) into v_total;
+    execute pg_catalog.format('select count(*) from (select a.id %s limit 10001) as c', v_from)
+    into v_total using v_size, (v_page - 1) * v_size, v_found;
     execute pg_catalog.format(
         $query$
         select pg_catalog.jsonb_agg(
@@ -378,15 +441,22 @@ begin
         )
         from (select a.* %s order by a.id desc limit $1 offset $2) as e
         $query$, v_from
-    ) into v_entries using v_size, (v_page - 1) * v_size;
+    ) into v_entries using v_size, (v_page - 1) * v_size, v_found;
     return pg_catalog.jsonb_build_object(
         'entries', coalesce(v_entries, '[]'),
+        -- Whose actions can be asked for.
+        'administrators', (
+            select coalesce(
+                pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('id', a.id, 'name', coalesce(a.full_name, a.email)) order by coalesce(a.full_name, a.email)), '[]'
+            )
+            from private.admin_users as a where v_admin.role <> 'support_admin' or a.id = v_admin.id
+        ),
         'total', least(v_total, 10000)
     ) || case when v_total > 10000 then '{"more": true}' else '{}' end::jsonb;
 end
 $$;
 comment on function public.list_audit(jsonb) is
-'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId. Support administrators read their own rows. Errors: forbidden, session_ended.';
+'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId, search (the beginning of an id or a username, or seq). Support administrators read their own rows. Errors: forbidden, session_ended.';
 grant execute on function public.list_audit(jsonb) to platform_admin;
 
 create function public.note_export(p_list text, p_filters jsonb) returns jsonb

@@ -552,10 +552,14 @@ declare
         inner join private.deposit_receipts as o on m.etag = o.etag and m.deposit_id <> o.deposit_id
         where m.deposit_id = (p_deposit).id
     );
+    v_shared text[] := private.wallet_sharers((p_member).trc20_wallet_address, (p_member).id);
+    v_age interval := (p_deposit).created_at - (p_member).created_at;
+    -- A day old, and as much as the largest package.
+    v_new boolean := v_age < interval '1 day' and (p_deposit).amount >= 1000;
     v_blocked boolean := (p_member).account_status in ('suspended', 'disabled');
 begin
     -- Most have none.
-    if v_same_transfer = '{}' and v_same_file = '{}' and not v_blocked then
+    if v_same_transfer = '{}' and v_same_file = '{}' and v_shared = '{}' and not v_new and not v_blocked then
         return '[]'::jsonb;
     end if;
     return (
@@ -565,13 +569,17 @@ begin
             union all
             select 'same_receipt', r.text from private.repetition_texts('receipt file', v_same_file) as r (text)
             union all
+            select 'address_shared', pg_catalog.format('Also the wallet of %s', s.username) from pg_catalog.unnest(v_shared) as s (username)
+            union all
+            select 'new_account', pg_catalog.format('Requested %s after signing up', private.age_text(v_age)) where v_new
+            union all
             select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status) where v_blocked
         ) as f
     );
 end
 $$;
 comment on function private.deposit_flags(public.deposits, private.profiles) is
-'Flags of a pending deposit: the same transfer claimed elsewhere, the same receipt file, a blocked member.';
+'Flags of a pending deposit: the same transfer claimed elsewhere, the same receipt file, a wallet that others have too, $1,000 or more within a day of signing up, a blocked member.';
 
 create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -587,8 +595,10 @@ language sql stable set search_path = '' as $$
             'cash_in_amount', private.money(p.cash_in_amount),
             'package_value', private.money(p.package_value),
             'trc20_wallet_address', p.trc20_wallet_address,
+            'joined_at', p.created_at,
             'decided_by_name', coalesce(a.full_name, a.email),
             'cancelled', d.status = 'rejected' and d.decided_by is null,
+            'due_at', d.created_at + e.due_after,
             'total_deposits', private.money(p.cash_in_amount),
             'package_before', case when d.status = 'pending' then private.money(p.package_value) end,
             'package_after', case when d.status = 'pending' then private.money(greatest(p.package_value, k.value)) end,
@@ -603,6 +613,7 @@ language sql stable set search_path = '' as $$
     inner join private.totals as t on d.user_id = t.user_id
     left join private.packages as k on d.amount = k.value
     left join private.admin_users as a on d.decided_by = a.id
+    cross join (select private.review_interval() as due_after) as e
 $$;
 comment on function private.deposit_items(uuid[]) is
 'Deposits as items of the admin list. total_deposits is the approved and not voided deposits, which is the member''s cash-in. Money as text.';

@@ -39,6 +39,13 @@ create index withdrawals_pending_idx on public.withdrawals (user_id, created_at)
 -- When approved ones were taken from the balance, read without the table.
 create index withdrawals_taken_idx on public.withdrawals (user_id, decided_at) include (id, amount, decision_no) where status = 'approved';
 create index withdrawals_amount_idx on public.withdrawals (amount, created_at, id);
+-- The admin list of what is to be paid, and of what was.
+create index withdrawals_unpaid_idx on public.withdrawals (created_at desc, id desc)
+where status = 'approved' and payout_reference is null and voided_at is null;
+create index withdrawals_paid_idx on public.withdrawals (created_at desc, id desc) where payout_reference is not null;
+-- Finds the other payouts with a reference, in whatever spelling.
+create index withdrawals_payout_keys_idx on public.withdrawals
+using gin (private.reference_keys(payout_reference)) with (gin_pending_list_limit = 256) where payout_reference is not null;
 
 create policy select_own on public.withdrawals for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.withdrawals for select to platform_admin using (true);
@@ -218,6 +225,15 @@ $$;
 comment on function private.withdrawals_record_decision() is
 'Trigger: finalises the journal row of a withdrawal and updates totals and counters when its status changes.';
 
+create function private.withdrawals_record_payout() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.increment_counter('withdrawals_paid_count', 1);
+    return null;
+end
+$$;
+comment on function private.withdrawals_record_payout() is 'Trigger: counts a withdrawal whose payout was recorded.';
+
 create function private.withdrawals_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -233,6 +249,8 @@ create trigger _100_reject_change before delete or truncate on public.withdrawal
 create trigger _500_record_request after insert on public.withdrawals for each row execute function private.withdrawals_record_request();
 create trigger _500_record_decision after update of status on public.withdrawals
 for each row when (old.status is distinct from new.status) execute function private.withdrawals_record_decision();
+create trigger _500_record_payout after update of payout_reference on public.withdrawals
+for each row when (old.payout_reference is null and new.payout_reference is not null) execute function private.withdrawals_record_payout();
 create trigger _500_record_void after update of voided_at on public.withdrawals
 for each row when (old.voided_at is null and new.voided_at is not null) execute function private.withdrawals_record_void();
 
@@ -269,8 +287,43 @@ $$;
 comment on function private.check_payable(public.withdrawals, private.profiles) is
 'Under the member''s lock: raises when the member is blocked, on hold, or the balance does not cover the amount. Errors: account_blocked, on_hold, insufficient_available_balance.';
 
+-- One transfer may pay several withdrawals, so a reference may come again; but only when the administrator says so. The
+-- money lock makes the other payouts visible.
+create function private.require_new_payout(p_withdrawal_id uuid, p_reference text) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_others jsonb;
+    v_paid text;
+begin
+    select
+        pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object('username', o.username, 'amount', private.money(o.amount), 'payout_at', o.payout_at) order by o.payout_at desc
+        ),
+        pg_catalog.string_agg(pg_catalog.format('%s of %s', private.dollars(o.amount), o.username), ', ' order by o.payout_at desc)
+    into v_others, v_paid
+    from (
+        select w.amount, w.payout_at, p.username
+        from public.withdrawals as w
+        inner join private.profiles as p on w.user_id = p.user_id
+        where w.payout_reference is not null and private.reference_keys(w.payout_reference) && private.reference_keys(p_reference)
+            and w.id <> p_withdrawal_id
+        order by w.payout_at desc
+        limit 3
+    ) as o;
+    if v_others is not null then
+        perform private.raise_error(
+            409, 'payout_reference_used', pg_catalog.format('This payout reference is already recorded for %s.', v_paid), v_others::text
+        );
+    end if;
+end
+$$;
+comment on function private.require_new_payout(uuid, text) is
+'Raises when another withdrawal was paid with this reference, in whatever spelling; details name the latest three. Errors: payout_reference_used.';
+
 -- The member reads the payout reference, so it must be readable, whether it is recorded with the approval or later.
-create function private.add_payout_reference(p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text)
+create function private.add_payout_reference(
+    p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text, p_shared boolean
+)
 returns public.withdrawals
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -289,6 +342,9 @@ begin
     if (p_withdrawal).voided_at is not null then
         perform private.raise_error(409, 'voided', 'This withdrawal was voided.');
     end if;
+    if p_shared is not true then
+        perform private.require_new_payout((p_withdrawal).id, v_reference);
+    end if;
     update public.withdrawals as w set payout_reference = v_reference, payout_at = private.clock()
     where w.id = (p_withdrawal).id
     returning w.* into v_withdrawal;
@@ -298,11 +354,12 @@ begin
     return v_withdrawal;
 end
 $$;
-comment on function private.add_payout_reference(public.withdrawals, private.admin_users, text) is
-'Records once how an approved withdrawal was paid. Errors: invalid_reference, payout_recorded, voided.';
+comment on function private.add_payout_reference(public.withdrawals, private.admin_users, text, boolean) is
+'Records once how an approved withdrawal was paid; p_shared: by a transfer that paid others too. Errors: invalid_reference, payout_recorded, voided, payout_reference_used.';
 
 create function public.decide_withdrawal(
-    p_withdrawal_id uuid, p_action text, p_reason text default null, p_payout_reference text default null
+    p_withdrawal_id uuid, p_action text, p_reason text default null, p_payout_reference text default null,
+    p_shared_payout boolean default false
 )
 returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -328,7 +385,7 @@ begin
         if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
             perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
-        v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
+        v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid, p_shared_payout);
         return pg_catalog.jsonb_build_object(
             'success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal))
         ) || private.audit_entries();
@@ -346,14 +403,14 @@ begin
         'admin:' || v_admin.id, 'withdrawal.' || v_status, 'withdrawal', v_withdrawal.id,
         private.withdrawal_decision_facts(v_withdrawal), v_withdrawal.decided_at
     );
-    v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid);
+    v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid, p_shared_payout);
     return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)))
         || private.audit_entries();
 end
 $$;
-comment on function public.decide_withdrawal(uuid, text, text, text) is
-'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, ledger_alarm, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, try_again.';
-grant execute on function public.decide_withdrawal(uuid, text, text, text) to platform_admin;
+comment on function public.decide_withdrawal(uuid, text, text, text, boolean) is
+'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. p_shared_payout confirms that the reference is of a transfer that paid others too. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, ledger_alarm, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, payout_reference_used, try_again.';
+grant execute on function public.decide_withdrawal(uuid, text, text, text, boolean) to platform_admin;
 
 -- Options of the withdrawal form. The validation trigger decides again on submission.
 create function public.get_withdraw_options() returns jsonb
@@ -419,13 +476,8 @@ begin
                 limit 1
             )
             union all
-            (
-                select 'address_shared', pg_catalog.format('Also the wallet of %s', q.username)
-                from private.profiles as q
-                where q.trc20_wallet_address = (p_withdrawal).wallet_address and q.id <> (p_member).id
-                order by q.created_at
-                limit 3
-            )
+            select 'address_shared', pg_catalog.format('Also the wallet of %s', s.username)
+            from pg_catalog.unnest(private.wallet_sharers((p_withdrawal).wallet_address, (p_member).id)) as s (username)
             union all
             select 'hold', pg_catalog.format(
                 'On hold until %s UTC, 24 hours after a change of %s',
@@ -457,6 +509,7 @@ language sql stable set search_path = '' as $$
             'cash_in_amount', private.money(p.cash_in_amount),
             'package_value', private.money(p.package_value),
             'trc20_wallet_address', p.trc20_wallet_address,
+            'joined_at', p.created_at,
             'decided_by_name', coalesce(a.full_name, a.email),
             'cancelled', w.status = 'rejected' and w.decided_by is null,
             'available_after', case when w.status = 'pending' then private.money(t.available_balance - w.amount) end,
@@ -488,5 +541,5 @@ begin
 end
 $$;
 comment on function public.list_withdrawals(jsonb) is
-'Administrators: withdrawals with their members. Filters as in list_deposits; search matches member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: withdrawals with their members. Filters as in list_deposits, status also paid and unpaid; search matches member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_withdrawals(jsonb) to platform_admin;

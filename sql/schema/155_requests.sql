@@ -206,6 +206,19 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.review_interval() is 'Time within which a request should be decided.';
 
+create function private.wallet_sharers(p_wallet text, p_member_id uuid) returns text[]
+language plpgsql stable set search_path = '' as $$
+begin
+    return array(
+        select q.username from private.profiles as q
+        where q.trc20_wallet_address = p_wallet and q.id <> p_member_id
+        order by q.created_at
+        limit 3
+    );
+end
+$$;
+comment on function private.wallet_sharers(text, uuid) is 'Usernames of other members with this wallet, three at most.';
+
 create function private.oldest_pending(p_row jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -224,14 +237,59 @@ $$;
 comment on function private.oldest_pending(jsonb) is 'The oldest pending request, with its member and due time.';
 
 create function private.request_counts(p_noun text) returns jsonb
-language sql stable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object(
+language plpgsql stable set search_path = '' as $$
+declare
+    v_approved bigint := private.counter_value(p_noun || '_approved_count');
+    v_paid bigint;
+begin
+    if p_noun = 'withdrawals' then
+        v_paid := private.counter_value('withdrawals_paid_count');
+    end if;
+    return pg_catalog.jsonb_build_object(
         'pending', private.counter_value('pending_' || p_noun)::bigint,
-        'approved', private.counter_value(p_noun || '_approved_count')::bigint,
+        'approved', v_approved,
         'rejected', private.counter_value(p_noun || '_rejected_count')::bigint
-    )
+    ) || case when v_paid is null then '{}'::jsonb else pg_catalog.jsonb_build_object(
+        'paid', v_paid,
+        'unpaid', v_approved - v_paid - (
+            -- Corrections are few.
+            select count(*) from private.corrections as c where c.kind = 'void_withdrawal' and c.confirmed_by is not null
+        )
+    ) end;
+end
 $$;
-comment on function private.request_counts(text) is 'Number of deposits or withdrawals by status, from counters.';
+comment on function private.request_counts(text) is
+'Number of deposits or withdrawals by status, from counters; of approved withdrawals also how many were paid and how many wait for that.';
+
+-- Asked again and again while a list is looked at: rows by their ids, and counters.
+create function public.get_request_changes(p_noun text, p_ids uuid[]) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform private.require_admin();
+    if p_noun is null or p_noun not in ('deposits', 'withdrawals') or pg_catalog.cardinality(p_ids) > 500 then
+        perform private.raise_error(400, 'invalid_filter', 'Name deposits or withdrawals, and at most 500 of them.');
+    end if;
+    return pg_catalog.jsonb_build_object(
+        'counts', private.request_counts(p_noun),
+        'decided', (
+            select coalesce(
+                pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) || pg_catalog.jsonb_build_object('decided_by_name', coalesce(a.full_name, a.email))), '[]'
+            )
+            from (
+                select d.id, d.status, d.admin_notes, d.decided_at, d.decided_by, d.voided_at, null as payout_reference
+                from public.deposits as d where p_noun = 'deposits' and d.id = any(p_ids) and d.status <> 'pending'
+                union all
+                select w.id, w.status, w.admin_notes, w.decided_at, w.decided_by, w.voided_at, w.payout_reference
+                from public.withdrawals as w where p_noun = 'withdrawals' and w.id = any(p_ids) and w.status <> 'pending'
+            ) as r
+            left join private.admin_users as a on r.decided_by = a.id
+        )
+    );
+end
+$$;
+comment on function public.get_request_changes(text, uuid[]) is
+'Administrators: how many deposits or withdrawals there are now, and which of these ids are decided, by whom. Errors: forbidden, session_ended, invalid_filter.';
+grant execute on function public.get_request_changes(text, uuid[]) to platform_admin;
 
 create function private.newest_requests(p_table text, p_pending_from text, p_pending bigint) returns uuid[]
 language plpgsql stable set search_path = '' as $$
@@ -264,7 +322,14 @@ create function private.request_page(
 language plpgsql stable set search_path = '' as $$
 declare
     v_all bigint := (p_counts ->> 'pending')::bigint + (p_counts ->> 'approved')::bigint + (p_counts ->> 'rejected')::bigint;
-    v_status text := coalesce(' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status', '');
+    v_status text := coalesce(
+        case
+            when p_table = 'withdrawals' and (p_request).status = 'paid' then ' and r.payout_reference is not null'
+            when p_table = 'withdrawals' and (p_request).status = 'unpaid'
+                then ' and r.status = ''approved'' and r.payout_reference is null and r.voided_at is null'
+            else ' and r.status = ' || pg_catalog.quote_literal((p_request).status) || '::public.request_status'
+        end, ''
+    );
     -- Join the member only where needed: without it a page number is counted along an index.
     v_from text := pg_catalog.format(
         'from public.%I as r %s where true', p_table,
@@ -284,7 +349,7 @@ begin
         total := v_all;
         return;
     end if;
-    if (p_request).status not in ('pending', 'approved', 'rejected') then
+    if not p_counts ? coalesce((p_request).status, 'pending') then
         perform private.raise_error(400, 'invalid_filter', 'There is no such status.');
     end if;
     select o.up, o.down into v_up, v_down

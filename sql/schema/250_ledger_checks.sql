@@ -264,7 +264,8 @@ drawn as materialized (
         coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved,
         count(*) filter (where w.status = 'pending') as pending_rows,
         count(*) filter (where w.status = 'approved') as approved_rows,
-        count(*) filter (where w.status = 'rejected') as rejected_rows
+        count(*) filter (where w.status = 'rejected') as rejected_rows,
+        count(w.payout_reference) as paid_rows
     from public.withdrawals as w
     group by w.user_id
 ),
@@ -860,6 +861,7 @@ from (
             sum(w.recounted) as recounted,
             sum(w.approved_rows) as approved,
             sum(w.rejected_rows) as rejected,
+            sum(w.paid_rows) as paid,
             sum(w.reserved) as reserved
         from drawn as w
     ) as w
@@ -867,7 +869,7 @@ from (
         lateral (
             values
             ('pending_withdrawals', w.pending), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
-            ('withdrawals_rejected_count', w.rejected), ('reserved', w.reserved)
+            ('withdrawals_rejected_count', w.rejected), ('withdrawals_paid_count', w.paid), ('reserved', w.reserved)
         ) as f (name, value)
     union all
     select

@@ -189,14 +189,15 @@ from (
             coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved,
             coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as amount,
             count(*) filter (where w.status = 'approved') as approved,
-            count(*) filter (where w.status = 'rejected') as rejected
+            count(*) filter (where w.status = 'rejected') as rejected,
+            count(w.payout_reference) as paid
         from public.withdrawals as w
     ) as r
     cross join
         lateral (
             values
             ('pending_withdrawals', r.pending::numeric), ('reserved', r.reserved), ('withdrawals_approved', r.amount),
-            ('withdrawals_approved_count', r.approved), ('withdrawals_rejected_count', r.rejected)
+            ('withdrawals_approved_count', r.approved), ('withdrawals_rejected_count', r.rejected), ('withdrawals_paid_count', r.paid)
         ) as v (name, value)
     union all
     select

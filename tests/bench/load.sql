@@ -236,6 +236,7 @@ from (
     union all select 'deposits_approved_count', (select count(*) from public.deposits as d where d.status = 'approved')
     union all select 'deposits_rejected_count', (select count(*) from public.deposits as d where d.status = 'rejected')
     union all select 'withdrawals_approved_count', (select count(*) from public.withdrawals as w where w.status = 'approved')
+    union all select 'withdrawals_paid_count', (select count(w.payout_reference) from public.withdrawals as w)
     union all select 'withdrawals_rejected_count', (select count(*) from public.withdrawals as w where w.status = 'rejected')
     union all select 'bonuses', (select sum(b.amount) from public.bonuses as b)
     union all select 'bonus_rows', (select count(*) from public.bonuses)

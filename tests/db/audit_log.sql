@@ -227,7 +227,7 @@ declare
     v_actions text;
 begin
     execute 'select string_agg(a.action, '' '' order by a.id) from private.audit_log as a where true'
-        || private.audit_conditions(p_actor, p_action, p_object) into v_actions;
+        || private.audit_conditions(p_actor, p_action, p_object, false) into v_actions;
     return v_actions;
 end
 $$;

@@ -11,7 +11,7 @@ DROP VIEW "private"."ledger_violations";
 
 DROP FUNCTION "private"."add_payout_reference"(public.withdrawals, private.admin_users, text);
 
-DROP FUNCTION "private"."audit_page"(text, text, uuid, integer, integer);
+DROP FUNCTION "private"."audit_conditions"(text, text, uuid);
 
 DROP FUNCTION "private"."request_counts"(text);
 

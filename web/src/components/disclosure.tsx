@@ -25,26 +25,31 @@ export function Disclosure(props: DisclosureProps) {
       className={cn(!bare && 'card-box', className)}
     >
       {bare ? null : (
-        <h2 id={`${id}-title`} className="font-sans text-body tracking-normal">
+        <h2 className="font-sans text-body font-normal tracking-normal">
           <button
             type="button"
             aria-expanded={open}
             aria-controls={id}
+            aria-labelledby={`${id}-title`}
             aria-describedby={note ? `${id}-note` : undefined}
             onClick={() => onOpenChange(!open)}
-            className="flex min-h-11 w-full items-center gap-3 rounded-mark text-left font-semibold"
+            className="-my-1 flex min-h-11 w-full items-center gap-4 rounded-mark text-left"
           >
             {Icon ? <Icon className="size-5 stroke-[1.75] text-muted-foreground" aria-hidden /> : null}
-            <span className="min-w-0 grow">{title}</span>
+            <span className="min-w-0 grow">
+              <span id={`${id}-title`} className="block font-semibold">
+                {title}
+              </span>
+              {note ? (
+                <span id={`${id}-note`} className="block text-compact text-muted-foreground">
+                  {note}
+                </span>
+              ) : null}
+            </span>
             <ChevronDown className={cn('size-5 stroke-[1.75]', open && 'rotate-180')} aria-hidden />
           </button>
         </h2>
       )}
-      {note && !bare ? (
-        <p id={`${id}-note`} className={cn('-mt-2 text-compact text-muted-foreground', Icon && 'pl-8')}>
-          {note}
-        </p>
-      ) : null}
       <div id={id} hidden={!bare && !open} className={bare ? undefined : 'pt-6'}>
         {children}
       </div>

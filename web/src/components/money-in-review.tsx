@@ -72,8 +72,8 @@ export function MoneyInReview(props: MoneyInReviewProps) {
   return (
     <div className={cn('grid', isNew && 'animate-arrive')}>
       <article aria-labelledby={id} className="card-box min-h-0 min-w-0 md:p-7">
-        <div className="flex flex-wrap-reverse items-start justify-between gap-x-4 gap-y-2">
-          <h2 id={id} ref={heading} tabIndex={-1} data-quiet-focus className="min-w-0">
+        <div className="flex flex-wrap items-start justify-between gap-x-4">
+          <h2 id={id} ref={heading} tabIndex={-1} data-quiet-focus className="min-w-0 grow basis-40">
             <span className="block font-sans text-body font-normal tracking-normal text-muted-foreground">
               {title}
             </span>{' '}

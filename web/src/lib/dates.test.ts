@@ -30,7 +30,7 @@ describe('dayHeading', () => {
 })
 
 it.each([
-  [0, 'since just now'],
+  [0, 'for less than a minute'],
   [12 * 60, 'for 12 hours'],
   [60 * 24 * 9, 'for 9 days'],
 ])('how long %d minutes are', (minutes, text) => {

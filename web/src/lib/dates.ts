@@ -60,7 +60,7 @@ export function formatRelative(value: Date, now: Date): string {
 /** "for 3 hours": how long something has lasted. */
 export function formatLasting(since: Date, now: Date): string {
   const age = now.getTime() - since.getTime()
-  return age < minute ? 'since just now' : `for ${formatSpan(age)}`
+  return age < minute ? 'for less than a minute' : `for ${formatSpan(age)}`
 }
 
 /** The short name of the reader's zone on that day, such as "CET". */

@@ -50,7 +50,7 @@ function counted(count: number, one: string, many: string): string {
 export function BonusCards({ member }: { member: Member }) {
   const { bonuses, team } = member
   return (
-    <div className="flex flex-col gap-3 md:gap-4">
+    <div className="grid grid-cols-2 gap-3 md:gap-4 lg:grid-cols-1">
       <BonusCard
         title="Referral bonus"
         sum={bonuses.referral}

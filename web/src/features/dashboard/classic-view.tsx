@@ -1,5 +1,7 @@
+import { ChevronDown } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { Disclosure } from '@/components/disclosure'
+import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { cn } from '@/lib/cn'
 import type { Member } from '@/lib/member'
@@ -28,37 +30,23 @@ interface ClassicViewProps {
   earnings: ReactNode
 }
 
-/** Twelve columns from 1024 px: what I have, what is missing, how it grew, what happened. */
+/** What I have, what is missing, how it grew, what happened; on phones the last two behind "More". */
 export function ClassicView({ member, platform, earnings }: ClassicViewProps) {
+  const wide = useMedia('(min-width: 768px)')
   const isComplete = member.verification.verificationStep === 'complete'
-  const has = contentOf(member)
   const first = isComplete ? undefined : pendingDeposit(member)
+  const parts = { member, platform, earnings }
   return (
     <div className="flex flex-col gap-3 md:gap-4">
       <InReview pending={member.pending.filter((request) => request !== first)} />
-      {isComplete ? (
-        <Standing member={member} platform={platform} />
-      ) : (
-        <Beginning member={member} platform={platform} />
-      )}
-      {has.bonuses ? (
-        <div className="grid gap-3 md:gap-4 lg:grid-cols-[1fr_2fr]">
-          <BonusCards member={member} />
-          {earnings}
-        </div>
-      ) : null}
-      <div className="my-2 md:my-4">
-        <QuickAccess />
-      </div>
-      <Account member={member} platform={platform} isFolded={!isComplete} />
+      {isComplete ? <Standing {...parts} /> : <Beginning {...parts} />}
+      {wide ? <Rest {...parts} /> : <RestOnPhones {...parts} />}
     </div>
   )
 }
 
-type PartProps = Omit<ClassicViewProps, 'earnings'>
-
-/** An account that is complete: the balance first, then the team. */
-function Standing({ member, platform }: PartProps) {
+/** An account that is complete: the balance first, then what brings more. */
+function Standing({ member, platform }: ClassicViewProps) {
   return (
     <>
       <div className="grid gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
@@ -67,7 +55,13 @@ function Standing({ member, platform }: PartProps) {
       </div>
       <div className="grid gap-3 md:gap-4 lg:grid-cols-2">
         <ReferralCard profile={member.profile} />
-        {contentOf(member).team ? <TeamCard member={member} /> : <ComingCard member={member} />}
+        {contentOf(member).team ? (
+          <div className="max-md:hidden *:h-full">
+            <TeamCard member={member} />
+          </div>
+        ) : (
+          <ComingCard member={member} />
+        )}
       </div>
       {contentOf(member).team ? <ComingCard member={member} /> : null}
     </>
@@ -75,12 +69,12 @@ function Standing({ member, platform }: PartProps) {
 }
 
 /** An account that lacks something: the next step first, and one figure, not nine that are zero. */
-function Beginning({ member, platform }: PartProps) {
+function Beginning({ member, platform }: ClassicViewProps) {
   const { balance, profile } = member
   const isEmpty = compare(balance.available, '0') === 0 && compare(balance.reserved, '0') === 0
   return (
     <>
-      <div className="grid items-start gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
+      <div className="grid gap-3 md:gap-4 lg:grid-cols-[2fr_1fr]">
         <FirstStepsCard member={member} packages={platform.packages} />
         <div className="flex min-w-0 flex-col gap-3 md:gap-4">
           {isEmpty ? (
@@ -98,27 +92,81 @@ function Beginning({ member, platform }: PartProps) {
   )
 }
 
-/** The latest movements and the nine fields; on phones, and until there is something in them, the fields are closed. */
-function Account({ member, platform, isFolded }: PartProps & { isFolded: boolean }) {
-  const wide = useMedia('(min-width: 768px)')
-  const [open, setOpen] = useState(false)
-  const isOpen = wide && !isFolded
+/** How it grew and what happened, in twelve columns from 1024 px. */
+function Rest({ member, platform, earnings }: ClassicViewProps) {
+  const has = contentOf(member)
+  const isComplete = member.verification.verificationStep === 'complete'
   return (
-    <div className={cn('grid gap-3 md:gap-4', isOpen && 'lg:grid-cols-[2fr_1fr]')}>
-      {contentOf(member).transactions ? <LatestTransactions items={member.latest} /> : null}
-      {isOpen ? (
-        <AccountSummary member={member} rates={platform.rates} />
+    <>
+      {has.bonuses ? (
+        <div className="grid gap-3 md:gap-4 lg:grid-cols-[1fr_2fr]">
+          <BonusCards member={member} />
+          {earnings}
+        </div>
+      ) : null}
+      <div className="my-2 md:my-4">
+        <QuickAccess />
+      </div>
+      <div className={cn('grid gap-3 md:gap-4', isComplete && 'lg:grid-cols-[2fr_1fr]')}>
+        {has.transactions ? <LatestTransactions items={member.latest} /> : null}
+        {isComplete ? (
+          <AccountSummary member={member} rates={platform.rates} />
+        ) : (
+          <ClosedSummary member={member} platform={platform} />
+        )}
+      </div>
+    </>
+  )
+}
+
+/** Three screens at most before the button. */
+function RestOnPhones({ member, platform, earnings }: ClassicViewProps) {
+  const [isOpen, setIsOpen] = useState(false)
+  const has = contentOf(member)
+  const isComplete = member.verification.verificationStep === 'complete'
+  return (
+    <>
+      {has.bonuses ? <BonusCards member={member} /> : null}
+      {has.transactions ? <LatestTransactions items={member.latest} /> : null}
+      <div className="my-2">
+        <QuickAccess />
+      </div>
+      {isComplete ? (
+        <>
+          <Button variant="outline" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+            {isOpen ? 'Less' : 'More'}
+            <ChevronDown className={cn(isOpen && 'rotate-180')} aria-hidden />
+          </Button>
+          {isOpen ? (
+            <>
+              {has.team ? <TeamCard member={member} /> : null}
+              {has.bonuses ? earnings : null}
+              <AccountSummary member={member} rates={platform.rates} />
+            </>
+          ) : null}
+        </>
       ) : (
-        <Disclosure
-          title="Detailed Account Summary"
-          note={isFolded ? 'Fills with your first deposit.' : undefined}
-          open={open}
-          onOpenChange={setOpen}
-        >
-          {open ? <AccountFields member={member} rates={platform.rates} /> : null}
-        </Disclosure>
+        <>
+          {has.bonuses ? earnings : null}
+          <ClosedSummary member={member} platform={platform} />
+        </>
       )}
-    </div>
+    </>
+  )
+}
+
+/** The nine fields of an account in which most of them are still zero. */
+function ClosedSummary({ member, platform }: Omit<ClassicViewProps, 'earnings'>) {
+  const [isOpen, setIsOpen] = useState(false)
+  return (
+    <Disclosure
+      title="Detailed Account Summary"
+      note="Fills with your first deposit."
+      open={isOpen}
+      onOpenChange={setIsOpen}
+    >
+      {isOpen ? <AccountFields member={member} rates={platform.rates} /> : null}
+    </Disclosure>
   )
 }
 

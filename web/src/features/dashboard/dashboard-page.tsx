@@ -45,7 +45,7 @@ function purposeOf(member: Member | undefined): string {
     return 'Your balance, your team and what each has earned.'
   if (pendingDeposit(member)) return 'Your deposit is in review. There is nothing to do now.'
   const left = 5 - nextStepOf(member).number
-  return `${left === 1 ? 'One step' : `${['Two', 'Three', 'Four'][left - 2]} steps`} left, then your balance and team stand here.`
+  return `${left === 1 ? 'One step' : `${['Two', 'Three', 'Four'][left - 2]} steps`} left. Your balance and team appear here.`
 }
 
 /** Balance, team and earnings of the signed-in member. What other features draw comes in from the route. */

@@ -1,4 +1,4 @@
-import { formatMoney } from '@/lib/money'
+import { compare, formatMoney } from '@/lib/money'
 import type { Member, PendingRequest } from '@/lib/member'
 import { paths } from '@/lib/paths'
 import type { Package } from '@/lib/platform'
@@ -80,7 +80,9 @@ export function stepRowsOf(member: Member, packages: Package[]): StepRow[] {
   const state = (step: number) => (step < number ? 'done' : step === number ? 'now' : 'next')
   const [least, most] = [packages[0], packages.at(-1)]
   const prices = least && most ? `, ${formatMoney(least.value)} to ${formatMoney(most.value)}` : ''
-  const held = `${profile.package_label ?? 'Package'}, ${formatMoney(profile.package_value)}`
+  const held = number > 3 ? profile.package_value : waiting?.amount
+  const label = packages.find(({ value }) => held !== undefined && compare(value, held) === 0)?.label
+  const chosen = held === undefined ? undefined : `${label ?? 'Package'}, ${formatMoney(held)}`
   return [
     {
       name: 'Profile',
@@ -94,7 +96,7 @@ export function stepRowsOf(member: Member, packages: Package[]): StepRow[] {
     },
     {
       name: 'Package',
-      text: number > 3 ? held : `One of ${packages.length}${prices}. The pairing rate follows the package.`,
+      text: chosen ?? `One of ${packages.length} packages${prices}. The pairing rate follows the package.`,
       state: waiting ? 'done' : state(3),
     },
     {

@@ -82,7 +82,7 @@ def test_a_change_of_address_that_was_taken_back_cannot_be_confirmed(
     assert member.http.get("/auth/v1/user").json()["email"] == member.email
 
 
-def test_the_first_of_two_links_is_told_from_the_second(member: Member, mailbox: Mailbox) -> None:
+def test_the_link_that_was_opened_first_is_named(member: Member, mailbox: Mailbox) -> None:
     assert member.rpc("get_email_change").raise_for_status().json() is None
     new = member.email.replace("@", "-new@")
     member.http.put("/auth/v1/user", json={"email": new}).raise_for_status()

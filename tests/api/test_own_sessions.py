@@ -43,7 +43,7 @@ def test_an_ended_session_is_rejected_at_once(member: Member, phone: Member, own
     assert [entry["session"] for entry in entries] == [there["id"]]
 
 
-def test_nobody_ends_another_members_session(people: People, member: Member, referrer: Member) -> None:
+def test_another_members_session_cannot_be_ended(people: People, member: Member, referrer: Member) -> None:
     stranger = people.member(referrer.profile_id)
     (theirs,) = sessions(stranger)
     assert code(member.rpc("end_session", {"p_session_id": theirs["id"]})) == (404, "not_found")

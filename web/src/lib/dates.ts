@@ -18,18 +18,19 @@ export function formatTime(value: Date): string {
   return `${String(value.getHours()).padStart(2, '0')}:${String(value.getMinutes()).padStart(2, '0')}`
 }
 
+/** "3 hours", "12 days": a span of time in the largest unit that it fills. */
+export function describeSpan(span: number): string {
+  if (span < hour) return count(Math.max(0, Math.floor(span / minute)), 'minute')
+  return span < day ? count(Math.floor(span / hour), 'hour') : count(Math.floor(span / day), 'day')
+}
+
 /** "3 hours ago" under seven days, then the day. What lies ahead by more than a minute is "in 3 hours". */
 export function formatRelative(value: Date, now: Date): string {
   const age = now.getTime() - value.getTime()
   const distance = Math.abs(age)
   if (distance < minute) return 'just now'
   if (distance >= 7 * day) return formatDay(value)
-  const words =
-    distance < hour
-      ? count(Math.floor(distance / minute), 'minute')
-      : distance < day
-        ? count(Math.floor(distance / hour), 'hour')
-        : count(Math.floor(distance / day), 'day')
+  const words = describeSpan(distance)
   return age > 0 ? `${words} ago` : `in ${words}`
 }
 

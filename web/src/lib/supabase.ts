@@ -71,5 +71,8 @@ export async function callFunction<T>(
     code?: string
     details?: string
   }
-  throw new Refusal(said.error ?? said.message ?? '', response.status, said.code ?? '', said.details ?? null)
+  const message = said.error ?? said.message ?? ''
+  // A gateway whose service broke says nothing.
+  if (response.status === 400 && !message && !said.code) throw toRefusal(said, response.status)
+  throw new Refusal(message, response.status, said.code ?? '', said.details ?? null)
 }

@@ -259,9 +259,26 @@ select is(
 );
 select is(jsonb_array_length(list_audit('{"pageSize": 1, "page": 1}') -> 'entries'), 1, 'page by page');
 select is(list_audit('{"pageSize": 1, "page": 2}') #> '{entries,0}', list_audit('{"pageSize": 2}') #> '{entries,1}', 'each going on where the one before ends');
+create function pg_temp.searched(p_search text) returns text language sql as $$
+    select string_agg(e ->> 'action', ' ' order by (e ->> 'seq')::bigint)
+    from jsonb_array_elements(list_audit(jsonb_build_object('search', p_search, 'action', 'deposit')) -> 'entries') as e
+$$;
+grant execute on function pg_temp.searched(text) to public;
+select is(pg_temp.searched(text), 'deposit.requested deposit.approved', 'a deposit is found by ' || name)
+from paid as p cross join lateral (values
+    ('its id', p.id::text), ('eight digits of it', left(p.id::text, 8)), ('in capitals, with blanks', '  ' || upper(left(p.id::text, 13)) || ' '), ('its member', 'freya')
+) as v (name, text);
+select is(pg_temp.searched(text), null, 'nothing is found, and nothing is wrong: ' || text) from unnest(array['zzz', '%', '-', repeat('9', 40), repeat('a', 300)]) as text;
+select is(
+    list_audit(jsonb_build_object('search', list_audit() #>> '{entries,0,seq}')) #>> '{entries,0,seq}', list_audit() #>> '{entries,0,seq}', 'an entry by its number'
+);
+select is((list_audit('{"search": "  "}') ->> 'total'), list_audit() ->> 'total', 'blanks are no search');
+select ok(list_audit() -> 'administrators' @> jsonb_build_array(jsonb_build_object('id', user_id('elin'), 'name', 'Elin')), 'whose actions may be asked for');
 
 select act_as('sam');
 select is((list_audit() ->> 'total')::integer, 0, 'support sees what it did itself');
+select is(pg_temp.searched((select left(p.id::text, 8) from paid as p)), null, 'also when searching');
+select is(list_audit() -> 'administrators', jsonb_build_array(jsonb_build_object('id', user_id('sam'), 'name', 'Sam')), 'and asks for nobody else');
 select raises($$ select note_export('deposits', '{}') $$, 403, 'forbidden', 'A support admin can export the own actions only.', 'and exports no money');
 select lives_ok($$ select note_export('audit', '{}') $$, 'only that');
 select act_as('elin');

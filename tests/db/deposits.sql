@@ -331,7 +331,8 @@ begin
     v_ids := array[claims_deposit('ask', 50, p_one), claims_deposit('embla', 50, p_other)];
     perform act_as('sam');
     select string_agg(concat_ws(': ', i ->> 'username', f ->> 'text'), '; ' order by i ->> 'username') into v_said
-    from jsonb_array_elements(list_deposits() -> 'items') as i left join jsonb_array_elements(i -> 'flags') as f on true;
+    from jsonb_array_elements(list_deposits() -> 'items') as i
+    left join jsonb_array_elements(i -> 'flags') as f on f ->> 'kind' like 'same_%';
     perform act_as('elin');
     v_said := v_said || '; ' || (decide_deposit(v_ids[1], 'approve') #>> '{deposit,status}');
     begin
@@ -471,6 +472,46 @@ select is(
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- Who sends it
+-- =====================================================================================================================
+create function actors.stands_out(p_name text) returns text[] language sql as $$
+    select array_agg(f ->> 'text' order by n)
+    from jsonb_array_elements(list_deposits() -> 'items') as i, jsonb_array_elements(i -> 'flags') with ordinality as f (f, n)
+    where i ->> 'username' = p_name
+$$;
+grant execute on all functions in schema actors to public;
+update private.profiles set trc20_wallet_address = 'T' || username;
+select claims_deposit('loke', 500);
+select act_as('sam');
+select is(stands_out('loke'), null, 'nothing stands out');
+select act_as_owner();
+update private.profiles set trc20_wallet_address = 'Tloke' where username in ('ask', 'embla');
+select act_as('sam');
+select is((select array_agg(s order by s) from unnest(stands_out('loke')) as s), array['Also the wallet of ask', 'Also the wallet of embla'], 'a wallet that others have too does');
+select act_as_owner();
+update private.profiles set trc20_wallet_address = 'T' || username;
+create temporary table large as select claims_deposit('buri', 1000) as id;
+select act_as('sam');
+select is(stands_out('buri'), array['Requested 1 minute after signing up'], 'so does a large deposit of a new account');
+select act_as_owner();
+alter table private.profiles disable trigger _100_immutable;
+update private.profiles set created_at = now() - interval '23 hours 50 minutes' where username = 'buri';
+alter table private.profiles enable trigger _100_immutable;
+select act_as('sam');
+select is(stands_out('buri'), array['Requested 23 hours after signing up'], 'of less than a day');
+select act_as_owner();
+alter table private.profiles disable trigger _100_immutable;
+update private.profiles set created_at = now() - interval '25 hours' where username = 'buri';
+alter table private.profiles enable trigger _100_immutable;
+select act_as('sam');
+select is(stands_out('buri'), null, 'but not of an older one');
+select act_as_owner();
+select is(private.age_text(a), t, 'an age is ' || t) from (values
+    (interval '119 seconds', '1 minute'), ('12 minutes 59 seconds', '12 minutes'), ('61 minutes', '1 hour'), ('23 hours 59 minutes', '23 hours')
+) as v (a, t);
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- The list administrators decide from: paged, searched, sorted and totalled by the database
 -- =====================================================================================================================
 select join_as('root');
@@ -517,21 +558,29 @@ select is(public.list_deposits('{"search": "100%"}') ->> 'total', '0', 'a percen
 -- What a decision would change, and what stands out.
 select is(
     pg_temp.item(public.list_deposits(), 'jonas')
-    - array['id', 'user_id', 'profile_id', 'created_at', 'receipt_url', 'reference_key'],
+    - array['id', 'user_id', 'profile_id', 'created_at', 'joined_at', 'due_at', 'receipt_url', 'reference_key', 'flags'],
     '{
         "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "admin_notes": null, "decided_at": null,
         "decided_by": null, "decided_by_name": null, "voided_at": null, "decision_no": null, "username": "jonas", "display_name": "Jonas",
         "email": "jonas@people.test", "account_status": "active", "available_balance": "0.00", "cash_in_amount": "100.00",
         "package_value": "100.00", "trc20_wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "total_deposits": "100.00",
-        "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00", "flags": []
+        "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00"
     }'::jsonb,
     'a row carries its member and what the approval would change'
 );
 select is(
-    pg_temp.item(public.list_deposits(), 'ida') -> 'flags',
-    jsonb_build_array(jsonb_build_object(
+    pg_temp.item(public.list_deposits(), 'ida') #> '{flags,0}',
+    jsonb_build_object(
         'kind', 'same_reference', 'text', 'Same reference as wei, ' || to_char(now() at time zone 'UTC', 'FMDD Mon YYYY')
-    )), 'the same reference is flagged'
+    ), 'the same reference is flagged'
+);
+select is(
+    (pg_temp.item(public.list_deposits(), 'jonas') ->> 'due_at')::timestamptz
+    - (pg_temp.item(public.list_deposits(), 'jonas') ->> 'created_at')::timestamptz, interval '48 hours', 'a deposit says when it is due'
+);
+select is(
+    (pg_temp.item(public.list_deposits(), 'jonas') ->> 'joined_at')::timestamptz,
+    (list_members('{"search": "jonas"}') #>> '{items,0,created_at}')::timestamptz, 'and since when the member is one'
 );
 select is(
     pg_temp.item(public.list_deposits(), 'wei') #>> '{flags,0,text}',
@@ -548,7 +597,8 @@ select raises(
     $$ select public.list_deposits('{"sort": "email; drop table x.asc"}') $$, 400, 'invalid_filter',
     'This list cannot be sorted that way.', 'a sort is one of ours'
 );
-select raises($$ select public.list_deposits('{"status": "lost"}') $$, 400, 'invalid_filter', 'There is no such status.', 'a status too');
+select raises(format('select public.list_deposits(%L)', jsonb_build_object('status', s)), 400, 'invalid_filter', 'There is no such status.', 'a status too: ' || s)
+from unnest(array['lost', 'paid', 'unpaid']) as s;
 select raises(
     $$ select public.list_deposits('{"page": "two"}') $$, 400, 'invalid_filter', 'Page and page size are whole numbers.', 'a page is a number'
 );

@@ -91,6 +91,42 @@ select raises($$ delete from private.request_texts $$, 403, 'append_only', 'Rows
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- What has changed since a list was read
+-- =====================================================================================================================
+create temporary table listed as select n as name, claims_deposit(n, 50) as id from unnest(array['ask', 'embla']) as n;
+grant select on listed to public;
+create function actors.changes() returns jsonb language sql as $$ select get_request_changes('deposits', array(select l.id from listed as l)) $$;
+grant execute on function actors.changes() to public;
+select act_as('sam');
+select is(changes() -> 'decided', '[]', 'nothing yet');
+select is(changes() -> 'counts', list_deposits() -> 'counts', 'as many as the list says');
+select act_as('elin');
+select decide_deposit(id, 'reject', 'No such transfer') from listed where name = 'ask';
+select act_as('sam');
+select is(jsonb_array_length(changes() -> 'decided'), 1, 'what was decided');
+select is(
+    (changes() #> '{decided,0}') - array['decided_at', 'decided_by'],
+    jsonb_build_object(
+        'id', (select id from listed where name = 'ask'), 'status', 'rejected', 'admin_notes', 'No such transfer', 'voided_at', null,
+        'payout_reference', null, 'decided_by_name', 'Elin'
+    ), 'how, why and by whom'
+);
+select is(get_request_changes('withdrawals', array(select l.id from listed as l)) -> 'decided', '[]', 'a deposit is no withdrawal');
+select raises($$ select get_request_changes('bots', '{}') $$, 400, 'invalid_filter', 'Name deposits or withdrawals, and at most 500 of them.', 'one of the two');
+select raises(
+    $$ select get_request_changes('deposits', array_fill('00000000-0000-0000-0000-000000000000'::uuid, array[501])) $$, 400, 'invalid_filter',
+    'Name deposits or withdrawals, and at most 500 of them.', 'a page of them'
+);
+select act_as('ask');
+select throws_ok($$ select get_request_changes('deposits', '{}') $$, '42501', null, 'no member asks');
+select act_as_owner();
+update private.admin_users set is_active = false where id = user_id('sam');
+select act_as('sam');
+select raises($$ select get_request_changes('deposits', '{}') $$, 401, 'session_ended', 'Your session has ended. Sign in again.', 'nor an administrator who was deactivated');
+select act_as_owner();
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- Whose account allows it
 -- =====================================================================================================================
 create temporary table asked as select n as name, claims_deposit(n, 50) as id from unnest(array['ask', 'embla', 'buri', 'loke']) as n;

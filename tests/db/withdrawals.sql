@@ -205,6 +205,30 @@ select is((select payout_reference from withdrawals where user_id = user_id('fre
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- A payout reference that was recorded before
+-- =====================================================================================================================
+select pays('freya', 1000); select pays('ask', 1000); select pays('embla', 1000);
+create temporary table asked (name text primary key, id uuid default gen_random_uuid());
+insert into asked (name) values ('first'), ('second'), ('third');
+grant select on asked to public;
+create function actors.paid_by(p_name text, p_reference text, p_more text default '') returns text language sql as $$
+    select format('select decide_withdrawal(%L, %L, null, %L%s)', (select a.id from asked as a where a.name = p_name), 'approve', p_reference, p_more)
+$$;
+grant execute on function actors.paid_by(text, text, text) to public;
+select act_as('freya');
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from asked;
+select act_as('elin');
+select lives_ok(paid_by('first', repeat('ab', 32)), 'a payout');
+select lives_ok(paid_by('first', repeat('ab', 32)), 'asked again is no other');
+select raises(paid_by('second', text), 409, 'payout_reference_used', 'This payout reference is already recorded for $100.00 of freya.', 'asked back: ' || text)
+from unnest(array[repeat('ab', 32), '0x' || repeat('AB', 32)]) as text;
+select is((select status::text from withdrawals where id = (select a.id from asked as a where a.name = 'second')), 'pending', 'and nothing was approved with it');
+select lives_ok(paid_by('second', repeat('cd', 32)), 'another transfer is not asked back');
+select lives_ok(paid_by('third', repeat('ab', 32), ', true'), 'one transfer may pay several, when that is confirmed');
+select is((select count(*) from withdrawals where payout_reference = repeat('ab', 32)), 2::bigint, 'and is recorded for both');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- What the form offers
 -- =====================================================================================================================
 select join_as('rita');
@@ -283,6 +307,43 @@ select is(
 );
 select is(pg_temp.names(public.list_withdrawals('{"search": "t9yd14"}')), 'root', 'the frozen address can be searched');
 select is(public.list_withdrawals('{"page": 9}') -> 'items', '[]'::jsonb, 'a page beyond the end is empty');
+
+-- What was paid, and what is to be.
+select act_as_owner();
+update private.profiles set account_status = 'active', hold_until = null, hold_reason = null, trc20_wallet_address = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' where user_id = user_id('root');
+select act_as('root');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 110, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 120, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+create function pg_temp.amounts(p_status text) returns text language sql as $$
+    select string_agg(i ->> 'amount', ' ' order by i ->> 'amount') from jsonb_array_elements(list_withdrawals(jsonb_build_object('status', p_status)) -> 'items') as i
+$$;
+create function pg_temp.counted_as(p_pending integer, p_approved integer, p_unpaid integer, p_paid integer) returns text language sql as $$
+    select is(
+        list_withdrawals() -> 'counts',
+        jsonb_build_object('pending', p_pending, 'approved', p_approved, 'rejected', 0, 'unpaid', p_unpaid, 'paid', p_paid), 'and counted'
+    )
+$$;
+grant execute on function pg_temp.amounts(text), pg_temp.counted_as(integer, integer, integer, integer) to public;
+select act_as('elin');
+select pg_temp.counted_as(3, 0, 0, 0);
+select decide_withdrawal(id, 'approve', null, case amount when 100 then 'hash one' end) from withdrawals where amount <= 110;
+select is(array[pg_temp.amounts('unpaid'), pg_temp.amounts('paid'), pg_temp.amounts('approved')], array['110.00', '100.00', '100.00 110.00'], 'paid and unpaid ones are listed');
+select pg_temp.counted_as(1, 2, 1, 1);
+select is(list_withdrawals('{"status": "unpaid", "page": 1}') ->> 'total', '1', 'with their number');
+select is(list_withdrawals('{"status": "paid", "search": "root"}') ->> 'total', '1', 'and searched');
+select is(list_withdrawals('{"status": "unpaid", "search": "root"}') #>> '{items,0,amount}', '110.00', 'each of them');
+select decide_withdrawal(id, 'approve', null, 'hash two') from withdrawals where amount = 110;
+select pg_temp.counted_as(1, 2, 0, 2);
+select decide_withdrawal(id, 'approve') from withdrawals where amount = 120;
+select act_as('olga');
+create temporary table void as select (propose_correction('void_withdrawal', id, null, 'Never sent.') #>> '{correction,id}')::uuid as id from withdrawals where amount = 120;
+grant select on void to public;
+select act_as('elin');
+select confirm_correction(id) from void;
+select is(pg_temp.amounts('unpaid'), null, 'a voided one is not to be paid');
+select pg_temp.counted_as(0, 3, 0, 2);
+select act_as_owner();
+select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the counters are those of the rows');
 
 -- Everybody else.
 select act_as('anonymous');

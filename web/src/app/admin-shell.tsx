@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Menu, PanelLeft } from 'lucide-react'
 import { useEffect, useState, type ComponentProps } from 'react'
-import { Navigate, Outlet, ScrollRestoration } from 'react-router'
+import { Navigate, Outlet, ScrollRestoration, useLocation } from 'react-router'
 import { Wordmark } from '@/components/wordmark'
 import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent, SheetTrigger } from '@/components/ui/sheet'
@@ -16,6 +16,7 @@ import { confirmableCount, correctionsQuery } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
 import { stored } from '@/lib/stored'
+import { OfflineStrip } from './offline-strip'
 import { SkipLink } from './skip-link'
 import { ThemeMenu } from './theme-menu'
 
@@ -124,6 +125,7 @@ function SignedIn({ signedIn }: { signedIn: Administrator }) {
     <div data-wide className="flex min-h-dvh flex-col">
       <SkipLink />
       <DemoBanner />
+      <OfflineStrip loadedAt={overview.dataUpdatedAt} />
       <IdleWatch />
       <PhoneHeader admin={admin} pending={pending} />
       <div className="flex min-w-0 grow">
@@ -144,7 +146,12 @@ function SignedIn({ signedIn }: { signedIn: Administrator }) {
 /** The administrators' side: guard, side navigation (a rail from 768 px, a sheet below), content to 1600 px. */
 export function AdminShell() {
   useStore(administratorSession)
+  const { pathname, search } = useLocation()
   const session = administratorSession.current()
-  if (!session) return <Navigate to={paths.admin.login} replace />
+  if (!session) {
+    // In the history, not in the address: who signs out leaves nothing behind.
+    const from = administratorSession.left() ? null : pathname + search
+    return <Navigate to={paths.admin.login} state={from} replace />
+  }
   return <SignedIn key={session.session_token} signedIn={session.admin} />
 }

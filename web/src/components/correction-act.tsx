@@ -4,6 +4,7 @@ import { Link } from 'react-router'
 import { correctionsQuery, type CorrectionKind } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
 import { useAdminRole } from '@/lib/use-admin-role'
+import { offlineText, useOnline } from '@/lib/use-online'
 import { Button } from './ui/button'
 
 interface CorrectionActProps {
@@ -18,6 +19,7 @@ export function CorrectionAct({ kind, targetId, label, dialog }: CorrectionActPr
   const role = useAdminRole()
   const { data } = useQuery(correctionsQuery)
   const [open, setOpen] = useState(false)
+  const online = useOnline()
   if (role !== 'super_admin') return null
   const waits = data?.waiting.some((one) => one.kind === kind && one.target_id === targetId)
   return (
@@ -27,7 +29,12 @@ export function CorrectionAct({ kind, targetId, label, dialog }: CorrectionActPr
           <Link to={paths.admin.corrections}>A correction waits</Link>
         </Button>
       ) : (
-        <Button variant="outline" onClick={() => setOpen(true)}>
+        <Button
+          variant="outline"
+          aria-disabled={!online}
+          title={online ? undefined : offlineText}
+          onClick={() => online && setOpen(true)}
+        >
           {label}
         </Button>
       )}

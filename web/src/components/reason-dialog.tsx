@@ -1,4 +1,6 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
+import { adminKey } from '@/lib/admin-overview'
 import { ReasonField } from './reason-field'
 import { ReviewDialog, type Fact } from './review-dialog'
 
@@ -30,11 +32,17 @@ export function ReasonDialog(props: ReasonDialogProps) {
   const { label = 'Reason', fields, complete, note, onConfirm, ...rest } = props
   const [reason, setReason] = useState('')
   const [missing, setMissing] = useState(false)
+  const queries = useQueryClient()
+  async function reread(): Promise<null> {
+    await queries.invalidateQueries({ queryKey: [adminKey] })
+    return null
+  }
   return (
     <ReviewDialog
       {...rest}
       open
-      lateText="No answer yet. Asking again changes nothing twice."
+      lateText="No response yet. You can safely try again; the change is made only once."
+      onUnanswered={reread}
       onConfirm={async () => {
         const filled = complete?.() ?? true
         if (!reason.trim()) setMissing(true)

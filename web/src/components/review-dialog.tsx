@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'react-router'
 import { errorText, isUnanswered, Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
-import { useOnline } from '@/lib/use-online'
+import { offlineText, useOnline } from '@/lib/use-online'
 import { ErrorLine } from './field'
 import { Notice } from './notice'
 import { Button } from './ui/button'
@@ -59,6 +59,11 @@ interface ReviewDialogProps {
   destructive?: boolean
   /** Resolves when done; a rejection keeps the dialog open with the server's sentence. */
   onConfirm: () => Promise<void>
+  /**
+   * For acts that are done once however often they are asked for. A response that was lost is then said to be that;
+   * this asks the server what is so, and may tell it in a sentence.
+   */
+  onUnanswered?: () => Promise<string | null>
   /** Shown when the refusal came without a sentence. */
   errorFallback: string
   /** Added where no answer came, so that nobody knows whether it was carried out. */
@@ -70,10 +75,15 @@ interface ReviewDialogProps {
 
 const slow = 10_000
 
-/** State of one confirmation: locked while sending, a word after ten seconds, open after a refusal. */
-function useConfirm({ onConfirm, errorFallback, unansweredText }: ReviewDialogProps) {
+const lostText = 'The response was lost, so we don’t know whether this went through.'
+
+type Confirmed = Pick<ReviewDialogProps, 'onConfirm' | 'onUnanswered' | 'errorFallback' | 'unansweredText'>
+
+/** State of one confirmation: locked while sending, a word after ten seconds, open after a refusal or a lost response. */
+function useConfirm({ onConfirm, onUnanswered, errorFallback, unansweredText }: Confirmed) {
   const [sending, setSending] = useState(false)
   const [late, setLate] = useState(false)
+  const [lost, setLost] = useState<string | null>(null)
   const [refusal, setRefusal] = useState<{ text: string; isAlarm: boolean } | null>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
@@ -81,11 +91,18 @@ function useConfirm({ onConfirm, errorFallback, unansweredText }: ReviewDialogPr
   async function send(): Promise<void> {
     setSending(true)
     setLate(false)
+    setLost(null)
     setRefusal(null)
     timer.current = setTimeout(() => setLate(true), slow)
     try {
       await onConfirm()
     } catch (error) {
+      if (onUnanswered && isUnanswered(error)) {
+        setLost(lostText)
+        const told = await onUnanswered().catch(() => null)
+        if (told) setLost(told)
+        return
+      }
       const text = errorText(error, errorFallback)
       // Only an administrator is told which alarm it is.
       const isAlarm = error instanceof Refusal && error.code === 'ledger_alarm' && error.details !== null
@@ -100,19 +117,25 @@ function useConfirm({ onConfirm, errorFallback, unansweredText }: ReviewDialogPr
     }
   }
 
-  return { sending, late, refusal, send }
+  return { sending, late, lost, refusal, send }
 }
 
 /** Every decision about money passes here: what will happen, to whom, and that it cannot be undone. */
 export function ReviewDialog(props: ReviewDialogProps) {
   const { open, onClose, title, facts, flags, children, warning, confirmLabel, busyLabel, conflict } = props
-  const { dismissLabel = 'Cancel', lateText = 'No answer yet. The same decision again never pays twice.' } =
-    props
-  const { sending, late, refusal, send } = useConfirm(props)
+  const { lateText = 'No response yet. It is safe to retry: nothing is paid twice.' } = props
+  const { sending, late, lost, refusal, send } = useConfirm(props)
+  // Nothing was cancelled: it may well have been done.
+  const dismissLabel = lost ? 'Close' : (props.dismissLabel ?? 'Cancel')
   const cancel = useRef<HTMLButtonElement>(null)
   const online = useOnline()
   const offline = useId()
   const locked = sending && !late
+  function onClose() {
+    // What is shown beneath is what is so by now, not by the time it was asked.
+    if (lost) void props.onUnanswered?.().catch(() => null)
+    props.onClose()
+  }
   return (
     <Dialog open={open} onOpenChange={(next) => !next && !locked && onClose()}>
       <DialogContent
@@ -148,7 +171,7 @@ export function ReviewDialog(props: ReviewDialogProps) {
                 aria-describedby={online ? undefined : offline}
                 onClick={() => online && void send()}
               >
-                {late ? 'Try again' : confirmLabel}
+                {late || lost ? 'Try again' : confirmLabel}
               </Button>
             </>
           )
@@ -169,10 +192,13 @@ export function ReviewDialog(props: ReviewDialogProps) {
             <div role="alert">
               {online ? null : (
                 <p id={offline} className="mt-3 text-warning">
-                  You are offline.
+                  {offlineText}
                 </p>
               )}
               {late ? <p className="mt-3 text-warning">{lateText}</p> : null}
+              {lost && !late ? (
+                <p className="mt-3 text-warning">{lost} It is safe to try again: nothing is done twice.</p>
+              ) : null}
               {refusal ? (
                 <ErrorLine className="mt-3">
                   {refusal.text}

@@ -44,6 +44,7 @@ if (typeof addEventListener === 'function') {
 }
 
 let idle = false
+let left = false
 
 /** The administrator's own sign-in, apart from any member's session of the same browser. */
 export const administratorSession = {
@@ -59,6 +60,7 @@ export const administratorSession = {
   },
   set(session: AdministratorSession): void {
     idle = false
+    left = false
     stored.set(key, JSON.stringify(session))
     store.set(session)
   },
@@ -71,6 +73,12 @@ export const administratorSession = {
     stored.remove(key)
     store.set(null)
   },
+  /** Ends the session because the person signed out: nobody comes back to this page. */
+  leave(): void {
+    left = true
+    this.clear()
+  },
+  left: (): boolean => left,
   /** Ends the session because nobody was there; the sign-in page says so. */
   endIdle(): void {
     idle = true

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { labelsThatFit, roundTicks } from './chart-axis'
+import { labelsThatFit, readableTop, roundTicks } from './chart-axis'
 
 describe('roundTicks', () => {
   it.each([
@@ -9,6 +9,19 @@ describe('roundTicks', () => {
     [12_000, [0, 5000, 10_000, 15_000]],
   ])('%d', (most, ticks) => {
     expect(roundTicks(most)).toEqual(ticks)
+  })
+})
+
+describe('readableTop', () => {
+  it.each([
+    [[], 200],
+    [[80, 120, 150], 200],
+    [[300, 320, 350], 400],
+    // One old day does not press the others to the floor.
+    [[150, 160, 170, 180, 6000], 400],
+    [[39_000, 39_500, 40_000], 40_000],
+  ])('%j', (ratios, top) => {
+    expect(readableTop(ratios)).toBe(top)
   })
 })
 

@@ -10,6 +10,17 @@ export function roundTicks(most: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => index * step)
 }
 
+/**
+ * Where an axis of ratios in percent ends: far enough for most of them and for 200, so that a few far larger ones do
+ * not press the line at 100 to the floor.
+ */
+export function readableTop(ratios: number[]): number {
+  const sorted = ratios.toSorted((left, right) => left - right)
+  const most = sorted.at(-1) ?? 0
+  const usual = sorted[Math.floor((sorted.length - 1) * 0.75)] ?? 0
+  return roundTicks(Math.max(200, Math.min(most, usual * 2))).at(-1) ?? 200
+}
+
 export interface PlacedLabel {
   text: string
   x: number

@@ -434,7 +434,13 @@ export type Database = {
       confirm_test_mail: { Args: Record<PropertyKey, never>; Returns: Json }
       decide_deposit: { Args: { p_action: string; p_deposit_id: string; p_reason?: string }; Returns: Json }
       decide_withdrawal: {
-        Args: { p_action: string; p_payout_reference?: string; p_reason?: string; p_withdrawal_id: string }
+        Args: {
+          p_action: string
+          p_payout_reference?: string
+          p_reason?: string
+          p_shared_payout?: boolean
+          p_withdrawal_id: string
+        }
         Returns: Json
       }
       discard_correction: { Args: { p_correction_id: string }; Returns: Json }
@@ -473,6 +479,7 @@ export type Database = {
       get_pairings: { Args: { p_after?: number; p_limit?: number }; Returns: Json }
       get_platform: { Args: Record<PropertyKey, never>; Returns: Json }
       get_readiness: { Args: Record<PropertyKey, never>; Returns: Json }
+      get_request_changes: { Args: { p_ids: string[]; p_noun: string }; Returns: Json }
       get_sponsor: { Args: { p_referral_code: string }; Returns: Json }
       get_statement: { Args: { p_after?: number; p_limit?: number; p_month: string }; Returns: Json }
       get_team_growth: { Args: { p_range: string }; Returns: Json }

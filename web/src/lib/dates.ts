@@ -41,11 +41,10 @@ export function dayHeading(value: Date, now: Date): string {
   return `${name}, ${formatDay(value)}`
 }
 
-/** "3 hours", in the largest whole unit. */
-function formatSpan(milliseconds: number): string {
-  if (milliseconds < hour) return count(Math.floor(milliseconds / minute), 'minute')
-  if (milliseconds < day) return count(Math.floor(milliseconds / hour), 'hour')
-  return count(Math.floor(milliseconds / day), 'day')
+/** "3 hours", "12 days": a span of time in the largest unit that it fills. */
+export function describeSpan(span: number): string {
+  if (span < hour) return count(Math.max(0, Math.floor(span / minute)), 'minute')
+  return span < day ? count(Math.floor(span / hour), 'hour') : count(Math.floor(span / day), 'day')
 }
 
 /** "3 hours ago" under seven days, then the day. What lies ahead by more than a minute is "in 3 hours". */
@@ -54,13 +53,13 @@ export function formatRelative(value: Date, now: Date): string {
   const distance = Math.abs(age)
   if (distance < minute) return 'just now'
   if (distance >= 7 * day) return formatDay(value)
-  return age > 0 ? `${formatSpan(distance)} ago` : `in ${formatSpan(distance)}`
+  return age > 0 ? `${describeSpan(distance)} ago` : `in ${describeSpan(distance)}`
 }
 
 /** "for 3 hours": how long something has lasted. */
 export function formatLasting(since: Date, now: Date): string {
   const age = now.getTime() - since.getTime()
-  return age < minute ? 'for less than a minute' : `for ${formatSpan(age)}`
+  return age < minute ? 'for less than a minute' : `for ${describeSpan(age)}`
 }
 
 /** The short name of the reader's zone on that day, such as "CET". */

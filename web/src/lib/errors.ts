@@ -60,9 +60,9 @@ export function errorText(error: unknown, fallback: string): string {
   return error instanceof Refusal && error.speaks && error.message ? error.message : fallback
 }
 
-/** True where nobody knows whether the request was carried out. */
+/** Whether nobody knows what became of a request: no response came, or one of a service that broke on the way. */
 export function isUnanswered(error: unknown): boolean {
-  return !(error instanceof Refusal && error.speaks)
+  return !(error instanceof Refusal) || !error.speaks
 }
 
 export function hasCode(error: unknown, ...codes: string[]): boolean {

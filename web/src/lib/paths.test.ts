@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { safeRedirect, signInPath } from './paths'
+import { safeAdminRedirect, safeRedirect, signInPath } from './paths'
 
 const origin = 'https://harborline.example'
 
@@ -54,5 +54,24 @@ describe('safeRedirect', () => {
     const target = '/transactions?type=bonus&from=2026-03-01'
     const query = new URL(signInPath(target), origin).searchParams
     expect(safeRedirect(query.get('redirect'), origin)).toBe(target)
+  })
+})
+
+describe('safeAdminRedirect', () => {
+  it('leads back to the page that was asked for', () => {
+    expect(safeAdminRedirect('/admin/withdrawals?status=approved&page=2', origin)).toBe(
+      '/admin/withdrawals?status=approved&page=2',
+    )
+  })
+
+  it.each([
+    null,
+    '',
+    '/dashboard',
+    '/admin/login',
+    '/admin/no-such-page',
+    'https://evil.example/admin/audit',
+  ])('leads to the dashboard for %j', (value) => {
+    expect(safeAdminRedirect(value, origin)).toBe('/admin/dashboard')
   })
 })

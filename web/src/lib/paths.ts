@@ -83,6 +83,13 @@ export function hasTokens(fragment: string): boolean {
   return given.has('access_token') || given.has('refresh_token')
 }
 
+/** The administrators' page that was asked for before signing in; their dashboard when none was. */
+export function safeAdminRedirect(value: string | null, origin: string): string {
+  const target = safeRedirect(value, origin, paths.admin.dashboard)
+  const page = new URL(target, origin).pathname
+  return page.startsWith('/admin/') && page !== paths.admin.login ? target : paths.admin.dashboard
+}
+
 /**
  * The path a `redirect` parameter may lead to: a page of this site, with query and fragment. Anything else, such
  * as another host, a scheme or the sign-in page itself, gives the fallback. The path is compared as the browser

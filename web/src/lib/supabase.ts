@@ -76,7 +76,10 @@ async function refusalOf(response: Response): Promise<Refusal> {
     code?: string
     details?: string
   }
-  return new Refusal(said.error ?? said.message ?? '', response.status, said.code ?? '', said.details ?? null)
+  const message = said.error ?? said.message ?? ''
+  // A gateway whose service broke says nothing.
+  if (response.status === 400 && !message && !said.code) return toRefusal(said, response.status)
+  return new Refusal(message, response.status, said.code ?? '', said.details ?? null)
 }
 
 /** The file that an edge function makes. The stock client reads a ZIP file as text. */

@@ -40,6 +40,25 @@ describe('ToastQueue', () => {
     expect(seen).toEqual(['deposit', 'withdrawal', 'downloaded', null])
   })
 
+  it('lets one message about money speak for all that are equal', () => {
+    const approve = (description: string) =>
+      queue.success('Deposit approved successfully', { money: true, description, many: 'deposits approved' })
+    approve('mara, $50.00')
+    expect(queue.get()).toMatchObject({
+      title: 'Deposit approved successfully',
+      description: 'mara, $50.00',
+    })
+    queue.success('Deposit rejected successfully', { money: true, many: 'deposits rejected' })
+    approve('leo, $100.00')
+    for (let more = 0; more < 5; more++) approve('ida, $250.00')
+    expect(queue.get()).toMatchObject({ title: '7 deposits approved', description: 'Latest: ida, $250.00' })
+    queue.success('Deposit rejected successfully', { money: true, many: 'deposits rejected' })
+    vi.advanceTimersByTime(ToastQueue.shownFor)
+    expect(shown()).toBe('2 deposits rejected')
+    vi.advanceTimersByTime(ToastQueue.shownFor)
+    expect(shown()).toBeNull()
+  })
+
   it('stops the clock while paused, and leaves at least a second after', () => {
     queue.success('read me')
     vi.advanceTimersByTime(4900)

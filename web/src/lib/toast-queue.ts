@@ -5,14 +5,18 @@ export interface Toast {
   description?: string
   /** A message about money waits its turn and is never dropped. */
   money: boolean
+  /** What equal ones are called together, as in "7 deposits approved". */
+  many?: string
+  /** How many it stands for. */
+  times?: number
 }
 
-export type ToastOptions = Partial<Pick<Toast, 'description' | 'money'>>
+export type ToastOptions = Partial<Pick<Toast, 'description' | 'money' | 'many'>>
 
 const seconds = 1000
 
 /**
- * One message at a time, 5 s each, the clock stopped while the pointer or the focus is on it. Of messages
+ * One message at a time, 5 s each, equal ones as one, the clock stopped while the pointer or the focus is on it. Of messages
  * that are not about money only the newest matters: it replaces the shown one and the waiting one.
  */
 export class ToastQueue {
@@ -59,9 +63,27 @@ export class ToastQueue {
   }
 
   #push(toast: Toast): void {
+    if (toast.many && this.#join(toast, toast.many)) return
     if (!toast.money) this.#waiting = this.#waiting.filter((waiting) => waiting.money)
     this.#waiting.push(toast)
     if (!this.#current?.money) this.#show(this.#waiting.shift() ?? null)
+  }
+
+  /** Lets one message speak for all of its kind that are not read yet; the newest is named. */
+  #join(toast: Toast, many: string): boolean {
+    const isEqual = (other: Toast | null) => other?.many === many && other.kind === toast.kind
+    const known = isEqual(this.#current) ? this.#current : this.#waiting.find(isEqual)
+    if (!known) return false
+    const times = (known.times ?? 1) + 1
+    const joined: Toast = {
+      ...toast,
+      title: `${times.toLocaleString('en-US')} ${many}`,
+      description: toast.description && `Latest: ${toast.description}`,
+      times,
+    }
+    if (known === this.#current) this.#show(joined)
+    else this.#waiting = this.#waiting.map((waiting) => (waiting === known ? joined : waiting))
+    return true
   }
 
   #show(toast: Toast | null): void {

@@ -9,6 +9,9 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
+/** Why what moves money cannot be pressed. */
+export const offlineText = 'You are offline.'
+
 export function useOnline(): boolean {
   return useSyncExternalStore(
     subscribe,

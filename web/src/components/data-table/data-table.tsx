@@ -37,7 +37,7 @@ function useView<T>(
 ): Table<T> {
   const visibility = Object.fromEntries(hidden.map((id) => [id, false]))
   return useReactTable<T>({
-    data: props.query.data?.items ?? none,
+    data: props.items ?? props.query.data?.items ?? none,
     columns: props.columns,
     getRowId: props.rowId,
     getCoreRowModel: getCoreRowModel(),
@@ -137,6 +137,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                   table={table}
                   caption={caption}
                   density={density}
+                  concealed={props.concealed}
                   rowNote={rowNote}
                   selectedId={props.selectedId}
                 />

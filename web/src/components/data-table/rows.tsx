@@ -4,14 +4,17 @@ import { Fragment, type ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 import type { Density } from './preferences'
 import type { TableController } from './table-state'
+import { useFit } from './use-fit'
 
 function SortButton({
   sort,
   table,
+  right,
   children,
 }: {
   sort: string
   table: TableController
+  right: boolean
   children: ReactNode
 }) {
   const [column, direction] = table.state.sort.split('.')
@@ -22,7 +25,11 @@ function SortButton({
     <button
       type="button"
       onClick={() => table.change({ sort: `${sort}.${next}` })}
-      className="group inline-flex min-h-6 items-center gap-1 rounded-mark text-left hover:text-foreground pointer-coarse:min-h-11"
+      className={cn(
+        'group inline-flex min-h-6 items-center gap-1 rounded-mark text-left hover:text-foreground pointer-coarse:min-h-11',
+        // The word stands above its figures, whether the arrow is to be seen or not.
+        right && 'flex-row-reverse text-right',
+      )}
     >
       {children}
       <Icon
@@ -40,10 +47,12 @@ function HeaderCell<T>({
   header,
   table,
   first,
+  fits,
 }: {
   header: Header<T, unknown>
   table: TableController
   first: boolean
+  fits: boolean
 }) {
   const meta = header.column.columnDef.meta
   const [column, direction] = table.state.sort.split('.')
@@ -54,14 +63,15 @@ function HeaderCell<T>({
       scope="col"
       aria-sort={sorted ? (direction === 'asc' ? 'ascending' : 'descending') : undefined}
       className={cn(
-        'sticky top-0 z-10 h-10 border-b border-input bg-card px-[7px] text-left text-caption font-medium text-muted-foreground',
+        'z-10 h-10 border-b border-input bg-card px-[7px] text-left text-caption font-medium text-muted-foreground',
         meta?.align === 'right' && 'text-right',
-        first && 'left-0 z-20 pl-3',
-        meta?.phone === 'actions' && 'right-0 z-20',
+        first && 'pl-3',
+        // In a box that scrolls sideways it would stick to the box, which does not scroll down.
+        fits ? 'sticky top-0' : first && 'sticky left-0 z-20',
       )}
     >
       {meta?.sort ? (
-        <SortButton sort={meta.sort} table={table}>
+        <SortButton sort={meta.sort} table={table} right={meta.align === 'right'}>
           {content}
         </SortButton>
       ) : (
@@ -71,7 +81,14 @@ function HeaderCell<T>({
   )
 }
 
-function BodyCell<T>({ cell, first, noted }: { cell: Cell<T, unknown>; first: boolean; noted: boolean }) {
+interface BodyCellProps<T> {
+  cell: Cell<T, unknown>
+  first: boolean
+  noted: boolean
+  fits: boolean
+}
+
+function BodyCell<T>({ cell, first, noted, fits }: BodyCellProps<T>) {
   const meta = cell.column.columnDef.meta
   return (
     <td
@@ -79,8 +96,8 @@ function BodyCell<T>({ cell, first, noted }: { cell: Cell<T, unknown>; first: bo
         'px-[7px] text-compact',
         !noted && 'border-b',
         meta?.align === 'right' && 'tabular text-right',
-        first && 'sticky left-0 bg-inherit pl-3 font-semibold',
-        meta?.phone === 'actions' && 'sticky right-0 bg-inherit',
+        first && 'pl-3 font-semibold',
+        first && !fits && 'sticky left-0 bg-inherit',
         // Its longest text has no say in the width: the cell asks for a share, and what it shows is cut.
         meta?.yields && 'w-1/5 max-w-0 min-w-32',
       )}
@@ -95,54 +112,88 @@ interface GridProps<T> {
   table: TableController
   caption: string
   density: Density
+  concealed?: readonly string[]
   rowNote?: (row: T) => ReactNode
   selectedId?: string | null
 }
 
-/** Rows as a table: the header stays in sight, and who and the actions do when the box scrolls sideways. */
-export function Grid<T>({ view, table, caption, density, rowNote, selectedId }: GridProps<T>) {
+const none: readonly string[] = []
+
+/** Columns that may be left out, in the order in which they are. */
+function spareColumns<T>(view: Table<T>, concealed: readonly string[]): string[] {
+  return view
+    .getVisibleLeafColumns()
+    .filter(({ id, columnDef }) => columnDef.meta?.spare !== undefined && !concealed.includes(id))
+    .sort((one, other) => (one.columnDef.meta?.spare ?? 0) - (other.columnDef.meta?.spare ?? 0))
+    .map(({ id }) => id)
+}
+
+function LeftOut<T>({ view, dropped }: { view: Table<T>; dropped: readonly string[] }) {
+  if (dropped.length === 0) return null
+  const labels = dropped.map((id) => view.getColumn(id)?.columnDef.meta?.label ?? id)
+  return <p className="pt-2 text-caption text-muted-foreground">Not enough room for: {labels.join('; ')}.</p>
+}
+
+/** Rows as a table, with as many columns as there is room for. The header stays in sight. */
+export function Grid<T>(props: GridProps<T>) {
+  const { view, table, caption, density, concealed = none, rowNote, selectedId } = props
+  const rows = view.getRowModel().rows
+  const columns = view.getVisibleLeafColumns().map(({ id }) => id)
+  const content = [density, ...columns, ...concealed, ...rows.map(({ id }) => id)].join()
+  const { box, fits, dropped } = useFit(spareColumns(view, concealed), content)
+  const isShown = ({ column }: { column: { id: string } }) =>
+    !concealed.includes(column.id) && !dropped.includes(column.id)
   return (
-    <div className="scroll-px-24 overflow-x-auto border-t border-input bg-card">
-      {/* A column is at least as wide as its longest word: elsewhere a word may break anywhere. */}
-      <table className="w-full border-separate border-spacing-0 wrap-break-word">
-        <caption className="sr-only">{caption}</caption>
-        <thead>
-          {view.getHeaderGroups().map((group) => (
-            <tr key={group.id}>
-              {group.headers.map((header, index) => (
-                <HeaderCell key={header.id} header={header} table={table} first={index === 0} />
-              ))}
-            </tr>
-          ))}
-        </thead>
-        <tbody>
-          {view.getRowModel().rows.map((row) => {
-            const note = rowNote?.(row.original)
-            const cells = row.getVisibleCells()
-            const ground = row.id === selectedId ? 'bg-accent' : 'bg-card hover:bg-muted'
-            return (
-              <Fragment key={row.id}>
-                <tr className={cn(ground, density === 'compact' ? 'h-10' : 'h-14')} data-row={row.id}>
-                  {cells.map((cell, index) => (
-                    <BodyCell key={cell.id} cell={cell} first={index === 0} noted={Boolean(note)} />
-                  ))}
-                </tr>
-                {note ? (
-                  <tr className={row.id === selectedId ? 'bg-accent' : 'bg-card'}>
-                    <td
-                      colSpan={cells.length}
-                      className="h-[26px] border-b px-3 pb-1.5 text-caption text-warning"
-                    >
-                      {note}
-                    </td>
+    <>
+      <div ref={box} className={cn('border-t border-input bg-card', !fits && 'scroll-px-24 overflow-x-auto')}>
+        {/* A column is at least as wide as its longest word: elsewhere a word may break anywhere. */}
+        <table className="w-full border-separate border-spacing-0 wrap-break-word">
+          <caption className="sr-only">{caption}</caption>
+          <thead>
+            {view.getHeaderGroups().map((group) => (
+              <tr key={group.id}>
+                {group.headers.filter(isShown).map((header, index) => (
+                  <HeaderCell key={header.id} header={header} table={table} first={index === 0} fits={fits} />
+                ))}
+              </tr>
+            ))}
+          </thead>
+          <tbody>
+            {rows.map((row) => {
+              const note = rowNote?.(row.original)
+              const cells = row.getVisibleCells().filter(isShown)
+              const ground = row.id === selectedId ? 'bg-accent' : 'bg-card hover:bg-muted'
+              return (
+                <Fragment key={row.id}>
+                  <tr className={cn(ground, density === 'compact' ? 'h-10' : 'h-14')} data-row={row.id}>
+                    {cells.map((cell, index) => (
+                      <BodyCell
+                        key={cell.id}
+                        cell={cell}
+                        first={index === 0}
+                        noted={Boolean(note)}
+                        fits={fits}
+                      />
+                    ))}
                   </tr>
-                ) : null}
-              </Fragment>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+                  {note ? (
+                    <tr className={row.id === selectedId ? 'bg-accent' : 'bg-card'}>
+                      <td
+                        colSpan={cells.length}
+                        className="h-[26px] border-b px-3 pb-1.5 text-caption text-warning"
+                      >
+                        {note}
+                      </td>
+                    </tr>
+                  ) : null}
+                </Fragment>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+      <LeftOut view={view} dropped={dropped} />
+    </>
   )
 }
 

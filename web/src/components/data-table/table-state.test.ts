@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { readTableState, writeTableState, type TableDefaults } from './table-state'
 
-const defaults: TableDefaults = { sort: 'created_at.asc', filters: { status: 'pending', type: 'all' } }
+const defaults: TableDefaults = {
+  sort: 'created_at.asc',
+  sortable: ['created_at', 'amount'],
+  filters: { status: 'pending', type: 'all' },
+}
 const read = (address: string) => readTableState(new URLSearchParams(address), defaults)
 const write = (address: string, change: Parameters<typeof writeTableState>[2]) =>
   writeTableState(new URLSearchParams(address), defaults, change).toString()
@@ -29,6 +33,8 @@ describe('table state in the address', () => {
 
   it('ignores nonsense', () => {
     expect(read('page=-1&size=7')).toMatchObject({ page: 1, pageSize: 25 })
+    for (const sort of ['colour.asc', 'amount', 'amount.up', '.'])
+      expect(read(`sort=${sort}`)).toMatchObject({ sort: 'created_at.asc' })
   })
 
   it('goes back to the first page when the rows change', () => {

@@ -15,6 +15,8 @@ export interface TableState {
 
 export interface TableDefaults {
   sort: string
+  /** What the server sorts by; another name in the address is as none. */
+  sortable?: string[]
   /** Every filter the table knows, with its value when the address does not name it. 'all' filters nothing. */
   filters?: Record<string, string>
 }
@@ -22,6 +24,11 @@ export interface TableDefaults {
 function positive(text: string | null, fallback: number): number {
   const value = Number(text)
   return Number.isInteger(value) && value > 0 ? value : fallback
+}
+
+function knownSort(text: string | null, { sort, sortable }: TableDefaults): string {
+  const [column = '', direction = ''] = text?.split('.') ?? []
+  return sortable?.includes(column) && ['asc', 'desc'].includes(direction) ? `${column}.${direction}` : sort
 }
 
 /** Reads a table's state out of the address, so that a link restores it. Pure, for the tests. */
@@ -35,7 +42,7 @@ export function readTableState(params: URLSearchParams, defaults: TableDefaults)
     page: positive(params.get('page'), 1),
     pageSize: pageSizes.includes(size as (typeof pageSizes)[number]) ? size : pageSizes[0],
     search: params.get('q') ?? '',
-    sort: params.get('sort') ?? defaults.sort,
+    sort: knownSort(params.get('sort'), defaults),
     filters: Object.fromEntries(filters) as Record<string, string>,
   }
 }

@@ -16,6 +16,8 @@ declare module '@tanstack/react-table' {
     phone?: 'title' | 'amount' | 'status' | 'date' | 'actions' | 'hidden' | 'value'
     /** A fifth of the width, or as little as 8 rem where the others need theirs; what it shows is cut to it. */
     yields?: boolean
+    /** May be left out for want of room, the lowest number first: what it says stands elsewhere too, or matters least. */
+    spare?: number
     /** Columns that cannot be switched off. */
     fixed?: boolean
   }
@@ -43,6 +45,10 @@ export interface DataTableProps<T> {
   caption: string
   columns: ColumnDef<T>[]
   query: UseQueryResult<TablePage<T>>
+  /** The rows of the page, where more is known of them than when it was read. */
+  items?: T[]
+  /** Columns that say the same on every row of this view; phones keep them. */
+  concealed?: readonly string[]
   table: TableController
   rowId: (row: T) => string
   searchLabel?: string

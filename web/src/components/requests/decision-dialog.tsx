@@ -1,13 +1,15 @@
 import { TriangleAlert } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
-import { Refusal } from '@/lib/errors'
-import { formatMoney, type Decimal } from '@/lib/money'
+import { administratorSession } from '@/lib/administrator-session'
+import { isUnanswered, Refusal } from '@/lib/errors'
+import { formatMoney } from '@/lib/money'
+import { readDecided, type RequestNoun } from '@/lib/request-changes'
 import { toasts } from '@/lib/toast-queue'
 import { LedgerBanner } from '@/components/ledger-banner'
 import { ReasonField } from '@/components/reason-field'
 import { ReviewDialog, type Fact } from '@/components/review-dialog'
-import type { DecisionAction, RequestFlag } from './request'
-import { requestTexts } from './texts'
+import type { DecisionAction, MoneyRequest, RequestFlag } from './request'
+import { decidedText, requestTexts } from './texts'
 
 /** What stands out about a request, one line each. */
 export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
@@ -25,8 +27,8 @@ export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
 }
 
 const words = {
-  approve: { verb: 'Approve', busy: 'Approving...' },
-  reject: { verb: 'Reject', busy: 'Rejecting...' },
+  approve: { verb: 'Approve', busy: 'Approving...', status: 'approved' },
+  reject: { verb: 'Reject', busy: 'Rejecting...', status: 'rejected' },
 } as const
 
 /** The server's "somebody was faster", with the reason that person gave. */
@@ -41,13 +43,10 @@ function conflictOf(error: unknown): string | null {
 }
 
 interface DecisionDialogProps {
-  noun: 'deposit' | 'withdrawal'
+  noun: RequestNoun
   action: DecisionAction
-  amount: Decimal
+  row: MoneyRequest
   facts: Fact[]
-  flags: RequestFlag[]
-  /** Whose request it is. */
-  userId: string
   /** Said before the sentence every decision carries. */
   note?: ReactNode
   /** What this decision may be given beside the reason. */
@@ -56,17 +55,39 @@ interface DecisionDialogProps {
   onClose: () => void
   /** The row is decided, by this press or by somebody else. */
   onDecided: () => void
+  /** Nobody knows whether it is decided: what is shown of it is read again. */
+  onUncertain: () => void
   onCloseAutoFocus: (event: Event) => void
 }
 
 /** Approving or rejecting a request for money: once, with the facts in sight, and with the reason the member reads. */
 export function DecisionDialog(props: DecisionDialogProps) {
-  const { noun, action, amount, facts, flags, userId, note, children } = props
-  const { decide, onClose, onDecided, onCloseAutoFocus } = props
+  const { noun, action, row, facts, note, children } = props
+  const { decide, onClose, onDecided, onUncertain, onCloseAutoFocus } = props
+  const { amount, flags } = row
   const [reason, setReason] = useState('')
   const [conflict, setConflict] = useState<string | null>(null)
-  const { verb, busy } = words[action]
-  const { failed, done } = requestTexts[noun][action]
+  const { verb, busy, status } = words[action]
+  const { failed, done, many } = requestTexts[noun][action]
+
+  function finish() {
+    toasts.success(done, { money: true, description: `${row.username}, ${formatMoney(amount)}`, many })
+    onDecided()
+    onClose()
+  }
+
+  /** After a lost response: what the server says of the request now. */
+  async function ask(): Promise<string | null> {
+    onUncertain()
+    const decided = await readDecided(noun, row.id)
+    if (decided === null) return `The response was lost. This ${noun} is still pending.`
+    if (decided.status === status && decided.decided_by === administratorSession.current()?.admin.id) finish()
+    else {
+      setConflict(`Already ${decidedText(decided)}.`)
+      onDecided()
+    }
+    return null
+  }
 
   async function confirm() {
     try {
@@ -74,6 +95,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
     } catch (error) {
       const elsewhere = conflictOf(error)
       if (elsewhere === null) {
+        if (isUnanswered(error)) throw error
         const said = error instanceof Refusal && error.speaks && error.message ? error.message : failed
         toasts.error('Error', { description: said })
         throw error
@@ -82,9 +104,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
       onDecided()
       return
     }
-    toasts.success(done, { money: true })
-    onDecided()
-    onClose()
+    finish()
   }
 
   return (
@@ -95,7 +115,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
       facts={facts}
       flags={
         <>
-          <LedgerBanner userId={userId} className="mb-4" />
+          <LedgerBanner userId={row.user_id} className="mb-4" />
           {flags.length > 0 ? (
             <div className="mb-4 text-compact">
               <RequestFlags flags={flags} />
@@ -103,11 +123,12 @@ export function DecisionDialog(props: DecisionDialogProps) {
           ) : null}
         </>
       }
-      warning={<>{note} This cannot be undone. The member is told at once.</>}
+      warning={<>{note} This cannot be undone. The member is notified immediately.</>}
       confirmLabel={`${verb} ${formatMoney(amount)}`}
       busyLabel={busy}
       destructive={action === 'reject'}
       onConfirm={confirm}
+      onUnanswered={ask}
       errorFallback={failed}
       conflict={conflict}
       onCloseAutoFocus={onCloseAutoFocus}
@@ -117,7 +138,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
           label="Rejection Reason"
           value={reason}
           onChange={setReason}
-          note="The member reads this"
+          note="The member will see this"
         />
       ) : null}
       {children}

@@ -14,30 +14,50 @@ import {
 import { Tooltip } from '@/components/ui/tooltip'
 import { zoneName } from '@/lib/dates'
 import { movedNothing, shownStatus } from '@/lib/movement'
+import type { RequestNoun } from '@/lib/request-changes'
+import { offlineText, useOnline } from '@/lib/use-online'
+import { Due } from './due'
 import type { DecisionAction, MoneyRequest, RequestActs } from './request'
+import { decidedText } from './texts'
 
 const words: Record<DecisionAction, string> = { approve: 'Approve', reject: 'Reject' }
 
 interface RequestColumnsProps<Row extends MoneyRequest> {
-  noun: 'deposit' | 'withdrawal'
+  noun: RequestNoun
   acts: RequestActs<Row>
   /** Why this row cannot be approved, though the role may decide. */
   blocked?: (row: Row) => string | null
   /** More entries of the row's menu. */
   menu?: (row: Row) => ReactNode
+  /** What is left to do with a decided row. */
+  act?: (row: Row) => ReactNode
+}
+
+/** Why a row cannot be decided here and now; null when it can. */
+function hindrance<Row extends MoneyRequest>(
+  { acts, blocked }: RequestColumnsProps<Row>,
+  row: Row,
+  action: DecisionAction,
+  online: boolean,
+): string | null {
+  if (row.decidedMeanwhile && row.status !== 'pending')
+    return `Already ${decidedText({ ...row, status: row.status })}`
+  if (acts.forbidden !== null) return acts.forbidden
+  if (!online) return offlineText
+  return action === 'approve' ? (blocked?.(row) ?? null) : null
 }
 
 function DecisionButton<Row extends MoneyRequest>(
   props: RequestColumnsProps<Row> & { row: Row; action: DecisionAction },
 ) {
-  const { noun, acts, row, action, blocked } = props
-  const reason = acts.forbidden ?? (action === 'approve' ? (blocked?.(row) ?? null) : null)
+  const { noun, acts, row, action } = props
+  const reason = hindrance(props, row, action, useOnline())
   const button = (
     <Button
       variant="outline"
       size="row"
       className="max-md:grow"
-      data-decision={action === 'approve' ? '' : undefined}
+      data-decision={action === 'approve' && row.status === 'pending' ? '' : undefined}
       aria-disabled={reason !== null}
       aria-label={`${words[action]} the ${noun} of ${row.username}`}
       aria-description={reason ?? undefined}
@@ -50,18 +70,22 @@ function DecisionButton<Row extends MoneyRequest>(
 }
 
 function Actions<Row extends MoneyRequest>(props: RequestColumnsProps<Row> & { row: Row }) {
-  const { noun, acts, row, menu } = props
+  const { noun, acts, row, menu, act } = props
   return (
     <div className="flex w-full items-center justify-end gap-1.5">
-      {row.status === 'pending' ? (
+      {/* Decided meanwhile, they stay where they are: somebody may be about to press one. */}
+      {row.status === 'pending' || row.decidedMeanwhile ? (
         <>
           <DecisionButton {...props} action="approve" />
           <DecisionButton {...props} action="reject" />
         </>
       ) : (
-        <Button variant="link" size="row" className="max-md:grow" onClick={() => acts.onDetails(row)}>
-          Details
-        </Button>
+        <>
+          {act?.(row)}
+          <Button variant="link" size="row" className="max-md:grow" onClick={() => acts.onDetails(row)}>
+            Details
+          </Button>
+        </>
       )}
       <DropdownMenu>
         <DropdownMenuTrigger asChild>
@@ -111,7 +135,7 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
     {
       id: 'available_balance',
       header: 'Available Balance',
-      meta: { label: 'Available Balance', align: 'right', phone: 'hidden' },
+      meta: { label: 'Available Balance', align: 'right', phone: 'hidden', spare: 2 },
       cell: ({ row: { original } }) => <Money value={original.available_balance} />,
     },
   ]
@@ -128,7 +152,16 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       id: 'created_at',
       header: `Date, ${zoneName(new Date())}`,
       meta: { label: 'Date', sort: 'created_at', phone: 'date' },
-      cell: ({ row: { original } }) => <Timestamp value={original.created_at} exact />,
+      cell: ({ row: { original } }) => (
+        <span className="flex flex-wrap gap-x-2 md:flex-col md:leading-tight">
+          <Timestamp value={original.created_at} exact />
+          {original.status === 'pending' ? (
+            <span className="text-caption whitespace-nowrap text-muted-foreground">
+              <Due at={original.due_at} />
+            </span>
+          ) : null}
+        </span>
+      ),
     },
     {
       id: 'actions',

@@ -5,13 +5,17 @@ import { Facts, type Fact } from '@/components/review-dialog'
 import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
+import { describeSpan } from '@/lib/dates'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
 import { shownStatus } from '@/lib/movement'
+import type { RequestNoun } from '@/lib/request-changes'
+import { offlineText, useOnline } from '@/lib/use-online'
 import { RequestFlags } from './decision-dialog'
+import { Due } from './due'
 import type { DetailsPlace, MoneyRequest, RequestActs } from './request'
 
 interface RequestDetailsProps<Row extends MoneyRequest> {
-  noun: 'deposit' | 'withdrawal'
+  noun: RequestNoun
   row: Row
   acts: RequestActs<Row>
   /** What only this kind of request has, between the amount and the status. */
@@ -23,16 +27,29 @@ interface RequestDetailsProps<Row extends MoneyRequest> {
   place: DetailsPlace
 }
 
+/** Since when the member is one, and how young the account was when it asked. */
+function Joined({ row }: { row: MoneyRequest }) {
+  const age = describeSpan(new Date(row.created_at).getTime() - new Date(row.joined_at).getTime())
+  return (
+    <>
+      <Timestamp value={row.joined_at} exact />
+      <span className="block text-compact text-muted-foreground">{age} before this request</span>
+    </>
+  )
+}
+
 /** One request beside what is known of its member. */
 export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsProps<Row>) {
-  const { noun, row, acts, facts, memberFacts = [], blocked, buttons, place } = props
+  const { noun, row, acts, facts, memberFacts = [], buttons, place } = props
+  const offline = useOnline() ? null : offlineText
+  const blocked = offline ?? props.blocked ?? null
   const pending = row.status === 'pending' && acts.forbidden === null
   const decided: Fact[] = row.decided_at
     ? [
         { label: 'Decided', value: <Timestamp value={row.decided_at} exact /> },
         { label: 'Decided by', value: row.decided_by_name ?? 'The member' },
       ]
-    : []
+    : [{ label: 'Review', value: <Due at={row.due_at} /> }]
   const voided: Fact[] = row.voided_at
     ? [{ label: 'Voided', value: <Timestamp value={row.voided_at} exact /> }]
     : []
@@ -46,13 +63,19 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
             {buttons}
             {pending ? (
               <>
-                <Button variant="outline" onClick={() => acts.onDecide(row, 'reject')}>
+                <Button
+                  variant="outline"
+                  aria-disabled={offline !== null}
+                  title={offline ?? undefined}
+                  onClick={() => offline === null && acts.onDecide(row, 'reject')}
+                >
                   Reject
                 </Button>
                 <Button
                   variant="outline"
-                  aria-disabled={Boolean(blocked)}
-                  onClick={() => !blocked && acts.onDecide(row, 'approve')}
+                  aria-disabled={blocked !== null}
+                  title={blocked ?? undefined}
+                  onClick={() => blocked === null && acts.onDecide(row, 'approve')}
                 >
                   Approve
                 </Button>
@@ -90,6 +113,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
           facts={[
             { label: 'Display name', value: row.display_name ?? 'None' },
             { label: 'Email', value: row.email ?? 'N/A' },
+            { label: 'Joined', value: <Joined row={row} /> },
             {
               label: 'Wallet',
               value: row.trc20_wallet_address ? <Address value={row.trc20_wallet_address} copy /> : 'Not set',

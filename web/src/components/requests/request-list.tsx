@@ -9,15 +9,23 @@ import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
 import type { Fact } from '@/components/review-dialog'
 import { exportCsv } from '@/lib/export-csv'
+import type { RequestNoun } from '@/lib/request-changes'
+import { useAddress } from '@/lib/use-address'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
-import { DecisionDialog, RequestFlags } from './decision-dialog'
+import { DecisionDialog } from './decision-dialog'
+import { FreshRows } from './fresh-rows'
 import type { DecisionAction, DetailsPlace, MoneyRequest, RequestActs, RequestPage } from './request'
+import { RowNote } from './row-note'
 import { StatusCounts } from './status-counts'
 import { requestTexts } from './texts'
+import { useChanges } from './use-changes'
 import { useDecisions } from './use-decisions'
 
+// What is the same on every row that waits.
+const sameWhilePending = ['status', 'payout']
+
 interface RequestListProps<Row extends MoneyRequest> {
-  noun: 'deposit' | 'withdrawal'
+  noun: RequestNoun
   load: (request: ListRequest) => Promise<RequestPage<Row>>
   columnsOf: (acts: RequestActs<Row>) => ColumnDef<Row>[]
   /** What the decision dialog repeats. */
@@ -29,14 +37,31 @@ interface RequestListProps<Row extends MoneyRequest> {
   details: (row: Row, acts: RequestActs<Row>, place: DetailsPlace) => ReactNode
 }
 
+/** What is worked off from its oldest end; every other view begins with what is newest. */
+const queues: Record<string, string> = {
+  pending: 'Requests waiting for a decision, oldest first.',
+  unpaid: 'Approved withdrawals that are not recorded as paid, oldest first.',
+}
+
+function useRequestTable() {
+  const [address] = useAddress()
+  const status = address.get('status') ?? 'pending'
+  const table = useTableState({
+    sort: status in queues ? 'created_at.asc' : 'created_at.desc',
+    sortable: ['created_at', 'amount', 'username'],
+    filters: { status: 'pending' },
+  })
+  return { table, status }
+}
+
 /** A list of requests for money: what waits, oldest first, and every decision that was made. */
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
   const { noun, load, columnsOf, factsOf, noteOf, fieldsOf, decide, details } = props
-  const table = useTableState({ sort: 'created_at.asc', filters: { status: 'pending' } })
+  const { table, status } = useRequestTable()
   const query = useAdminList(noun, table, load, requestTexts[noun].failedToLoad)
   const forbidden = useMoneyForbidden()
-  const rows = query.data?.items
-  const { open, start, close, markDecided, focusNext } = useDecisions<Row>(rows ?? [])
+  const { items: rows, fresh, counts } = useChanges(noun, query.data, table)
+  const { open, start, close, markDecided, reread, focusNext } = useDecisions<Row>(rows ?? [])
   const [detailsId, setDetailsId] = useState<string | null>(null)
   const at = rows?.findIndex((row) => row.id === detailsId) ?? -1
   const shown = rows?.[at]
@@ -56,16 +81,21 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
     <>
       <PageHead
         title={texts.title}
-        purpose={
-          table.state.filters.status === 'pending'
-            ? 'Requests waiting for a decision, oldest first.'
-            : `Every ${noun} request and its decision.`
-        }
+        purpose={queues[status] ?? `Every ${noun} request and its decision.`}
         actions={<RefreshButton queries={[query]} />}
       />
       <LedgerBanner className="mt-4" />
-      <div className="my-4">
-        <StatusCounts counts={query.data?.counts} table={table} />
+      <div className="my-4 flex flex-wrap items-end justify-between gap-x-4 gap-y-2 border-b">
+        <StatusCounts noun={noun} counts={counts ?? query.data?.counts} table={table} />
+        <div className="pb-2 empty:hidden">
+          <FreshRows
+            noun={noun}
+            fresh={fresh}
+            counts={counts}
+            table={table}
+            onShow={() => void query.refetch()}
+          />
+        </div>
       </div>
       <DataTable
         name={nouns}
@@ -73,6 +103,8 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         caption={texts.title}
         columns={columns}
         query={query}
+        items={rows}
+        concealed={status === 'pending' ? sameWhilePending : undefined}
         table={table}
         rowId={(row) => row.id}
         searchLabel={texts.search}
@@ -80,7 +112,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         loadingText={texts.loading}
         empty={<EmptyState drawing="mooring" title={texts.none} text="Requests of members appear here." />}
         emptyFilteredTitle={texts.none}
-        rowNote={(row) => (row.flags.length > 0 ? <RequestFlags flags={row.flags} /> : null)}
+        rowNote={(row) => (row.decidedMeanwhile || row.flags.length > 0 ? <RowNote row={row} /> : null)}
         selectedId={open?.row.id ?? detailsId}
         // Who may not decide about money may not take the list away either.
         onExport={forbidden === null ? (progress) => exportCsv(nouns, table.state, progress) : undefined}
@@ -96,10 +128,8 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         <DecisionDialog
           noun={noun}
           action={open.action}
-          amount={open.row.amount}
+          row={open.row}
           facts={factsOf(open.row)}
-          flags={open.row.flags}
-          userId={open.row.user_id}
           note={noteOf?.(open.row, open.action)}
           decide={(reason) => decide(open.row, open.action, reason)}
           onClose={close}
@@ -107,6 +137,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
             setDetailsId(null)
             markDecided()
           }}
+          onUncertain={reread}
           onCloseAutoFocus={focusNext}
         >
           {fieldsOf?.(open.row, open.action)}

@@ -1,5 +1,6 @@
 import type { TablePage } from '@/components/data-table/types'
 import type { Decimal } from '@/lib/money'
+import type { RequestCounts } from '@/lib/request-changes'
 
 export type DecisionAction = 'approve' | 'reject'
 
@@ -7,12 +8,6 @@ export type DecisionAction = 'approve' | 'reject'
 export interface RequestFlag {
   kind: string
   text: string
-}
-
-export interface RequestCounts {
-  pending: number
-  approved: number
-  rejected: number
 }
 
 /** What deposit and withdrawal requests have in common for an administrator. Money is decimal text. */
@@ -27,11 +22,19 @@ export interface MoneyRequest {
   decided_by_name: string | null
   /** Taken back by the member, not rejected. */
   cancelled: boolean
+  /** By somebody else, after the list was read. */
+  decidedMeanwhile?: boolean
+  /** Until when it should be decided. */
+  due_at: string
   /** Since when an approved one no longer counts: a correction voided it. */
   voided_at: string | null
+  /** How it was paid, once it was. */
+  payout_reference?: string | null
   username: string
   display_name: string | null
   email: string | null
+  /** Since when the member is one. */
+  joined_at: string
   available_balance: Decimal
   cash_in_amount: Decimal
   package_value: Decimal

@@ -1,7 +1,7 @@
 import { cn } from '@/lib/cn'
 import type { TableController } from '@/components/data-table/table-state'
 import { Skeleton } from '@/components/ui/skeleton'
-import type { RequestCounts } from './request'
+import type { RequestCounts, RequestNoun } from '@/lib/request-changes'
 
 const statuses = [
   { status: 'pending', label: 'Pending Approval' },
@@ -9,18 +9,25 @@ const statuses = [
   { status: 'rejected', label: 'Rejected' },
 ] as const
 
+const payouts = [
+  { status: 'unpaid', label: 'Unpaid' },
+  { status: 'paid', label: 'Paid' },
+] as const
+
 /** How many requests there are of each status; a press shows those, a second press shows all. */
 export function StatusCounts({
+  noun,
   counts,
   table,
 }: {
+  noun: RequestNoun
   counts: RequestCounts | undefined
   table: TableController
 }) {
   const chosen = table.state.filters.status
   return (
-    <div role="group" aria-label="Filter by status" className="flex overflow-x-auto border-b">
-      {statuses.map(({ status, label }) => {
+    <div role="group" aria-label="Filter by status" className="-mb-px flex overflow-x-auto">
+      {[...statuses, ...(noun === 'withdrawal' ? payouts : [])].map(({ status, label }) => {
         const active = chosen === status
         return (
           <button
@@ -35,7 +42,7 @@ export function StatusCounts({
           >
             <span className="tabular font-title text-section font-semibold text-foreground">
               {counts ? (
-                counts[status].toLocaleString('en-US')
+                counts[status]?.toLocaleString('en-US')
               ) : (
                 <Skeleton className="inline-block h-5 w-8" />
               )}

@@ -1,3 +1,5 @@
+import type { DecidedRequest } from '@/lib/request-changes'
+
 /** Every sentence that names the kind of request, written out, so that each can be found and read as it is. */
 export const requestTexts = {
   deposit: {
@@ -6,8 +8,16 @@ export const requestTexts = {
     none: 'No deposits found',
     loading: 'Loading deposits...',
     failedToLoad: 'Failed to load deposits',
-    approve: { failed: 'Failed to approve deposit', done: 'Deposit approved successfully' },
-    reject: { failed: 'Failed to reject deposit', done: 'Deposit rejected successfully' },
+    approve: {
+      failed: 'Failed to approve deposit',
+      done: 'Deposit approved successfully',
+      many: 'deposits approved',
+    },
+    reject: {
+      failed: 'Failed to reject deposit',
+      done: 'Deposit rejected successfully',
+      many: 'deposits rejected',
+    },
     void: 'Void this deposit',
   },
   withdrawal: {
@@ -16,8 +26,24 @@ export const requestTexts = {
     none: 'No withdrawals found',
     loading: 'Loading withdrawals...',
     failedToLoad: 'Failed to load withdrawals',
-    approve: { failed: 'Failed to approve withdrawal', done: 'Withdrawal approved successfully' },
-    reject: { failed: 'Failed to reject withdrawal', done: 'Withdrawal rejected successfully' },
+    approve: {
+      failed: 'Failed to approve withdrawal',
+      done: 'Withdrawal approved successfully',
+      many: 'withdrawals approved',
+    },
+    reject: {
+      failed: 'Failed to reject withdrawal',
+      done: 'Withdrawal rejected successfully',
+      many: 'withdrawals rejected',
+    },
     void: 'Void this withdrawal',
   },
 } as const
+
+type Decided = Pick<DecidedRequest, 'status' | 'admin_notes' | 'decided_by_name'>
+
+/** "approved by Ada Holm", "cancelled by the member": what became of a request, as part of a sentence. */
+export function decidedText({ status, admin_notes: notes, decided_by_name: name }: Decided): string {
+  if (name !== null) return `${status} by ${name}`
+  return notes === 'Account closed' ? 'rejected because the account was closed' : 'cancelled by the member'
+}

@@ -28,6 +28,10 @@ export function useDecisions<Row extends MoneyRequest>(rows: Row[]) {
     target?.focus()
   }
 
+  function reread() {
+    void queries.invalidateQueries({ queryKey: [adminKey] })
+  }
+
   return {
     open,
     start: (row: Row, action: DecisionAction) => {
@@ -39,8 +43,9 @@ export function useDecisions<Row extends MoneyRequest>(rows: Row[]) {
       const ids = rows.map((row) => row.id)
       const at = ids.indexOf(open?.row.id ?? '')
       followers.current = [...ids.slice(at + 1), ...ids.slice(0, Math.max(0, at))]
-      void queries.invalidateQueries({ queryKey: [adminKey] })
+      reread()
     },
+    reread,
     focusNext,
   }
 }

@@ -54,8 +54,13 @@ function SignIns({ admin }: { admin: Administrator }) {
       {(entries) => (
         <ul className="divide-y border-y">
           {entries.map((entry) => (
-            <li key={entry.seq} className="py-2.5">
+            <li key={entry.seq} className="flex flex-wrap justify-between gap-x-4 py-2.5">
               <Timestamp value={entry.at} exact />
+              {entry.payload?.address ? (
+                <span className="font-mono text-compact break-all text-muted-foreground">
+                  {entry.payload.address}
+                </span>
+              ) : null}
             </li>
           ))}
         </ul>

@@ -28,7 +28,7 @@ export async function signIn(credentials: SignIn): Promise<void> {
 /** Ends the session on the server, then here. */
 export async function signOut(): Promise<void> {
   await callFunction(await administratorClient(), 'admin-auth', { action: 'logout' })
-  administratorSession.clear()
+  administratorSession.leave()
 }
 
 /** Tells the server that a person is here; reading alone does not keep a session alive. */
@@ -84,6 +84,8 @@ export function useTwoStep() {
 export interface SignInRecord {
   seq: number
   at: string
+  /** From which network address; null when it was not recorded. */
+  payload: { address?: string | null } | null
 }
 
 /** The newest sign-ins of one's own account, from the audit log. */

@@ -16,16 +16,24 @@ export interface AuditEntry {
   payload: Record<string, unknown> | null
 }
 
-export async function listAudit(request: ListRequest): Promise<TablePage<AuditEntry>> {
-  const { page, pageSize, action, search } = request
+export interface AuditPage extends TablePage<AuditEntry> {
+  /** Whose acts may be asked for. */
+  administrators: { id: string; name: string }[]
+}
+
+export async function listAudit(request: ListRequest): Promise<AuditPage> {
+  const { page, pageSize, action, adminId, search } = request
   const body = {
     page,
     pageSize,
     ...(action === 'all' ? {} : { action }),
-    ...(search ? { objectId: search } : {}),
+    ...(adminId === 'all' ? {} : { adminId }),
+    ...(search ? { search } : {}),
   }
-  const { entries, ...rest } = await callFunction<
-    Omit<TablePage<never>, 'items'> & { entries: AuditEntry[] }
-  >(await administratorClient(), 'admin-audit', body)
+  const { entries, ...rest } = await callFunction<Omit<AuditPage, 'items'> & { entries: AuditEntry[] }>(
+    await administratorClient(),
+    'admin-audit',
+    body,
+  )
   return { ...rest, items: entries }
 }

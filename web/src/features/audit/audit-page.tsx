@@ -12,7 +12,7 @@ import { Timestamp } from '@/components/timestamp'
 import { zoneName } from '@/lib/dates'
 import { exportCsv } from '@/lib/export-csv'
 import { useAdminRole } from '@/lib/use-admin-role'
-import { listAudit, type AuditEntry } from './api'
+import { listAudit, type AuditEntry, type AuditPage as Page } from './api'
 import { AuditSheet } from './audit-sheet'
 import { actionWords, requestOf, roleWords } from './words'
 
@@ -29,13 +29,21 @@ const areas = [
   ['books', 'Books'],
 ] as const
 
-const filters: TableFilter[] = [
-  {
-    key: 'action',
-    label: 'Action',
-    options: [{ value: 'all', label: 'All Actions' }, ...areas.map(([value, label]) => ({ value, label }))],
-  },
-]
+const actionFilter: TableFilter = {
+  key: 'action',
+  label: 'Action',
+  options: [{ value: 'all', label: 'All Actions' }, ...areas.map(([value, label]) => ({ value, label }))],
+}
+
+/** By action, and by who acted where more than the own acts are to be seen. */
+function filtersOf(administrators: Page['administrators'] | undefined): TableFilter[] {
+  if (!administrators || administrators.length < 2) return [actionFilter]
+  const options = administrators.map(({ id, name }) => ({ value: id, label: name }))
+  return [
+    actionFilter,
+    { key: 'adminId', label: 'Administrator', options: [{ value: 'all', label: 'Everybody' }, ...options] },
+  ]
+}
 
 function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
   return [
@@ -55,7 +63,7 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
     {
       id: 'role',
       header: 'Role',
-      meta: { label: 'Role', phone: 'hidden' },
+      meta: { label: 'Role', phone: 'hidden', spare: 3 },
       cell: ({ row: { original } }) => roleWords(original),
     },
     {
@@ -75,14 +83,14 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
     {
       id: 'target',
       header: 'Target',
-      meta: { label: 'Target', phone: 'hidden' },
+      meta: { label: 'Target', phone: 'hidden', spare: 4 },
       cell: ({ row: { original } }) =>
         original.object_id ? <Address value={original.object_id} short what="target" copy /> : 'None',
     },
     {
       id: 'request',
       header: 'Request id',
-      meta: { label: 'Request id', phone: 'hidden' },
+      meta: { label: 'Request id', phone: 'hidden', spare: 2 },
       cell: ({ row: { original } }) => {
         const request = requestOf(original)
         return request ? <Address value={request} short what="request id" copy /> : 'None'
@@ -91,7 +99,7 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
     {
       id: 'seq',
       header: 'Number',
-      meta: { label: 'Number', align: 'right', phone: 'hidden' },
+      meta: { label: 'Number', align: 'right', phone: 'hidden', spare: 1 },
       cell: ({ row: { original } }) => original.seq.toLocaleString('en-US'),
     },
   ]
@@ -99,7 +107,7 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
 
 /** Every recorded act, newest first. Nothing here can be changed. */
 export function AuditPage() {
-  const table = useTableState({ sort: 'at.desc', filters: { action: 'all' } })
+  const table = useTableState({ sort: 'at.desc', filters: { action: 'all', adminId: 'all' } })
   const query = useAdminList('audit', table, listAudit, 'Failed to load the audit log')
   const [open, setOpen] = useState<AuditEntry | null>(null)
   const columns = useMemo(() => columnsOf(setOpen), [])
@@ -122,16 +130,16 @@ export function AuditPage() {
           query={query}
           table={table}
           rowId={(row) => String(row.seq)}
-          searchLabel="Search by target id"
-          filters={filters}
+          searchLabel="Search by username or id"
+          filters={filtersOf(query.data?.administrators)}
           errorText="Failed to load the audit log"
           loadingText="Loading the audit log"
           empty={
             <EmptyState drawing="ledger" title="Nothing recorded yet" text="Every decision appears here." />
           }
-          emptyFilteredTitle="Nothing recorded that matches"
+          emptyFilteredTitle="No matching entries"
           selectedId={open ? String(open.seq) : null}
-          onExport={(progress) => exportCsv('audit', { ...table.state, search: '', sort: '' }, progress)}
+          onExport={(progress) => exportCsv('audit', { ...table.state, sort: '' }, progress)}
         />
       </div>
       {open ? <AuditSheet entry={open} onClose={() => setOpen(null)} /> : null}

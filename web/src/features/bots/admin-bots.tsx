@@ -15,7 +15,7 @@ import { Button } from '@/components/ui/button'
 import { cn } from '@/lib/cn'
 import { zoneName } from '@/lib/dates'
 import { listSubscriptions, type AdminSubscription, type SubscriptionPage } from './admin-api'
-import { MaskedPassword } from './admin-password'
+import { MaskedPassword, RevealedPassword } from './admin-password'
 import { StatusDialog } from './admin-status-dialog'
 
 const filters: TableFilter[] = [
@@ -41,12 +41,10 @@ function Typed({ text, className }: { text: string; className?: string }) {
 }
 
 interface Acts {
-  opened: string | null
-  onOpened: (id: string | null) => void
   onChange: (subscription: AdminSubscription) => void
 }
 
-function columnsOf({ opened, onOpened, onChange }: Acts): ColumnDef<AdminSubscription>[] {
+function columnsOf({ onChange }: Acts): ColumnDef<AdminSubscription>[] {
   return [
     {
       id: 'user',
@@ -82,31 +80,25 @@ function columnsOf({ opened, onOpened, onChange }: Acts): ColumnDef<AdminSubscri
     {
       id: 'mt5_server',
       header: 'MT5 Server',
-      meta: { label: 'MT5 Server', phone: 'hidden', yields: true },
+      meta: { label: 'MT5 Server', phone: 'hidden', yields: true, spare: 2 },
       cell: ({ row: { original } }) => <Typed text={original.mt5_server} />,
     },
     {
       id: 'mt5_login',
       header: 'MT5 Login',
-      meta: { label: 'MT5 Login', phone: 'hidden', yields: true },
+      meta: { label: 'MT5 Login', phone: 'hidden', yields: true, spare: 3 },
       cell: ({ row: { original } }) => <Typed text={original.mt5_login} className="tabular" />,
     },
     {
       id: 'mt5_password',
       header: 'MT5 Password',
       meta: { label: 'MT5 Password', phone: 'hidden', yields: true },
-      cell: ({ row: { original } }) => (
-        <MaskedPassword
-          subscription={original}
-          open={opened === original.id}
-          onOpen={(open) => onOpened(open ? original.id : null)}
-        />
-      ),
+      cell: ({ row: { original } }) => <MaskedPassword subscription={original} />,
     },
     {
       id: 'subscribed_at',
       header: `Subscribed, ${zoneName(new Date())}`,
-      meta: { label: 'Subscribed', sort: 'subscribed_at', phone: 'hidden' },
+      meta: { label: 'Subscribed', sort: 'subscribed_at', phone: 'hidden', spare: 1 },
       cell: ({ row: { original } }) => <Timestamp value={original.subscribed_at} exact />,
     },
     {
@@ -144,11 +136,14 @@ function Cards({ counts }: Pick<SubscriptionPage, 'counts'>) {
 
 /** Bot Subscriptions. */
 export function AdminBots() {
-  const table = useTableState({ sort: 'subscribed_at.desc', filters: { status: 'all' } })
+  const table = useTableState({
+    sort: 'subscribed_at.desc',
+    sortable: ['subscribed_at'],
+    filters: { status: 'all' },
+  })
   const query = useAdminList('subscriptions', table, listSubscriptions, 'Failed to fetch bot subscriptions')
-  const [opened, setOpened] = useState<string | null>(null)
   const [changing, setChanging] = useState<AdminSubscription | null>(null)
-  const columns = useMemo(() => columnsOf({ opened, onOpened: setOpened, onChange: setChanging }), [opened])
+  const columns = useMemo(() => columnsOf({ onChange: setChanging }), [])
   return (
     <>
       <PageHead
@@ -159,28 +154,30 @@ export function AdminBots() {
       <div className="my-6">
         {query.data ? <Cards counts={query.data.counts} /> : <FigureRowSkeleton figures={4} />}
       </div>
-      <DataTable
-        name="subscriptions"
-        noun="subscriptions"
-        caption="Bot subscriptions"
-        columns={columns}
-        query={query}
-        table={table}
-        rowId={(row) => row.id}
-        searchLabel="Search subscriptions"
-        filters={filters}
-        errorText="Failed to fetch bot subscriptions"
-        loadingText="Loading subscriptions"
-        empty={
-          <EmptyState
-            drawing="mooring"
-            title="No bot subscriptions found."
-            text="Members who subscribe to a bot appear here."
-          />
-        }
-        emptyFilteredTitle="No subscriptions found matching your search."
-        density="comfortable"
-      />
+      <RevealedPassword>
+        <DataTable
+          name="subscriptions"
+          noun="subscriptions"
+          caption="Bot subscriptions"
+          columns={columns}
+          query={query}
+          table={table}
+          rowId={(row) => row.id}
+          searchLabel="Search subscriptions"
+          filters={filters}
+          errorText="Failed to fetch bot subscriptions"
+          loadingText="Loading subscriptions"
+          empty={
+            <EmptyState
+              drawing="mooring"
+              title="No bot subscriptions found."
+              text="Members who subscribe to a bot appear here."
+            />
+          }
+          emptyFilteredTitle="No subscriptions found matching your search."
+          density="comfortable"
+        />
+      </RevealedPassword>
       {changing ? <StatusDialog subscription={changing} onClose={() => setChanging(null)} /> : null}
     </>
   )

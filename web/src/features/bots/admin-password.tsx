@@ -1,5 +1,5 @@
 import { Eye, EyeOff } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from 'react'
 import { Button } from '@/components/ui/button'
 import { Tooltip } from '@/components/ui/tooltip'
 import { cn } from '@/lib/cn'
@@ -10,47 +10,53 @@ import { revealPassword, type AdminSubscription } from './admin-api'
 
 const shownFor = 30_000
 
-interface MaskedPasswordProps {
-  subscription: AdminSubscription
-  /** One row at a time: opening another closes this one. */
-  open: boolean
-  onOpen: (open: boolean) => void
+interface Reveal {
+  /** The one password in sight. */
+  shown: { id: string; password: string } | null
+  show: (id: string, password: string) => void
+  hide: () => void
+}
+
+const Revealed = createContext<Reveal>({ shown: null, show: () => undefined, hide: () => undefined })
+
+/** Keeps the one password that is in sight, apart from the rows: a list that is read again makes its cells anew. */
+export function RevealedPassword({ children }: { children: ReactNode }) {
+  const [shown, setShown] = useState<Reveal['shown']>(null)
+  const show = useCallback((id: string, password: string) => setShown({ id, password }), [])
+  const hide = useCallback(() => setShown(null), [])
+  useEffect(() => {
+    if (shown === null) return
+    const timer = setTimeout(hide, shownFor)
+    return () => clearTimeout(timer)
+  }, [shown, hide])
+  const reveal = useMemo(() => ({ shown, show, hide }), [shown, show, hide])
+  return <Revealed value={reveal}>{children}</Revealed>
 }
 
 /** Asterisks of the password's length; the password itself for 30 seconds, when the role may see it. */
-export function MaskedPassword({ subscription, open, onOpen }: MaskedPasswordProps) {
+export function MaskedPassword({ subscription }: { subscription: AdminSubscription }) {
+  const { id, username, mt5_password_length: length } = subscription
   const forbidden = useMoneyForbidden()
-  const [password, setPassword] = useState<string | null>(null)
+  const { shown: one, show, hide } = use(Revealed)
   const [busy, setBusy] = useState(false)
-  const shown = open ? password : null
-
-  useEffect(() => {
-    if (shown === null) return
-    const timer = setTimeout(() => {
-      setPassword(null)
-      onOpen(false)
-    }, shownFor)
-    return () => clearTimeout(timer)
-  }, [shown, onOpen])
+  const shown = one?.id === id ? one.password : null
 
   async function turn() {
     if (shown !== null) {
-      setPassword(null)
-      onOpen(false)
+      hide()
       return
     }
     setBusy(true)
     try {
-      setPassword(await revealPassword(subscription.id))
-      onOpen(true)
+      show(id, await revealPassword(id))
     } catch (error) {
-      toasts.error('Error', { description: errorText(error, 'The password could not be opened.') })
+      toasts.error('Error', { description: errorText(error, 'The password could not be revealed.') })
     } finally {
       setBusy(false)
     }
   }
 
-  const name = `the MT5 password of ${subscription.username}`
+  const name = `the MT5 password of ${username}`
   return (
     <span className="inline-flex max-w-full items-center gap-1">
       {/* The asterisks may be cut, with what is said after them; the password itself is wanted whole. */}
@@ -60,18 +66,18 @@ export function MaskedPassword({ subscription, open, onOpen }: MaskedPasswordPro
       >
         {shown ?? (
           <>
-            <span aria-hidden>{'*'.repeat(subscription.mt5_password_length)}</span>
+            <span aria-hidden>{'*'.repeat(length)}</span>
             <span className="sr-only">hidden</span>
           </>
         )}
       </span>
-      {subscription.mt5_password_length > 0 ? (
-        <Tooltip content={forbidden ?? 'Each reveal is recorded'}>
+      {length > 0 ? (
+        <Tooltip content={forbidden ?? 'Every reveal is logged'}>
           <Button
             variant="ghost"
             size="icon-compact"
             aria-label={shown === null ? `Show ${name}` : `Hide ${name}`}
-            aria-description={forbidden ?? 'Each reveal is recorded'}
+            aria-description={forbidden ?? 'Every reveal is logged'}
             aria-disabled={forbidden !== null || busy}
             onClick={() => forbidden === null && !busy && void turn()}
           >

@@ -12,6 +12,7 @@ import { Skeleton } from '@/components/ui/skeleton'
 import { correctionsQuery, type Correction } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
+import { offlineText, useOnline } from '@/lib/use-online'
 import { DecideDialog, type Act } from './decide-dialog'
 import { deedOf, kindTitles } from './words'
 
@@ -54,12 +55,20 @@ interface ActsProps {
 
 function Acts({ correction, decides, onAct }: ActsProps) {
   const deed = deedOf(correction)
+  const online = useOnline()
+  const hindered = { 'aria-disabled': !online, title: online ? undefined : offlineText }
   return (
     <>
       {correction.refusal ? <p className="text-compact text-muted-foreground">{correction.refusal}</p> : null}
       {decides ? (
         <div className="mt-2 flex flex-wrap gap-2 first:mt-0 lg:justify-end">
-          <Button variant="ghost" size="row" aria-label={`Discard: ${deed}`} onClick={() => onAct('discard')}>
+          <Button
+            variant="ghost"
+            size="row"
+            aria-label={`Discard: ${deed}`}
+            {...hindered}
+            onClick={() => online && onAct('discard')}
+          >
             Discard
           </Button>
           {correction.refusal ? null : (
@@ -67,7 +76,8 @@ function Acts({ correction, decides, onAct }: ActsProps) {
               variant="outline"
               size="row"
               aria-label={`Confirm: ${deed}`}
-              onClick={() => onAct('confirm')}
+              {...hindered}
+              onClick={() => online && onAct('confirm')}
             >
               Confirm
             </Button>

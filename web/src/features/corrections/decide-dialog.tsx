@@ -87,7 +87,9 @@ export function DecideDialog(props: { act: Act; correction: Correction; onClose:
       facts={factsOf(correction)}
       flags={<LedgerBanner userId={correction.user_id} className="mb-4" />}
       {...wordsOf(act, correction)}
-      lateText="No answer yet. Asking again changes nothing twice."
+      lateText="No response yet. You can safely try again; the change is made only once."
+      // The lists are read again by then.
+      onUnanswered={() => Promise.resolve(null)}
       errorFallback={failures[act]}
       conflict={conflict}
       onConfirm={async () => {

@@ -6,6 +6,7 @@ import { EmptyState } from '@/components/empty-state'
 import { Money } from '@/components/money'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
+import { readableTop } from '@/lib/chart-axis'
 import { barName, describePeriod } from '@/lib/chart-period'
 import { coverageHistoryQuery, type CoverageDay } from './api'
 import { DayRatio } from './day-ratio'
@@ -24,12 +25,20 @@ function History({
   onRange: (range: ChartRange) => void
 }) {
   const latest = days.at(-1)
+  const ratios = days.flatMap(({ ratio }) => (ratio === null ? [] : [Number(ratio)]))
+  const top = readableTop(ratios)
+  const above = ratios.filter((ratio) => ratio > top).length
   return (
     <ChartCard
       title="Coverage by day"
       summary={describePeriod({ from: days[0]?.day ?? '', to: latest?.day ?? '', bucket: 'day' })}
       series={[
-        { label: 'Coverage', colour: 'var(--chart-1)', value: latest ? <DayRatio day={latest} /> : null },
+        {
+          // The last day that is over, which is not what coverage is now.
+          label: latest ? `At the end of ${barName(latest.day, 'day')} (UTC)` : 'Coverage',
+          colour: 'var(--chart-1)',
+          value: latest ? <DayRatio day={latest} /> : null,
+        },
       ]}
       range={range}
       onRange={onRange}
@@ -44,8 +53,15 @@ function History({
       }}
     >
       <ChartArea className="h-72">
-        <CoverageLine days={days} />
+        <CoverageLine days={days} top={top} />
       </ChartArea>
+      {above > 0 ? (
+        <p className="text-compact text-muted-foreground">
+          {above === 1 ? '1 day' : `${above.toLocaleString('en-US')} days`} above{' '}
+          {top.toLocaleString('en-US')}% {above === 1 ? 'is' : 'are'} cut off at the top edge; the table has
+          every figure.
+        </p>
+      ) : null}
     </ChartCard>
   )
 }

@@ -15,7 +15,7 @@ import { DayRatio } from './day-ratio'
 const tick = { fill: 'var(--muted-foreground)', fontSize: 13 }
 
 /** The ratio of each kept day; a day without one is a gap. */
-export default function CoverageLine({ days }: { days: CoverageDay[] }) {
+export default function CoverageLine({ days, top }: { days: CoverageDay[]; top: number }) {
   const rows = days.map((day) => ({ day, ratio: day.ratio === null ? null : Number(day.ratio) }))
   return (
     <ResponsiveContainer width="100%" height="100%">
@@ -34,7 +34,8 @@ export default function CoverageLine({ days }: { days: CoverageDay[] }) {
           tickLine={false}
           axisLine={false}
           tick={tick}
-          domain={[0, 'auto']}
+          domain={[0, top]}
+          allowDataOverflow
         />
         <Tooltip
           cursor={{ stroke: 'var(--input)' }}

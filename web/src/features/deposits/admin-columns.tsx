@@ -28,32 +28,32 @@ export function depositColumns(
     {
       id: 'total_deposits',
       header: () => (
-        <>
+        <span className="whitespace-nowrap">
           User Balance
           <br />
           Total Deposits
-        </>
+        </span>
       ),
-      meta: { label: 'User Balance, Total Deposits', align: 'right', phone: 'hidden' },
+      meta: { label: 'User Balance, Total Deposits', align: 'right', phone: 'hidden', spare: 1 },
       cell: ({ row: { original } }) => <Money value={original.total_deposits} />,
     },
     {
       id: 'wallet',
       header: 'Wallet Address',
-      meta: { label: 'Wallet Address', phone: 'hidden' },
+      meta: { label: 'Wallet Address', phone: 'hidden', spare: 3 },
       cell: ({ row: { original } }) =>
         original.trc20_wallet_address ? <Address value={original.trc20_wallet_address} short /> : 'Not set',
     },
     {
       id: 'reference',
       header: 'Reference',
-      meta: { label: 'Reference', phone: 'hidden' },
+      meta: { label: 'Reference', phone: 'hidden', spare: 5 },
       cell: ({ row: { original } }) => <Reference value={original.reference_number} short />,
     },
     {
       id: 'receipt',
       header: 'Receipt',
-      meta: { label: 'Receipt', phone: 'hidden' },
+      meta: { label: 'Receipt', phone: 'hidden', spare: 4 },
       cell: ({ row: { original } }) => (
         <Button
           variant="link"

@@ -14,6 +14,11 @@ export interface ShownReceipt {
   turned: number
 }
 
+/** As large as the box allows, in width and in height, times the zoom. */
+function fitting(scale: number, shape: number) {
+  return { width: `min(${scale * 100}%, ${scale * shape * 63}dvh)`, aspectRatio: shape }
+}
+
 /** A receipt that is a picture. Its link lives 60 seconds; a new one is asked for when it has run out. */
 export function ReceiptImage({
   receiptUrl,
@@ -24,6 +29,8 @@ export function ReceiptImage({
 }: ShownReceipt & { onUnreadable: () => void }) {
   const receipt = useQuery(receiptQuery(receiptUrl))
   const [renewed, setRenewed] = useState(false)
+  // Width by height, once the picture is there.
+  const [shape, setShape] = useState(1)
 
   function unreadable() {
     if (!renewed) {
@@ -44,14 +51,28 @@ export function ReceiptImage({
   }
   if (receipt.data === undefined) return <Skeleton className="h-96 w-full" />
   return (
-    <div className="max-h-[64dvh] overflow-auto rounded-control border bg-muted">
-      <img
-        src={receipt.data}
-        alt={`Receipt that ${member} sent`}
-        onError={unreadable}
-        className="mx-auto block max-w-none transition-transform"
-        style={{ width: `${scale * 100}%`, rotate: `${turned}deg` }}
-      />
+    <div
+      role="group"
+      aria-label="Receipt"
+      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keys
+      tabIndex={0}
+      className="max-h-[64dvh] overflow-auto rounded-control border bg-muted"
+    >
+      <div
+        className="relative mx-auto overflow-hidden"
+        style={fitting(scale, turned % 180 === 0 ? shape : 1 / shape)}
+      >
+        <img
+          src={receipt.data}
+          alt={`Receipt that ${member} sent`}
+          onError={unreadable}
+          onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
+            setShape(naturalWidth / naturalHeight)
+          }
+          className="absolute top-1/2 left-1/2 max-w-none -translate-1/2 transition-[rotate]"
+          style={{ width: turned % 180 === 0 ? '100%' : `${shape * 100}%`, rotate: `${turned}deg` }}
+        />
+      </div>
     </div>
   )
 }

@@ -8,9 +8,10 @@ import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
-import { jobsQuery, readinessQuery, settingsQuery, useOperatorAct, type Readiness } from './api'
+import { jobsQuery, readinessQuery, settingsQuery, useOperatorAct, type Readiness, type Setting } from './api'
 import { JobsSection } from './jobs-section'
 import { LeaveDemo } from './leave-demo'
+import { SettingDialog } from './setting-dialog'
 import { SettingsList } from './settings-list'
 
 const names: Record<string, string> = {
@@ -57,7 +58,33 @@ function MailActs() {
   )
 }
 
-function Items({ readiness }: { readiness: Readiness }) {
+/** The settings that an item is made of; the others are done by what their sentence says. */
+const settingsOf: Record<string, string[]> = {
+  operator: ['operator.name', 'operator.address'],
+  support: ['support.email'],
+  deposit_address: ['deposit.address'],
+  terms: ['terms.text', 'terms.version'],
+  risk: ['risk.text', 'risk.version'],
+  countries: ['operator.countries'],
+}
+
+function SettingActs({ item, settings }: { item: string; settings: Setting[] }) {
+  const [changing, setChanging] = useState<Setting | null>(null)
+  const own = settings.filter(({ key }) => settingsOf[item]?.includes(key))
+  if (own.length === 0) return null
+  return (
+    <span className="mt-2 flex flex-wrap gap-2">
+      {own.map((setting) => (
+        <Button key={setting.key} variant="outline" size="compact" onClick={() => setChanging(setting)}>
+          {setting.description}
+        </Button>
+      ))}
+      {changing ? <SettingDialog setting={changing} onClose={() => setChanging(null)} /> : null}
+    </span>
+  )
+}
+
+function Items({ readiness, settings }: { readiness: Readiness; settings: Setting[] }) {
   const missing = readiness.items.filter((item) => !item.ok).length
   return (
     <section aria-labelledby="items" className="card-box">
@@ -80,6 +107,7 @@ function Items({ readiness }: { readiness: Readiness }) {
               <p className="font-semibold">{names[item] ?? item}</p>
               {todo ? <p className="text-muted-foreground">{todo}</p> : null}
               {item === 'mail' && !ok ? <MailActs /> : null}
+              {ok ? null : <SettingActs item={item} settings={settings} />}
             </div>
           </li>
         ))}
@@ -109,17 +137,23 @@ export function ReadinessPage() {
           loadingText="Loading the readiness list"
           skeleton={<Skeleton className="h-96 rounded-card" />}
         >
-          {(data) => <Items readiness={data} />}
+          {(data) => <Items readiness={data} settings={settings.data ?? []} />}
         </Region>
         {state?.demo ? (
-          <Button
-            className="self-start"
-            aria-disabled={!state.ready}
-            title={state.ready ? undefined : 'Everything above has to be done first.'}
-            onClick={() => state.ready && setLeaving(true)}
-          >
-            Accept real money
-          </Button>
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+            <Button
+              aria-disabled={!state.ready}
+              aria-describedby={state.ready ? undefined : 'not-ready'}
+              onClick={() => state.ready && setLeaving(true)}
+            >
+              Accept real money
+            </Button>
+            {state.ready ? null : (
+              <p id="not-ready" className="text-muted-foreground">
+                Everything above has to be done first.
+              </p>
+            )}
+          </div>
         ) : null}
         <JobsSection />
         <Region

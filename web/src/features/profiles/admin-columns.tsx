@@ -53,7 +53,7 @@ export function memberColumns(onDetails: (member: AdminMember) => void): ColumnD
     {
       id: 'wallet',
       header: 'Wallet Address',
-      meta: { label: 'Wallet Address', phone: 'hidden' },
+      meta: { label: 'Wallet Address', phone: 'hidden', spare: 1 },
       cell: ({ row: { original } }) =>
         original.trc20_wallet_address ? <Address value={original.trc20_wallet_address} short /> : 'Not set',
     },
@@ -66,7 +66,7 @@ export function memberColumns(onDetails: (member: AdminMember) => void): ColumnD
     {
       id: 'package_status',
       header: 'Package Status',
-      meta: { label: 'Package Status', phone: 'hidden' },
+      meta: { label: 'Package Status', phone: 'hidden', spare: 2 },
       cell: ({ row: { original } }) => <PackageStatus approved={original.package_approved} />,
     },
     {
@@ -78,13 +78,13 @@ export function memberColumns(onDetails: (member: AdminMember) => void): ColumnD
     {
       id: 'verified',
       header: 'Verified',
-      meta: { label: 'Verified', phone: 'hidden' },
+      meta: { label: 'Verified', phone: 'hidden', spare: 3 },
       cell: ({ row: { original } }) => <Verified verified={original.account_verified} />,
     },
     {
       id: 'created_at',
       header: `Joined, ${zoneName(new Date())}`,
-      meta: { label: 'Joined', sort: 'created_at', phone: 'hidden' },
+      meta: { label: 'Joined', sort: 'created_at', phone: 'hidden', spare: 4 },
       cell: ({ row: { original } }) => <Timestamp value={original.created_at} exact />,
     },
     {

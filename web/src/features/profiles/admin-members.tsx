@@ -73,6 +73,7 @@ function Cards({ cards }: { cards: MemberCards }) {
 export function AdminMembers() {
   const table = useTableState({
     sort: 'created_at.desc',
+    sortable: ['created_at', 'username', 'package_value'],
     filters: { package: 'all', status: 'all', verified: 'all' },
   })
   const query = useAdminList('members', table, listMembers, 'Failed to load users')

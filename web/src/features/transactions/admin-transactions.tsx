@@ -75,7 +75,7 @@ const columns: ColumnDef<AdminTransaction>[] = [
   {
     id: 'reference',
     header: 'Reference ID',
-    meta: { label: 'Reference ID', phone: 'hidden' },
+    meta: { label: 'Reference ID', phone: 'hidden', spare: 1 },
     cell: ({ row: { original } }) =>
       original.reference_id ? <Address value={original.reference_id} short what="reference" copy /> : 'N/A',
   },
@@ -107,7 +107,11 @@ function Cards({ cards }: { cards: TransactionCards }) {
 
 /** Transactions Management: the journal. */
 export function AdminTransactions() {
-  const table = useTableState({ sort: 'created_at.desc', filters: { type: 'all', status: 'all' } })
+  const table = useTableState({
+    sort: 'created_at.desc',
+    sortable: ['created_at'],
+    filters: { type: 'all', status: 'all' },
+  })
   const query = useAdminList('transactions', table, listTransactions, 'Failed to load transactions')
   const forbidden = useMoneyForbidden()
   return (

@@ -10,8 +10,15 @@ export interface AdminWithdrawal extends MoneyRequest {
   /** Frozen when the request was made; the member's present one may differ. */
   wallet_address: string
   available_after: Decimal
-  due_at: string | null
   payout_reference: string | null
+  payout_at: string | null
+}
+
+/** How a withdrawal was paid. */
+export interface Payout {
+  reference: string
+  /** The administrator knows that the reference is of a transfer that paid others too. */
+  shared: boolean
 }
 
 export async function listWithdrawals(request: ListRequest): Promise<RequestPage<AdminWithdrawal>> {
@@ -23,9 +30,10 @@ export async function decideWithdrawal(
   id: string,
   action: DecisionAction,
   reason: string,
-  payoutReference: string,
+  { reference, shared }: Payout,
 ): Promise<void> {
-  const body = { withdrawalId: id, action, reason, ...(payoutReference ? { payoutReference } : {}) }
+  const payout = reference ? { payoutReference: reference, sharedPayout: shared } : {}
+  const body = { withdrawalId: id, action, reason, ...payout }
   await callFunction(await administratorClient(), 'admin-approve-withdrawal', body)
 }
 
@@ -33,9 +41,10 @@ export async function decideWithdrawal(
 export function useAddPayout() {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: ({ id, reference }: { id: string; reference: string }) =>
-      decideWithdrawal(id, 'approve', '', reference),
-    onSuccess: () => queries.invalidateQueries({ queryKey: [adminKey] }),
+    mutationFn: ({ id, payout }: { id: string; payout: Payout }) =>
+      decideWithdrawal(id, 'approve', '', payout),
+    // Also when the response was lost: what is shown is read again.
+    onSettled: () => queries.invalidateQueries({ queryKey: [adminKey] }),
     meta: { realm: 'administrator' },
   })
 }

@@ -9,10 +9,18 @@ import { RequestDetails } from '@/components/requests/request-details'
 import { RequestList } from '@/components/requests/request-list'
 import { VoidRequest } from '@/components/requests/void-request'
 import { Change, type Fact } from '@/components/review-dialog'
+import { Badge } from '@/components/status-badge'
+import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { compare } from '@/lib/money'
+import { offlineText, useOnline } from '@/lib/use-online'
 import { decideWithdrawal, listWithdrawals, type AdminWithdrawal } from './admin-api'
-import { PayoutDialog, PayoutField } from './admin-payout'
+import { noPayout, PayoutDialog, PayoutField, sendPayout, type PayoutEntry } from './admin-payout'
+
+interface UnpaidActsProps {
+  row: AdminWithdrawal
+  acts: RequestActs<AdminWithdrawal>
+}
 
 /** The balance does not cover it: the approval would be refused. */
 function blockedText(row: AdminWithdrawal): string | null {
@@ -20,14 +28,53 @@ function blockedText(row: AdminWithdrawal): string | null {
   return uncovered ? 'Insufficient available balance' : null
 }
 
+/** Whether it was approved and still has to be recorded as paid. */
+function isUnpaid({ status, voided_at: voided, payout_reference: reference }: AdminWithdrawal): boolean {
+  return status === 'approved' && voided === null && reference === null
+}
+
+function PayoutState({ row }: { row: AdminWithdrawal }) {
+  if (row.payout_reference !== null)
+    return <Address value={row.payout_reference} short what="payout reference" copy />
+  return isUnpaid(row) ? <Badge tone="warning">Unpaid</Badge> : '—'
+}
+
+/** Records how a withdrawal was paid, from where it is listed or shown. */
+function PayoutButton({ row, acts, size }: UnpaidActsProps & { size?: 'row' }) {
+  const [paying, setPaying] = useState(false)
+  const online = useOnline()
+  if (!isUnpaid(row) || acts.forbidden !== null) return null
+  return (
+    <>
+      <Button
+        variant="outline"
+        size={size}
+        className={size && 'max-md:grow'}
+        aria-disabled={!online}
+        title={online ? undefined : offlineText}
+        aria-label={size && `Add the payout reference of ${row.username}`}
+        onClick={() => online && setPaying(true)}
+      >
+        {size ? 'Add payout' : 'Add payout reference'}
+      </Button>
+      {paying ? <PayoutDialog row={row} onClose={() => setPaying(false)} /> : null}
+    </>
+  )
+}
+
 function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawal>[] {
-  const { first, last } = requestColumns<AdminWithdrawal>({ noun: 'withdrawal', acts, blocked: blockedText })
+  const { first, last } = requestColumns<AdminWithdrawal>({
+    noun: 'withdrawal',
+    acts,
+    blocked: blockedText,
+    act: (row) => <PayoutButton row={row} acts={acts} size="row" />,
+  })
   return [
     ...first,
     {
       id: 'user_balance',
       header: 'User Balance',
-      meta: { label: 'User Balance', align: 'right', phone: 'hidden' },
+      meta: { label: 'User Balance', align: 'right', phone: 'hidden', spare: 1 },
       cell: ({ row: { original } }) => (
         <span title="Cash-in: the member's approved deposits">
           Package: <Money value={original.cash_in_amount} />
@@ -37,7 +84,7 @@ function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawa
     {
       id: 'wallet',
       header: 'Wallet Address',
-      meta: { label: 'Wallet Address', phone: 'hidden' },
+      meta: { label: 'Wallet Address', phone: 'hidden', spare: 3 },
       cell: ({ row: { original } }) => (
         <span className="flex flex-col">
           <Address value={original.wallet_address} short />
@@ -46,6 +93,12 @@ function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawa
           ) : null}
         </span>
       ),
+    },
+    {
+      id: 'payout',
+      header: 'Payout',
+      meta: { label: 'Payout', phone: 'hidden', spare: 4 },
+      cell: ({ row: { original } }) => <PayoutState row={original} />,
     },
     ...last,
   ]
@@ -73,18 +126,12 @@ function factsOf(row: AdminWithdrawal): Fact[] {
 }
 
 /** What is left to do with an approved withdrawal: to tell how it was paid, or to void it while it was not. */
-function UnpaidActs({ row, acts }: { row: AdminWithdrawal; acts: RequestActs<AdminWithdrawal> }) {
-  const [paying, setPaying] = useState(false)
+function UnpaidActs({ row, acts }: UnpaidActsProps) {
   if (row.payout_reference !== null) return null
   return (
     <>
-      {row.status === 'approved' && row.voided_at === null && acts.forbidden === null ? (
-        <Button variant="outline" onClick={() => setPaying(true)}>
-          Add payout reference
-        </Button>
-      ) : null}
+      <PayoutButton row={row} acts={acts} />
       <VoidRequest noun="withdrawal" row={row} />
-      {paying ? <PayoutDialog row={row} onClose={() => setPaying(false)} /> : null}
     </>
   )
 }
@@ -92,8 +139,8 @@ function UnpaidActs({ row, acts }: { row: AdminWithdrawal; acts: RequestActs<Adm
 /** Withdrawals Management. */
 export function AdminWithdrawals() {
   // With the row it was typed for: the next one has a payout of its own.
-  const [payout, setPayout] = useState({ id: '', reference: '' })
-  const referenceOf = (row: AdminWithdrawal) => (payout.id === row.id ? payout.reference : '')
+  const [payout, setPayout] = useState<PayoutEntry & { id: string }>({ ...noPayout, id: '' })
+  const payoutOf = (row: AdminWithdrawal) => (payout.id === row.id ? payout : noPayout)
   return (
     <RequestList
       noun="withdrawal"
@@ -107,13 +154,17 @@ export function AdminWithdrawals() {
         action === 'approve' ? (
           <PayoutField
             label="Payout reference (optional)"
-            value={referenceOf(row)}
-            onChange={(reference) => setPayout({ id: row.id, reference })}
+            value={payoutOf(row)}
+            onChange={(entry) => setPayout({ ...entry, id: row.id })}
           />
         ) : undefined
       }
       decide={(row, action, reason) =>
-        decideWithdrawal(row.id, action, reason, action === 'approve' ? referenceOf(row).trim() : '')
+        sendPayout(
+          action === 'approve' ? payoutOf(row) : noPayout,
+          (entry) => setPayout({ ...entry, id: row.id }),
+          (sent) => decideWithdrawal(row.id, action, reason, sent),
+        )
       }
       details={(row, acts, place) => (
         <RequestDetails
@@ -129,6 +180,9 @@ export function AdminWithdrawals() {
                     label: 'Payout',
                     value: <Reference value={row.payout_reference} what="payout reference" copy />,
                   },
+                  ...(row.payout_at
+                    ? [{ label: 'Paid', value: <Timestamp value={row.payout_at} exact /> }]
+                    : []),
                 ]
               : []),
           ]}

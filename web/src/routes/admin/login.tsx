@@ -1,18 +1,21 @@
-import { Navigate, useNavigate } from 'react-router'
+import { Navigate, useLocation, useNavigate } from 'react-router'
 import { Notice } from '@/components/notice'
 import { usePageTitle } from '@/components/page-head'
 import { Wordmark } from '@/components/wordmark'
 import { LoginForm } from '@/features/administrators/login-form'
 import { DemoBanner } from '@/features/operator/demo-banner'
 import { administratorSession } from '@/lib/administrator-session'
-import { paths } from '@/lib/paths'
+import { safeAdminRedirect } from '@/lib/paths'
 import { useStore } from '@/lib/store'
 
 export default function AdminLoginPage() {
   useStore(administratorSession)
   const navigate = useNavigate()
+  const from: unknown = useLocation().state
+  // Only when it is needed: this page is also drawn where there is no window.
+  const target = () => safeAdminRedirect(typeof from === 'string' ? from : null, window.location.origin)
   const heading = usePageTitle('Administrator sign-in')
-  if (administratorSession.current()) return <Navigate to={paths.admin.dashboard} replace />
+  if (administratorSession.current()) return <Navigate to={target()} replace />
   return (
     <div className="flex min-h-dvh flex-col">
       <DemoBanner />
@@ -30,7 +33,7 @@ export default function AdminLoginPage() {
             Signed out after 30 minutes without activity.
           </Notice>
         ) : null}
-        <LoginForm onSignedIn={() => void navigate(paths.admin.dashboard, { replace: true })} />
+        <LoginForm onSignedIn={() => void navigate(target(), { replace: true })} />
       </main>
     </div>
   )

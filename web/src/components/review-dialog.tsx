@@ -122,7 +122,7 @@ function useConfirm({ onConfirm, onUnanswered, errorFallback, unansweredText }: 
 
 /** Every decision about money passes here: what will happen, to whom, and that it cannot be undone. */
 export function ReviewDialog(props: ReviewDialogProps) {
-  const { open, onClose, title, facts, flags, children, warning, confirmLabel, busyLabel, conflict } = props
+  const { open, title, facts, flags, children, warning, confirmLabel, busyLabel, conflict } = props
   const { lateText = 'No response yet. It is safe to retry: nothing is paid twice.' } = props
   const { sending, late, lost, refusal, send } = useConfirm(props)
   // Nothing was cancelled: it may well have been done.

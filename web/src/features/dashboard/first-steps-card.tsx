@@ -3,7 +3,7 @@ import { useId } from 'react'
 import { Link } from 'react-router'
 import { RiskLine } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
-import { Popover, PopoverContent, PopoverTrigger } from '@/components/ui/popover'
+import { Popover } from '@/components/ui/popover'
 import { VerificationGauge } from '@/components/verification-gauge'
 import { cn } from '@/lib/cn'
 import type { Member, PendingRequest } from '@/lib/member'
@@ -94,18 +94,20 @@ function Waiting({ message, deposit }: { message: string; deposit: PendingReques
 
 function WhatIsTrc20() {
   return (
-    <Popover>
-      <PopoverTrigger asChild>
+    <Popover
+      align="start"
+      trigger={
         <Button variant="link" className="max-sm:w-full">
           What is a TRC20 address?
         </Button>
-      </PopoverTrigger>
-      <PopoverContent align="start">
+      }
+    >
+      {() => (
         <p>
           The address at which you receive USDT on the Tron network. Your wallet app or exchange shows it
           under Receive or Deposit: choose USDT and the network TRC20.
         </p>
-      </PopoverContent>
+      )}
     </Popover>
   )
 }

@@ -2,14 +2,17 @@ import type { Rolldown } from 'vite'
 
 type Lookup = (id: string) => Rolldown.ModuleInfo | null
 
-const app = `${import.meta.dirname}/src/app`
+const source = `${import.meta.dirname}/src`
+const landing = `${source}/app/landing.tsx`
+const router = `${source}/app/router.tsx`
 
 /**
  * Kinds of pages. What the same kinds need is one file, so that a page loads few files and hardly any code of others.
  * The first that matches counts.
  */
 const kinds: readonly RegExp[] = [
-  /\/routes\/(landing|terms|risk)\.tsx$/,
+  /\/app\/landing\.tsx$/,
+  /\/routes\/(terms|risk)\.tsx$/,
   /\/routes\/(sign-in|sign-up)\.tsx$/,
   /\/(routes\/dashboard|app\/(member-guard|member-header|notice-strip))\.tsx$/,
   /\/(routes\/admin\/(users|bots|transactions|deposits|withdrawals)|app\/admin-shell)\.tsx$/,
@@ -23,6 +26,11 @@ const small = 6000
 
 /** A set of kinds as bits. */
 type Kinds = number
+
+const everyKind: Kinds = 2 ** kinds.length - 1
+
+/** All but the landing page: they begin with the router. */
+const routed: Kinds = everyKind & ~1
 
 /** All that a module imports, itself included; not what it fetches later. */
 function closure(entry: string, lookup: Lookup): Set<string> {
@@ -38,15 +46,17 @@ function count(set: Kinds): number {
 /** Which kinds of pages need a module. */
 function needs(lookup: Lookup): Map<string, Kinds> {
   const found = new Map<string, Kinds>()
-  const fetched = ['router.tsx', 'site-shell.tsx'].map(
-    (file) => lookup(`${app}/${file}`)?.dynamicallyImportedIds ?? [],
+  const fetched = [router, `${source}/app/site-shell.tsx`].map(
+    (file) => lookup(file)?.dynamicallyImportedIds ?? [],
   )
-  for (const page of fetched.flat()) {
+  for (const page of [landing, ...fetched.flat()]) {
     const kind = kinds.findIndex((pages) => pages.test(page))
     if (kind < 0) throw new Error(`chunks.ts: ${page} is of no kind of pages`)
     for (const id of closure(page, lookup)) found.set(id, (found.get(id) ?? 0) | (1 << kind))
   }
-  for (const entry of closure(`${import.meta.dirname}/src/main.tsx`, lookup)) found.delete(entry)
+  const first = closure(landing, lookup)
+  for (const id of closure(router, lookup)) found.set(id, first.has(id) ? everyKind : routed)
+  for (const entry of closure(`${source}/main.tsx`, lookup)) found.delete(entry)
   return found
 }
 
@@ -55,9 +65,12 @@ function merge(found: Map<string, Kinds>, lookup: Lookup): void {
   const sizes = new Map<Kinds, number>()
   for (const [id, of] of found) sizes.set(of, (sizes.get(of) ?? 0) + (lookup(id)?.code?.length ?? 0))
   for (const [few, size] of [...sizes].sort(([a], [b]) => count(a) - count(b))) {
-    const wider = [...sizes.keys()].filter((more) => more !== few && (more & few) === few)
+    // What lies beside the landing page's code may need no router.
+    const wider = [...sizes.keys()].filter(
+      (more) => more !== few && (more & few) === few && (more & 1) === (few & 1),
+    )
     const nearest = wider.sort((a, b) => count(a) - count(b) || a - b)[0]
-    if (size >= small || nearest === undefined) continue
+    if (size >= small || nearest === undefined || count(few) === 1) continue
     for (const [id, of] of found) if (of === few) found.set(id, nearest)
     sizes.set(nearest, (sizes.get(nearest) ?? 0) + size)
     sizes.delete(few)
@@ -76,12 +89,13 @@ function planned(id: string, context: Rolldown.ChunkingContext): Kinds {
   return plan.get(id) ?? 0
 }
 
-const sets = Array.from({ length: 2 ** kinds.length - 1 }, (_, index) => index + 1)
+const sets = Array.from({ length: everyKind }, (_, index) => index + 1)
 
 /** Files of what several pages share; what most kinds need comes first, because all others import it. */
 export const sharedFiles: Rolldown.CodeSplittingGroup[] = sets.map((set) => ({
   name: (id, context) => (planned(id, context) === set ? `shared-${set}` : null),
   debugName: `shared-${set}`,
   priority: count(set),
-  minShareCount: 2,
+  // The router itself is asked for by one alone.
+  minShareCount: set === routed ? 1 : 2,
 }))

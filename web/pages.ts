@@ -49,19 +49,19 @@ function filesOf(bundle: Bundle, module: string): string[] {
 
 /** What a page draws with, to be fetched at once and not one after the other. */
 function modulesOf(path: string, isMemberPage: boolean): string[] {
-  if (path === '/404') return ['/routes/not-found.tsx']
-  const route = `/routes${path === '/' ? '/landing' : path}.tsx`
+  if (path === '/') return ['/app/landing.tsx']
+  const app = ['/app/router.tsx', `/routes${path === '/404' ? '/not-found' : path}.tsx`]
   if (isMemberPage)
     return [
-      route,
+      ...app,
       '/app/member-guard.tsx',
       '/app/member-header.tsx',
       '/app/notice-strip.tsx',
       '/supabase-js/dist/index.mjs',
     ]
   if (path.startsWith('/admin/') && path !== '/admin/login')
-    return [route, '/app/admin-shell.tsx', '/supabase-js/dist/index.mjs']
-  return [route]
+    return [...app, '/app/admin-shell.tsx', '/supabase-js/dist/index.mjs']
+  return app
 }
 
 const escaped = (text: string) =>

@@ -173,6 +173,8 @@ language sql volatile as $$
     )::uuid
 $$;
 comment on function private.time_ordered_id() is 'A new id that begins with the milliseconds since 1970, UUID version 7.';
+-- Members insert requests themselves, and the id is a default.
+grant execute on function private.time_ordered_id() to authenticated, service_role;
 
 -- Time.
 

@@ -334,24 +334,21 @@ $$;
 comment on function private.actor_name(text) is 'Name of an actor of the audit log; null when the account is deleted.';
 
 -- Each filter is an index range; combined with the order they stay selective.
-create function private.audit_page(p_actor text, p_action text, p_object uuid, p_limit integer, p_offset integer)
-returns setof private.audit_log
+create function private.audit_conditions(p_actor text, p_action text, p_object uuid) returns text
 language plpgsql stable set search_path = '' as $$
 begin
-    return query execute pg_catalog.concat(
-        'select a.* from private.audit_log as a where true',
+    return pg_catalog.concat(
         ' and a.actor = ' || pg_catalog.quote_literal(p_actor),
         case when p_action is not null then pg_catalog.format(
             -- An index range that contains the action and, for the part before a dot, all actions of that group.
             ' and a.action collate "C" between %1$L and %2$L and (a.action = %1$L or pg_catalog.starts_with(a.action, %3$L))',
             p_action, p_action || '/', p_action || '.'
         ) end,
-        ' and a.object_id = ' || pg_catalog.quote_literal(p_object),
-        ' order by a.id desc limit $1 offset $2'
-    ) using p_limit, p_offset;
+        ' and a.object_id = ' || pg_catalog.quote_literal(p_object)
+    );
 end
 $$;
-comment on function private.audit_page(text, text, uuid, integer, integer) is 'Rows of the audit log, newest first.';
+comment on function private.audit_conditions(text, text, uuid) is 'The conditions on rows of the audit log, as SQL; a null asks for all.';
 
 create function public.list_audit(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -365,21 +362,25 @@ declare
     end;
     v_action text := nullif(pg_catalog.btrim(p_filters ->> 'action'), '');
     v_object uuid := nullif(p_filters ->> 'objectId', '')::uuid;
+    v_from text := 'from private.audit_log as a where true' || private.audit_conditions(v_actor, v_action, v_object);
     v_total bigint;
+    v_entries jsonb;
 begin
-    select count(*) into v_total from private.audit_page(v_actor, v_action, v_object, 10001, 0);
+    -- Of what is only counted no row is read.
+    execute pg_catalog.format('select count(*) from (select a.id %s limit 10001) as c', v_from) into v_total;
+    execute pg_catalog.format(
+        $query$
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'seq', e.id, 'at', e.at, 'actor', e.actor, 'actor_name', private.actor_name(e.actor), 'action', e.action,
+                'object_type', e.object_type, 'object_id', e.object_id, 'payload', e.payload
+            ) order by e.id desc
+        )
+        from (select a.* %s order by a.id desc limit $1 offset $2) as e
+        $query$, v_from
+    ) into v_entries using v_size, (v_page - 1) * v_size;
     return pg_catalog.jsonb_build_object(
-        'entries', (
-            select coalesce(
-                pg_catalog.jsonb_agg(
-                    pg_catalog.jsonb_build_object(
-                        'seq', a.id, 'at', a.at, 'actor', a.actor, 'actor_name', private.actor_name(a.actor), 'action', a.action,
-                        'object_type', a.object_type, 'object_id', a.object_id, 'payload', a.payload
-                    ) order by a.id desc
-                ), '[]'
-            )
-            from private.audit_page(v_actor, v_action, v_object, v_size, (v_page - 1) * v_size) as a
-        ),
+        'entries', coalesce(v_entries, '[]'),
         'total', least(v_total, 10000)
     ) || case when v_total > 10000 then '{"more": true}' else '{}' end::jsonb;
 end

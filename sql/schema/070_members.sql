@@ -160,6 +160,7 @@ create table private.positions (
     paid_cents integer not null default 0 check (paid_cents in (0, package_cents)),
     children integer not null default 0 check (children >= 0),
     paid_order bigint,
+    joined_at timestamptz not null,
     -- A computation of all bonuses reads pair owners in this order and needs only their referrer and package: with both
     -- included it is a merge of three indexes without the table, in half the time.
     constraint positions_pkey primary key (no) include (referrer_no, package_cents, paid_cents),
@@ -174,13 +175,14 @@ comment on table private.positions is
 'The referral tree in integers. child_no has no gaps under the referrer and never changes; paid_cents is the package of a funded member, else 0.';
 comment on column private.positions.paid_order is
 'Number of the decision that funded the member, the last one after a correction; null while unfunded. Of a pair, the later one completed it. No index: an upgrade would write a page of it for a number that stays.';
+comment on column private.positions.joined_at is 'The profile''s created_at, for lists of members by package.';
 comment on column private.positions.children is
 'Number of direct referrals; the next child_no is one more, assigned under the referrer''s row lock.';
 alter table private.positions enable row level security;
 -- Members without a referrer.
 create index positions_roots_idx on private.positions (no) where referrer_no is null;
 -- Members by package, for the admin list. Here and not on private.profiles, whose row has three times as many indexes.
-create index positions_package_idx on private.positions (package_cents, no) include (user_id);
+create index positions_package_idx on private.positions (package_cents, joined_at, no) include (user_id);
 -- One left and one right child per pair, of those that pay: with a unique index the merge join need not materialise
 -- rows.
 create unique index positions_left_key on private.positions (referrer_no, pair_no) include (no, paid_cents)
@@ -354,8 +356,8 @@ begin
         where r.user_id = (select s.user_id from private.profiles as s where s.id = new.referrer_id)
         returning r.no, r.children into v_referrer_no, v_child_no;
     end if;
-    insert into private.positions (user_id, referrer_no, child_no)
-    values (new.user_id, v_referrer_no, v_child_no);
+    insert into private.positions (user_id, referrer_no, child_no, joined_at)
+    values (new.user_id, v_referrer_no, v_child_no, new.created_at);
     insert into private.totals (user_id) values (new.user_id);
     perform private.increment_counter('profiles', 1);
     return null;

@@ -64,7 +64,7 @@ declare
     v_package text := nullif(nullif(p_filters ->> 'package', ''), 'all');
     v_where text := private.member_conditions(v_package, nullif(nullif(p_filters ->> 'verified', ''), 'all'), v_request.status);
     v_source text := case when v_request.sort_by = 'package_value'
-        then '(select m.*, o.package_cents, o.no from private.positions as o inner join private.profiles as m on o.user_id = m.user_id)'
+        then '(select m.*, o.package_cents, o.joined_at, o.no from private.positions as o inner join private.profiles as m on o.user_id = m.user_id)'
         else 'private.profiles'
     end;
     v_order text;
@@ -79,7 +79,7 @@ begin
         values
         ('created_at', 'r.created_at, r.id', 'r.created_at desc, r.id desc'),
         ('username', 'lower(r.username), r.id', 'lower(r.username) desc, r.id desc'),
-        ('package_value', 'r.package_cents, r.no', 'r.package_cents desc, r.no desc')
+        ('package_value', 'r.package_cents, r.joined_at, r.no', 'r.package_cents desc, r.joined_at desc, r.no desc')
     ) as o (name, up, down)
     where o.name = v_request.sort_by;
     if v_request.descending then
@@ -110,6 +110,29 @@ comment on function public.list_members(jsonb) is
 'Administrators: members, newest first, 25 a page. Filters: page, pageSize, search (username, name, e-mail), status, package, verified (true, false), sort (created_at, username, package_value). Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.list_members(jsonb) to platform_admin;
 
+-- A page far down is counted along one index: a position has all that is asked, and no member is read for it.
+create function private.member_ids_by_package(p_package text, p_request private.list_request, p_total bigint) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+declare
+    v_from text := 'from (select o.user_id as id, o.package_cents, o.joined_at, o.no from private.positions as o) as r'
+        || coalesce(' where r.package_cents = ' || (p_package::numeric * 100)::bigint, '');
+    v_up text := case when (p_request).sort_by = 'package_value' then 'r.package_cents, ' else '' end || 'r.joined_at, r.no';
+    v_down text := pg_catalog.replace(v_up, ',', ' desc,') || ' desc';
+begin
+    return array(
+        select p.id
+        from pg_catalog.unnest(
+            case when (p_request).descending then private.page_ids(v_from, v_down, v_up, p_request, p_total)
+            else private.page_ids(v_from, v_up, v_down, p_request, p_total) end
+        ) with ordinality as u (user_id, place)
+        inner join private.profiles as p on u.user_id = p.user_id
+        order by u.place
+    );
+end
+$$;
+comment on function private.member_ids_by_package(text, private.list_request, bigint) is
+'One page of the members with a package (USD; null: of all), by package or in the order of joining.';
+
 -- Two filters match nearly all members: active, and verified. Their totals come from counters, or are all members
 -- minus the few in a partial index.
 create function private.member_page(
@@ -118,15 +141,12 @@ create function private.member_page(
 )
 language plpgsql stable set search_path = '' as $$
 declare
-    v_source text := p_source;
+    v_by_package boolean := false;
 begin
     case p_where
         when ' where true' then
             total := private.counter_value('profiles')::bigint;
-            if (p_request).sort_by = 'package_value' then
-                -- The position alone has all that is asked: a page far down reads one index and no member.
-                v_source := '(select o.user_id as id, o.package_cents, o.no from private.positions as o)';
-            end if;
+            v_by_package := (p_request).sort_by = 'package_value';
         when ' where true and r.account_verified' then
             total := private.counter_value('verified_profiles')::bigint;
         when ' where true and not r.account_verified' then
@@ -136,18 +156,12 @@ begin
                 - (select count(*) from private.profiles as p where p.account_status <> 'active');
         when ' where true' || private.package_condition(p_package) then
             total := (select count(*) from private.positions as o where o.package_cents = (p_package::numeric * 100)::bigint);
+            v_by_package := (p_request).sort_by <> 'username';
         else
             execute 'select count(*) from private.profiles as r' || p_where into total;
     end case;
-    ids := private.page_ids(pg_catalog.format('from %s as r', v_source) || p_where, p_order, p_reversed, p_request, total);
-    if v_source <> p_source then
-        ids := array(
-            select p.id
-            from pg_catalog.unnest(ids) with ordinality as u (user_id, place)
-            inner join private.profiles as p on u.user_id = p.user_id
-            order by u.place
-        );
-    end if;
+    ids := case when v_by_package then private.member_ids_by_package(p_package, p_request, total)
+    else private.page_ids(pg_catalog.format('from %s as r', p_source) || p_where, p_order, p_reversed, p_request, total) end;
     more := false;
 end
 $$;

@@ -48,7 +48,8 @@
 --   request_json, money, audit_entries  the response
 
 create table public.deposits (
-    id uuid primary key default gen_random_uuid(),
+    -- New ids stand together in every index that has one, also in that of what the audit log is about.
+    id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     amount public.usd not null check (amount between 1 and 10000000),
     reference_number text not null check (length(reference_number) between 1 and 200),

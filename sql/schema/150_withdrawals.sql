@@ -3,7 +3,7 @@
 -- locks the member's row before it reads. The wallet address is immutable once requested.
 
 create table public.withdrawals (
-    id uuid primary key default gen_random_uuid(),
+    id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     amount public.usd not null check (amount between 100 and 10000000),
     wallet_address text not null check (length(wallet_address) between 1 and 128),

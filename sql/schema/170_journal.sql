@@ -539,26 +539,28 @@ $$;
 comment on function private.id_range(text) is 'The range of ids with this prefix, from four digits on; null when it is no prefix of an id.';
 
 -- The journal row of a request has its time; of a status other than completed there is no other row.
-create function private.journal_of_requests(p_status public.transaction_status) returns text
-language plpgsql immutable strict set search_path = '' as $$
+create function private.journal_of_requests(p_status public.transaction_status, p_newest integer default null) returns text
+language plpgsql immutable set search_path = '' as $$
 declare
     v_requests text := case p_status when 'pending' then 'pending' when 'failed' then 'rejected' end;
+    -- Before the journal is read: of each table these are enough.
+    v_newest text := ' order by q.created_at desc, q.id desc limit ' || p_newest;
 begin
     return pg_catalog.format(
         $query$(
             select t.id, t.user_id, t.reference_id, t.transaction_type, t.status, q.created_at
             from (
-                select d.id, d.created_at from public.deposits as d where d.status = %1$L
+                (select q.id, q.created_at from public.deposits as q where q.status = %1$L%2$s)
                 union all
-                select w.id, w.created_at from public.withdrawals as w where w.status = %1$L
+                (select q.id, q.created_at from public.withdrawals as q where q.status = %1$L%2$s)
             ) as q
             inner join public.transactions as t on t.transaction_type <> 'bonus' and q.id = t.reference_id
-        )$query$, v_requests
+        )$query$, v_requests, v_newest
     );
 end
 $$;
-comment on function private.journal_of_requests(public.transaction_status) is
-'What to read pending or failed rows of the journal from, as SQL: found by the requests that have this status, newest first.';
+comment on function private.journal_of_requests(public.transaction_status, integer) is
+'What to read pending or failed rows of the journal from, as SQL: found by the requests that have this status, all or as many of the newest of each kind.';
 
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -596,7 +598,7 @@ begin
     into v_cards
     from private.transaction_counts() as c;
     if v_request.everything then
-        v_ids := private.newest_requests('transactions', private.journal_of_requests('pending'), v_cards.pending);
+        v_ids := private.newest_requests('transactions', private.journal_of_requests('pending', 5000), v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
         v_ids := private.page_ids(

@@ -74,9 +74,7 @@ begin
                 p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
-        'unread_notifications', (
-            select count(*) from public.notifications as n where n.user_id = p.user_id and n.read_at is null
-        ),
+        'unread_notifications', private.unread_notifications(p.user_id),
         'last_sync_at', (select r.ran_at from private.reconcile_state as r)
     )
     into v_screen

@@ -430,6 +430,7 @@ places as materialized (
             p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
             s.created_at >= p.created_at as older_than_referrer,
             (r.user_id is distinct from s.user_id)
+            or o.joined_at <> p.created_at
             or o.package_cents <> p.package_value * 100
             or o.paid_cents <> case when p.cash_in_amount >= p.package_value then p.package_value * 100 else 0 end
             or ((o.children, o.children) is distinct from (coalesce(c.children, 0)::integer, coalesce(c.last, 0))) as wrong_place

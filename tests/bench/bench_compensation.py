@@ -173,11 +173,11 @@ def one_in_a_hundred(connection: psycopg.Connection, text: str, whole_client: fl
                     from private.packages as s
                 ) as k
                 where o.no = any(%s) and o.package_cents = k.value_cents
-                returning o.profile_id, k.next
+                returning o.user_id, k.next
             )
             update private.profiles as p set
                 package_value = c.next / 100, cash_in_amount = greatest(p.cash_in_amount, c.next / 100)
-            from changed as c where p.id = c.profile_id
+            from changed as c where p.user_id = c.user_id
             """,
             [nos],
         )

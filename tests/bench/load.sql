@@ -69,10 +69,10 @@ select
     case when p.package > 0 or p.pending or p.no % 4 > 0 then p.wallet end, p.joined_at, p.depth, pg_temp.id('profile', p.jump_no)
 from people as p order by p.no;
 
-insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
+insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, joined_at, paid_order)
 overriding system value
 select
-    p.no, p.user_id, p.referrer_no, p.child_no, p.package * 100, p.package * 100, p.children,
+    p.no, p.user_id, p.referrer_no, p.child_no, p.package * 100, p.package * 100, p.children, p.joined_at,
     case when p.package > 0 then (select min(c.decision_no) from claims as c where c.no = p.no and c.status = 'approved') end
 from people as p order by p.no;
 

@@ -123,6 +123,15 @@ select is(
 select is(public.get_member(profile_id('cleo')) ->> 'admin_notes', 'Asked twice', 'and the notes');
 select raises($$ select public.get_member(gen_random_uuid()) $$, 404, 'not_found', 'There is no such member.', 'an unknown one is not there');
 select raises($$ select public.list_members('{"package": "1 or 1=1"}') $$, 400, 'invalid_filter', 'There is no such filter.', 'a package is a number');
+select act_as_owner();
+select join_as('dora', 'root');
+select act_as('sam');
+select is(
+    (
+        select string_agg(pg_temp.names(public.list_members(jsonb_build_object('package', 0, 'page', page, 'pageSize', 1, 'sort', sort))), ' ' order by page)
+        from generate_series(1, 3) as page
+    ), names, 'each of several with a package, ' || sort
+) from (values ('created_at.desc', 'dora cleo'), ('created_at.asc', 'cleo dora'), ('package_value.desc', 'dora cleo'), ('username.asc', 'cleo dora')) as s (sort, names);
 select act_as('ann');
 select throws_ok($$ select public.list_members() $$, '42501', null, 'a member cannot list members');
 select throws_ok($$ select public.get_member(actors.profile_id('ann')) $$, '42501', null, 'nor read a file about anybody');

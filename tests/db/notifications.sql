@@ -47,6 +47,15 @@ select is(
     public.mark_notifications_read(array[(public.get_notifications() #>> '{items,0,id}')::uuid]), '{"unread": 2}'::jsonb, 'one is read'
 );
 select is(public.mark_notifications_read(), '{"unread": 0}'::jsonb, 'then all');
+select act_as_owner();
+insert into public.notifications (user_id, kind, title, body, created_at)
+select user_id('mia'), 'many', 'Many', 'Many', now() - i * interval '1 minute' from generate_series(1, 1003) as i;
+select act_as('mia');
+select is(public.get_notifications() -> 'unread', '997'::jsonb, 'counted among the newest thousand');
+select is(public.mark_notifications_read(), '{"unread": 0}'::jsonb, 'all are marked at once');
+select act_as_owner();
+select is_empty($$ select 1 from public.notifications as n where n.user_id = user_id('mia') and n.read_at is null $$, 'those further down too');
+delete from public.notifications as n where n.user_id = user_id('mia') and n.kind = 'many';
 
 -- Tom tries to read for Mia.
 select act_as_owner();

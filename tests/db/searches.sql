@@ -7,7 +7,7 @@ set local session_replication_role = replica;
 insert into private.profiles (id, user_id, username, display_name, email, depth, jump, created_at)
 select i.id, gen_random_uuid(), 'bulk_' || i.no, 'Bulk', i.no || '@bulk.test', 0, i.id, '2020-01-01'::timestamptz + i.no * interval '1 second'
 from (select gen_random_uuid() as id, g as no from generate_series(1, 10101) as g) as i;
-insert into private.positions (user_id) select p.user_id from private.profiles as p where p.email like '%@bulk.test';
+insert into private.positions (user_id, joined_at) select p.user_id, p.created_at from private.profiles as p where p.email like '%@bulk.test';
 insert into private.totals (user_id) select p.user_id from private.profiles as p where p.email like '%@bulk.test';
 insert into public.deposits (user_id, amount, reference_number, reference_key, receipt_url, kind, created_at)
 select p.user_id, 50, replace(p.username, 'bulk_', 'paper '), p.username, p.username, 'first', p.created_at from private.profiles as p where p.email like '%@bulk.test';

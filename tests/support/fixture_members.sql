@@ -255,10 +255,10 @@ begin
         race.copy_id(p.user_id, n) || '@race.example', race.copy_id(p.referrer_id, n), p.package_value, p.cash_in_amount,
         p.trc20_wallet_address, p.created_at, p.depth, race.copy_id(p.jump, n)
     from generate_series(v_first, v_last) as n, private.profiles as p where p.user_id in (select m.user_id from race.members as m);
-    insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, paid_order)
+    insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, joined_at, paid_order)
     overriding system value
     select o.no - v_low + 1 + v_no + (n - v_first) * 16, race.copy_id(o.user_id, n),
-        o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children,
+        o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children, o.joined_at,
         o.paid_order - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from race.members as m);
     perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.decision_no_seq', v_decision_no + p_count * 16 + 1);

@@ -398,7 +398,7 @@ class Screens:
                     where t.user_id = p.user_id order by t.created_at desc offset 2 limit 1
                 )
             from private.positions as o
-            inner join private.profiles as p on o.profile_id = p.id
+            inner join private.profiles as p on o.user_id = p.user_id
             where o.no = %s
             """,
             [no],

@@ -1,18 +1,20 @@
 import { StrictMode, useEffect, type ReactNode } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot, hydrateRoot } from 'react-dom/client'
-import { RouterProvider } from 'react-router'
 import './app/styles.css'
 import { App } from './app/app'
 import { guardFrozenPage } from './app/frozen-page'
 import { queryClient } from './app/query-client'
-import { openRouter } from './app/router'
 import { StartupFault } from './app/startup-fault'
 import { adminKey } from './lib/admin-overview'
 import { administratorSession } from './lib/administrator-session'
+import { arrival } from './lib/arrival'
 import { readConfig } from './lib/config'
+import { partingWord } from './lib/parting-word'
+import { paths } from './lib/paths'
 import { isPlainVisit } from './lib/plain-visit'
 import { builtInPlatform, platformQuery } from './lib/platform'
+import { referral } from './lib/referral'
 import { memberSession } from './lib/session'
 import './lib/theme'
 import { typedBefore } from './lib/typed-before'
@@ -34,6 +36,7 @@ function Alive({ children }: { children: ReactNode }) {
     if (platform) queryClient.setQueryData(platformQuery.queryKey, platform)
     else void queryClient.invalidateQueries({ queryKey: platformQuery.queryKey })
     typedBefore.end()
+    partingWord.show()
     globalThis.HARBORLINE_READY?.()
   }, [])
   return children
@@ -49,7 +52,26 @@ function followAdministrators(): void {
   })
 }
 
+/** The landing page is a document of its own, which loads no router; all other pages are one app. */
+async function open() {
+  if (location.pathname === paths.home) return (await import('./app/landing')).openLanding()
+  return (await import('./app/router')).openRouter()
+}
+
+/** A mail link that was refused arrives with an error in the fragment, on whatever page it was meant for. */
+function leadOn(): void {
+  const kind = location.pathname === paths.resetPassword ? '?kind=recovery' : ''
+  location.replace(paths.linkExpired + kind)
+}
+
+/** Keeps the referral code of whatever page the visitor was sent to. */
+function keepReferral(): void {
+  const code = new URLSearchParams(location.search).get('ref')?.trim()
+  if (code) referral.meet(code)
+}
+
 async function start(root: HTMLElement): Promise<void> {
+  keepReferral()
   const { platform } = readConfig()
   const plain = isPlainVisit()
   // A page that was built is brought to life with what it was built with.
@@ -58,14 +80,11 @@ async function start(root: HTMLElement): Promise<void> {
   memberSession.startIfStored()
   followAdministrators()
   guardFrozenPage()
-  const router = await openRouter()
+  const opened = await open()
   const app = (
     <StrictMode>
       <Alive>
-        <App
-          pages={<RouterProvider router={router} />}
-          onOpen={(address) => void router.navigate(address, { replace: true })}
-        />
+        <App {...opened} />
       </Alive>
     </StrictMode>
   )
@@ -84,5 +103,10 @@ const root = document.getElementById('root')
 if (root) {
   const message = fault()
   if (message) createRoot(root).render(<StartupFault message={message} />)
-  else void start(root)
+  else if (arrival.error) leadOn()
+  else
+    start(root).catch((error: unknown) => {
+      console.error(error)
+      document.getElementById('load-failed')?.removeAttribute('hidden')
+    })
 }

@@ -51,7 +51,7 @@ function OpenQuestion({ onContinue }: { onContinue: (address: string) => void })
 }
 
 interface AppProps {
-  /** The router's pages, in the browser or at the build. */
+  /** The landing page or the router's, in the browser or at the build. */
   pages: ReactNode
   onOpen: (address: string) => void
 }

@@ -1,12 +1,12 @@
 import { administratorSession } from '@/lib/administrator-session'
-import { storedUserId } from '@/lib/session'
+import { memberSession, storedUserId } from '@/lib/session'
 import { queryClient } from './query-client'
 
 const whose = () => `${storedUserId() ?? ''} ${administratorSession.stored()?.session_token ?? ''}`
 
 /**
  * Going back shows the page as the browser froze it. It is hidden while it is frozen, and shown again only to whom it
- * showed itself before; for anybody else it is loaded anew.
+ * showed itself before; for anybody else, and after a sign-out, it is loaded anew.
  */
 export function guardFrozenPage(): void {
   let before = ''
@@ -16,7 +16,7 @@ export function guardFrozenPage(): void {
   })
   addEventListener('pageshow', (event) => {
     if (!event.persisted) return
-    if (whose() !== before) {
+    if (whose() !== before || memberSession.get().left) {
       location.reload()
       return
     }

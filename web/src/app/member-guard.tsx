@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Navigate, Outlet, useLocation } from 'react-router'
 import { Notice } from '@/components/notice'
+import { loadPopover } from '@/components/ui/popover'
 import { arrival } from '@/lib/arrival'
 import { paths, signInPath } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
@@ -12,7 +13,7 @@ const SignInAgain = lazy(loadSignInAgain)
 const loadItsRules = () =>
   Promise.all([import('@/features/auth/sign-in-schema'), import('@hookform/resolvers/zod')])
 
-// The first page comes first, but a network that fails later must not keep the dialog away.
+// The first page comes first, but a network that fails later must not keep a dialog away.
 const untilSpare = 5000
 
 /** What the mail link did that brought the member here. */
@@ -43,12 +44,13 @@ export function MemberGuard() {
   if (status === 'member' && owner !== userId) setOwner(userId)
   useEffect(() => {
     void memberSession.start()
-    const load = () => void Promise.all([loadSignInAgain(), loadItsRules()]).catch(() => null)
+    const load = () => void Promise.all([loadSignInAgain(), loadItsRules(), loadPopover()]).catch(() => null)
     const timer = setTimeout(load, untilSpare)
     return () => clearTimeout(timer)
   }, [])
   if (status === 'loading') return <Waiting />
-  if (status === 'none' && left) return <Navigate to={paths.home} replace />
+  // Who signs out is led to the landing page.
+  if (status === 'none' && left) return <Waiting />
   if (status === 'none' || (status === 'code' && owner !== userId))
     return <Navigate to={signInPath(target)} replace />
   return (

@@ -1,5 +1,5 @@
 import { LogOut } from 'lucide-react'
-import { Link, NavLink, useNavigate } from 'react-router'
+import { Link, NavLink } from 'react-router'
 import { Button } from '@/components/ui/button'
 import { Wordmark } from '@/components/wordmark'
 import { useSignOut } from '@/features/auth/use-sign-out'
@@ -26,8 +26,7 @@ const sheetLinks = [
 ]
 
 function SignOutButton({ variant }: { variant: 'ghost' | 'outline' }) {
-  const navigate = useNavigate()
-  const { signOut, busy } = useSignOut(() => void navigate(paths.home))
+  const { signOut, busy } = useSignOut(() => location.assign(paths.home))
   return (
     <Button variant={variant} busy={busy && 'Signing out...'} onClick={() => void signOut()}>
       <LogOut aria-hidden />
@@ -62,7 +61,7 @@ export default function MemberHeader() {
     <header data-print="no" className="sticky top-0 z-30 border-b bg-card">
       <div className="page-gutter mx-auto flex h-14 max-w-[1168px] items-center justify-between md:h-16">
         <div className="-ml-3 lg:hidden">
-          <NavigationSheet links={sheetLinks}>
+          <NavigationSheet link={NavLink} links={sheetLinks}>
             <div className="flex items-center justify-between">
               <span className="font-medium">Theme</span>
               <ThemeMenu />

@@ -1,6 +1,7 @@
 import { Menu } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
 import { Button } from '@/components/ui/button'
+import type { PageLink } from './plain-link'
 
 export interface NavigationLink {
   to: string
@@ -8,6 +9,7 @@ export interface NavigationLink {
 }
 
 export interface NavigationSheetProps {
+  link: PageLink
   links: NavigationLink[]
   /** What stands below the links. */
   children?: ReactNode

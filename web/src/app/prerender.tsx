@@ -5,6 +5,7 @@ import { builtInPlatform, platformQuery } from '@/lib/platform'
 import { paths } from '@/lib/paths'
 import { AdminWaiting } from './admin-waiting'
 import { App } from './app'
+import { Landing } from './landing'
 import { queryClient } from './query-client'
 import { routes } from './router'
 
@@ -13,6 +14,7 @@ export { firstCallOf, pageHeads } from './page-heads'
 export const productName = builtInPlatform.product_name
 
 async function pageOf(path: string) {
+  if (path === paths.home) return <Landing />
   // An administrator's page shows nothing of itself to who is not signed in, as the build is not.
   if (path.startsWith('/admin/') && path !== paths.admin.login) return <AdminWaiting />
   const handler = createStaticHandler(routes)

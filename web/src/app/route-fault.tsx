@@ -1,26 +1,12 @@
 import { useEffect } from 'react'
 import { useRouteError } from 'react-router'
-import { EmptyState } from '@/components/empty-state'
-import { Button } from '@/components/ui/button'
+import { Fault } from './fault'
 
-/** A page that broke, or whose code did not arrive. The rest of the app goes on. */
+/** The rest of the app goes on. */
 export function RouteFault() {
   const error = useRouteError()
   useEffect(() => {
     console.error(error)
   }, [error])
-  return (
-    <div role="alert" className="page-gutter mx-auto max-w-xl py-16">
-      <EmptyState
-        drawing="lamp"
-        title="This page could not be shown"
-        text="Nothing was sent or changed. Reload the page; if it happens again, contact support."
-        action={
-          <Button variant="outline" onClick={() => location.reload()}>
-            Reload
-          </Button>
-        }
-      />
-    </div>
-  )
+  return <Fault />
 }

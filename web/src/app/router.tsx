@@ -1,5 +1,12 @@
 import type { ComponentType } from 'react'
-import { createBrowserRouter, matchRoutes, Navigate, type RouteObject } from 'react-router'
+import {
+  createBrowserRouter,
+  matchRoutes,
+  Navigate,
+  redirectDocument,
+  RouterProvider,
+  type RouteObject,
+} from 'react-router'
 import { paths } from '@/lib/paths'
 import { RouteFault } from './route-fault'
 import { SiteShell } from './site-shell'
@@ -13,7 +20,6 @@ function page(path: string, load: Loader): RouteObject {
 }
 
 const visitorPages = [
-  page(paths.home, () => import('@/routes/landing')),
   page(paths.signIn, () => import('@/routes/sign-in')),
   page(paths.signUp, () => import('@/routes/sign-up')),
   page(paths.forgotPassword, () => import('@/routes/forgot-password')),
@@ -56,6 +62,8 @@ const administratorPages = [
 ]
 
 export const routes: RouteObject[] = [
+  // A document of its own (landing.tsx).
+  { path: paths.home, loader: () => redirectDocument(paths.home) },
   {
     ErrorBoundary: RouteFault,
     // Only where the first page's code did not arrive with the others.
@@ -105,5 +113,9 @@ async function loadPage(): Promise<void> {
 export async function openRouter() {
   // What does not arrive now is asked for again by the router, which says so when it fails.
   await loadPage().catch((error: unknown) => console.error(error))
-  return createBrowserRouter(routes)
+  const router = createBrowserRouter(routes)
+  return {
+    pages: <RouterProvider router={router} />,
+    onOpen: (address: string) => void router.navigate(address, { replace: true }),
+  }
 }

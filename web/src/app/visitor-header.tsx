@@ -1,5 +1,3 @@
-import { useEffect } from 'react'
-import { Link, useLocation } from 'react-router'
 import { Button } from '@/components/ui/button'
 import { Wordmark } from '@/components/wordmark'
 import { cn } from '@/lib/cn'
@@ -7,13 +5,18 @@ import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { NavigationSheet } from './navigation-sheet'
+import type { PageLink } from './plain-link'
 import { ThemeMenu } from './theme-menu'
 
-export function VisitorHeader() {
-  const { pathname } = useLocation()
+interface VisitorHeaderProps {
+  link: PageLink
+  /** It is wider there, and leads who is signed in to the dashboard. */
+  landing?: boolean
+}
+
+export function VisitorHeader({ link: Link, landing = false }: VisitorHeaderProps) {
   const { status } = useStore(memberSession)
-  useEffect(() => memberSession.settle(), [pathname])
-  const dashboard = pathname === paths.home && status === 'member'
+  const dashboard = landing && status === 'member'
   const links = [
     ...(dashboard ? [{ to: paths.dashboard, label: 'Dashboard' }] : []),
     { to: paths.signIn, label: 'Sign in' },
@@ -24,12 +27,12 @@ export function VisitorHeader() {
       <div
         className={cn(
           'page-gutter mx-auto flex h-14 items-center justify-between lg:h-16',
-          pathname === paths.home ? 'max-w-[1248px]' : 'max-w-[1168px]',
+          landing ? 'max-w-[1248px]' : 'max-w-[1168px]',
         )}
       >
-        <Link to={paths.home} className="rounded-badge py-2">
+        <a href={paths.home} className="rounded-badge py-2">
           <Wordmark />
-        </Link>
+        </a>
         <nav aria-label="Main" className="hidden items-center gap-2 lg:flex">
           <ThemeMenu />
           {dashboard ? (
@@ -45,7 +48,7 @@ export function VisitorHeader() {
           </Button>
         </nav>
         <div className="-mr-3 lg:hidden">
-          <NavigationSheet links={links}>
+          <NavigationSheet link={Link} links={links}>
             <div className="flex items-center justify-between">
               <span className="font-medium">Theme</span>
               <ThemeMenu />

@@ -2,7 +2,7 @@ import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { formatDay, formatTime } from '@/lib/dates'
 import { Button } from './ui/button'
-import { Popover, PopoverContent, PopoverTrigger } from './ui/popover'
+import { Popover } from './ui/popover'
 
 export interface Explanation {
   /** One sentence. */
@@ -19,8 +19,10 @@ export interface Explanation {
 export function About({ label, text, formula, asOf, link }: Explanation & { label: string }) {
   const moment = asOf ? new Date(asOf) : null
   return (
-    <Popover>
-      <PopoverTrigger asChild>
+    <Popover
+      align="start"
+      className="flex flex-col gap-1.5"
+      trigger={
         <Button
           variant="ghost"
           size="text"
@@ -30,18 +32,21 @@ export function About({ label, text, formula, asOf, link }: Explanation & { labe
         >
           <Info aria-hidden />
         </Button>
-      </PopoverTrigger>
-      <PopoverContent align="start" className="flex flex-col gap-1.5">
-        <p className="font-semibold">About {label}</p>
-        <p>{text}</p>
-        {formula ? <p className="tabular">{formula}</p> : null}
-        {moment || link ? (
-          <p className="text-muted-foreground">
-            {moment ? `As of ${formatDay(moment)}, ${formatTime(moment)}. ` : ''}
-            {link}
-          </p>
-        ) : null}
-      </PopoverContent>
+      }
+    >
+      {() => (
+        <>
+          <p className="font-semibold">About {label}</p>
+          <p>{text}</p>
+          {formula ? <p className="tabular">{formula}</p> : null}
+          {moment || link ? (
+            <p className="text-muted-foreground">
+              {moment ? `As of ${formatDay(moment)}, ${formatTime(moment)}. ` : ''}
+              {link}
+            </p>
+          ) : null}
+        </>
+      )}
     </Popover>
   )
 }

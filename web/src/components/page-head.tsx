@@ -1,16 +1,13 @@
 import { useEffect, useRef, type ReactNode } from 'react'
 import { useLocation } from 'react-router'
-import { useProductName } from '@/lib/platform'
 import { cn } from '@/lib/cn'
+import { useDocumentTitle } from '@/lib/use-document-title'
 
 /** Titles the document and, after a navigation inside the app, hands the focus to the page's heading. */
 export function usePageTitle(title: string) {
   const heading = useRef<HTMLHeadingElement>(null)
-  const product = useProductName()
   const { key, pathname } = useLocation()
-  useEffect(() => {
-    document.title = title === product ? product : `${title} - ${product}`
-  }, [title, product])
+  useDocumentTitle(title)
   useEffect(() => {
     // The first page of a visit has the key "default": there the browser's own start is right.
     if (key !== 'default') heading.current?.focus({ preventScroll: true })

@@ -1,7 +1,7 @@
 import { describeMoment, formatExact, formatRelative } from '@/lib/dates'
 import { useNow } from '@/lib/use-now'
 import { cn } from '@/lib/cn'
-import { Popover, PopoverContent, PopoverTrigger } from './ui/popover'
+import { Popover } from './ui/popover'
 
 interface TimestampProps {
   /** ISO time. */
@@ -16,8 +16,9 @@ export function Timestamp({ value, exact = false, className }: TimestampProps) {
   const now = useNow()
   const moment = new Date(value)
   return (
-    <Popover>
-      <PopoverTrigger asChild>
+    <Popover
+      className="tabular w-auto"
+      trigger={
         <button
           type="button"
           title={describeMoment(moment)}
@@ -25,8 +26,9 @@ export function Timestamp({ value, exact = false, className }: TimestampProps) {
         >
           <time dateTime={value}>{exact ? formatExact(moment) : formatRelative(moment, now)}</time>
         </button>
-      </PopoverTrigger>
-      <PopoverContent className="tabular w-auto">{describeMoment(moment)}</PopoverContent>
+      }
+    >
+      {() => describeMoment(moment)}
     </Popover>
   )
 }

@@ -21,7 +21,7 @@ interface SessionState {
   linkType: string | null
   /** Why the member was signed out, when the server said why. */
   notice: string | null
-  /** The member has just signed out: a guarded page then leads home instead of asking to sign in. */
+  /** The member has just signed out: the page is about to be left, and does not ask to sign in. */
   left: boolean
 }
 
@@ -131,11 +131,6 @@ export const memberSession = {
     stored.remove(storageKey())
     const { notice, left } = store.get()
     store.set({ ...nobody, notice, left })
-  },
-
-  /** The member has arrived where a sign-out leads. */
-  settle(): void {
-    if (store.get().left && store.get().status === 'none') store.set({ ...store.get(), left: false })
   },
 
   /** The new password is set. */

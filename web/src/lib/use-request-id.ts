@@ -1,4 +1,5 @@
 import { useRef } from 'react'
+import { v7 as timeOrderedId } from 'uuid'
 
 interface RequestId {
   /** The id of these answers; the same one until they change or are forgotten. */
@@ -13,7 +14,7 @@ export function useRequestId(): RequestId {
   return {
     of: (answers) => {
       const text = JSON.stringify(answers)
-      if (kept.current?.answers !== text) kept.current = { answers: text, id: crypto.randomUUID() }
+      if (kept.current?.answers !== text) kept.current = { answers: text, id: timeOrderedId() }
       return kept.current.id
     },
     forget: () => {

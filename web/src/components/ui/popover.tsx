@@ -1,22 +1,30 @@
-import * as Primitive from 'radix-ui/popover'
-import type { ComponentProps } from 'react'
-import { cn } from '@/lib/cn'
+import * as Slot from 'radix-ui/slot'
+import { lazy, Suspense, useState, type ReactElement, type ReactNode } from 'react'
 
-export const Popover = Primitive.Root
-export const PopoverTrigger = Primitive.Trigger
+export const loadPopover = () => import('./popover-panel')
+const PopoverPanel = lazy(loadPopover)
 
-export function PopoverContent({ className, ...rest }: ComponentProps<typeof Primitive.Content>) {
+export interface PopoverProps {
+  /** The button that opens it. */
+  trigger: ReactElement
+  align?: 'start' | 'center' | 'end'
+  className?: string
+  'aria-label'?: string
+  children: (close: () => void) => ReactNode
+}
+
+/** A few words at a button. The code that places them is fetched when one is first opened. */
+export function Popover(props: PopoverProps) {
+  const [asked, setAsked] = useState(false)
+  const closed = (
+    <Slot.Root aria-haspopup="dialog" aria-expanded={false} onClick={() => setAsked(true)}>
+      {props.trigger}
+    </Slot.Root>
+  )
+  if (!asked) return closed
   return (
-    <Primitive.Portal>
-      <Primitive.Content
-        sideOffset={6}
-        collisionPadding={16}
-        className={cn(
-          'z-50 w-80 max-w-[calc(100vw-32px)] animate-popover-in rounded-control border bg-popover p-4 text-compact shadow-popover',
-          className,
-        )}
-        {...rest}
-      />
-    </Primitive.Portal>
+    <Suspense fallback={closed}>
+      <PopoverPanel {...props} />
+    </Suspense>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import { partingWord } from '@/lib/parting-word'
 import { memberSession } from '@/lib/session'
-import { toasts } from '@/lib/toast-queue'
 import { signOut } from './api'
 
 const patience = 10_000
@@ -29,10 +29,10 @@ export function useSignOut(onLeft: () => void) {
     memberSession.leave()
     try {
       await withinPatience(signOut())
-      toasts.success('Signed out successfully!')
+      partingWord.success('Signed out successfully!')
     } catch (error) {
       console.error(error)
-      toasts.error((error instanceof Error && error.message) || 'Sign out completed')
+      partingWord.error((error instanceof Error && error.message) || 'Sign out completed')
     }
     onLeft()
     memberSession.forget()

@@ -1,17 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { EllipsisVertical, RefreshCw } from 'lucide-react'
+import { RefreshCw } from 'lucide-react'
 import { lazy, Suspense, type ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
 import { PageBody } from '@/components/page-body'
 import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
-import {
-  DropdownMenu,
-  DropdownMenuContent,
-  DropdownMenuItem,
-  DropdownMenuTrigger,
-} from '@/components/ui/dropdown-menu'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { formatTime } from '@/lib/dates'
 import { memberQuery } from '@/lib/member'
@@ -21,6 +15,7 @@ import type { AdvancedPanels } from './advanced-view'
 import { syncedAt } from './api'
 import { ClassicSkeleton, ClassicView } from './classic-view'
 import { useBackgroundRefresh, useLateBonuses, useRefreshButton } from './use-fresh-figures'
+import { ViewMenu } from './view-menu'
 
 const AdvancedView = lazy(() => import('./advanced-view'))
 const CompactView = lazy(() => import('./compact-view'))
@@ -58,7 +53,7 @@ export function DashboardPage({ earnings, panels, tree }: DashboardPageProps) {
         purpose="Your balance, your team and what each has earned."
         actions={
           <RefreshActions lastRun={member.data?.last_sync_at ?? null} advanced={view === 'advanced'}>
-            <ViewMenu view={view} onChange={setView} />
+            <ViewMenu compact={view === 'compact'} onChange={setView} />
           </RefreshActions>
         }
       />
@@ -121,25 +116,5 @@ function RefreshActions({ lastRun, advanced, children }: RefreshActionsProps) {
       </Button>
       {children}
     </>
-  )
-}
-
-/** The earlier dashboard is one step further away. */
-function ViewMenu({ view, onChange }: { view: View; onChange: (view: View) => void }) {
-  return (
-    <DropdownMenu>
-      <DropdownMenuTrigger asChild>
-        <Button variant="outline" size="icon" aria-label="More views" title="More views">
-          <EllipsisVertical aria-hidden />
-        </Button>
-      </DropdownMenuTrigger>
-      <DropdownMenuContent align="end">
-        {view === 'compact' ? (
-          <DropdownMenuItem onSelect={() => onChange('classic')}>Classic View</DropdownMenuItem>
-        ) : (
-          <DropdownMenuItem onSelect={() => onChange('compact')}>Compact view</DropdownMenuItem>
-        )}
-      </DropdownMenuContent>
-    </DropdownMenu>
   )
 }

@@ -2,7 +2,7 @@ import { Mail, Share2 } from 'lucide-react'
 import { CopyButton } from '@/components/copy-button'
 import { riskText } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
-import { Popover, PopoverContent, PopoverTrigger } from '@/components/ui/popover'
+import { Popover } from '@/components/ui/popover'
 import { useProductName } from '@/lib/platform'
 import { toasts } from '@/lib/toast-queue'
 
@@ -30,27 +30,32 @@ export function ShareButton({ link }: { link: string }) {
     )
   }
   return (
-    <Popover>
-      <PopoverTrigger asChild>
+    <Popover
+      align="start"
+      className="flex flex-col gap-3"
+      trigger={
         <Button variant="outline">
           <Share2 aria-hidden />
           Share
         </Button>
-      </PopoverTrigger>
-      <PopoverContent align="start" className="flex flex-col gap-3">
-        <p className="whitespace-pre-line">{whole}</p>
-        <div className="flex flex-wrap gap-2">
-          <CopyButton text={whole} what="text" size="compact">
-            Copy text
-          </CopyButton>
-          <Button asChild variant="outline" size="compact">
-            <a href={`mailto:?subject=${encodeURIComponent(product)}&body=${encodeURIComponent(whole)}`}>
-              <Mail aria-hidden />
-              Email
-            </a>
-          </Button>
-        </div>
-      </PopoverContent>
+      }
+    >
+      {() => (
+        <>
+          <p className="whitespace-pre-line">{whole}</p>
+          <div className="flex flex-wrap gap-2">
+            <CopyButton text={whole} what="text" size="compact">
+              Copy text
+            </CopyButton>
+            <Button asChild variant="outline" size="compact">
+              <a href={`mailto:?subject=${encodeURIComponent(product)}&body=${encodeURIComponent(whole)}`}>
+                <Mail aria-hidden />
+                Email
+              </a>
+            </Button>
+          </div>
+        </>
+      )}
     </Popover>
   )
 }

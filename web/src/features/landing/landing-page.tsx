@@ -1,4 +1,3 @@
-import { Link } from 'react-router'
 import { SplitBar } from '@/components/split-bar'
 import { paths } from '@/lib/paths'
 import { builtInPlatform, usePlatform } from '@/lib/platform'
@@ -14,9 +13,9 @@ function Split() {
       text={
         <>
           <p>Bots do not fund bonuses. What bonuses do not take stays with the company.</p>
-          <Link to={paths.payouts} className="text-link mt-1 inline-flex items-center max-lg:min-h-11">
+          <a href={paths.payouts} className="text-link mt-1 inline-flex items-center max-lg:min-h-11">
             Where payouts come from
-          </Link>
+          </a>
         </>
       }
     >

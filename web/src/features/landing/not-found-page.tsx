@@ -1,4 +1,3 @@
-import { Link } from 'react-router'
 import { EmptyState } from '@/components/empty-state'
 import { usePageTitle } from '@/components/page-head'
 import { Button } from '@/components/ui/button'
@@ -17,7 +16,7 @@ export function NotFoundPage() {
         text="The address may be mistyped, or the page has moved."
         action={
           <Button asChild variant="outline">
-            <Link to={paths.home}>Return to Home</Link>
+            <a href={paths.home}>Return to Home</a>
           </Button>
         }
       />

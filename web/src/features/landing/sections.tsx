@@ -1,6 +1,5 @@
 import { ArrowRight, Bot, Brain, ChartLine, Clock, Handshake, Workflow, type LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { Link } from 'react-router'
 import { ProductName } from '@/components/product-name'
 import { Badge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
@@ -156,10 +155,10 @@ export function Closing() {
           <p className="mt-1 text-muted-foreground">Signing up needs the referral code of a member.</p>
         </div>
         <Button asChild variant="outline">
-          <Link to={paths.signUp} aria-label="Start Your Journey by signing up">
+          <a href={paths.signUp} aria-label="Start Your Journey by signing up">
             Start Your Journey
             <ArrowRight aria-hidden />
-          </Link>
+          </a>
         </Button>
       </div>
     </section>

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
-import { useState } from 'react'
 import { Link } from 'react-router'
 import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
-import { Popover, PopoverContent, PopoverTrigger } from '@/components/ui/popover'
+import { Popover } from '@/components/ui/popover'
 import { Skeleton } from '@/components/ui/skeleton'
 import { paths } from '@/lib/paths'
 import { latestNotificationsQuery, useMarkRead } from './api'
@@ -16,13 +15,15 @@ function bellName(unread: number): string {
 
 /** The latest ten notices. How many are unread is part of the button's name, and a dot for the eye. */
 export function NotificationBell() {
-  const [open, setOpen] = useState(false)
   const query = useQuery(latestNotificationsQuery)
   const markRead = useMarkRead()
   const unread = query.data?.unread ?? 0
   return (
-    <Popover open={open} onOpenChange={setOpen}>
-      <PopoverTrigger asChild>
+    <Popover
+      align="end"
+      className="flex max-h-[min(32rem,80dvh)] w-96 flex-col p-0 text-body"
+      aria-label="Notifications"
+      trigger={
         <Button variant="ghost" size="icon" aria-label={bellName(unread)} title={bellName(unread)}>
           <Bell aria-hidden />
           {unread > 0 ? (
@@ -32,54 +33,55 @@ export function NotificationBell() {
             />
           ) : null}
         </Button>
-      </PopoverTrigger>
-      <PopoverContent
-        align="end"
-        className="flex max-h-[min(32rem,80dvh)] w-96 flex-col p-0 text-body"
-        aria-label="Notifications"
-      >
-        <div className="flex min-h-12 items-center justify-between gap-4 border-b px-4">
-          <h2 className="text-lead">Notifications</h2>
-          {unread > 0 ? (
-            <Button variant="link" size="text" onClick={() => markRead.mutate(null)}>
-              Mark all read
+      }
+    >
+      {(close) => (
+        <>
+          <div className="flex min-h-12 items-center justify-between gap-4 border-b px-4">
+            <h2 className="text-lead">Notifications</h2>
+            {unread > 0 ? (
+              <Button variant="link" size="text" onClick={() => markRead.mutate(null)}>
+                Mark all read
+              </Button>
+            ) : null}
+          </div>
+          <div className="min-h-0 overflow-y-auto px-4">
+            <Region
+              query={query}
+              errorText="Failed to load notifications"
+              loadingText="Loading notifications"
+              skeleton={<BellSkeleton />}
+              isEmpty={(page) => page.items.length === 0}
+              empty={
+                <p className="py-6 text-muted-foreground">Decisions about your money will appear here.</p>
+              }
+            >
+              {(page) => (
+                <ul className="divide-y">
+                  {page.items.map((item) => (
+                    <li key={item.id}>
+                      <NotificationRow
+                        item={item}
+                        onOpen={() => {
+                          close()
+                          if (item.read_at === null) markRead.mutate([item.id])
+                        }}
+                      />
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Region>
+          </div>
+          <div className="border-t px-4 py-2">
+            <Button asChild variant="link" size="text">
+              <Link to={paths.notifications} onClick={close}>
+                All notifications
+              </Link>
             </Button>
-          ) : null}
-        </div>
-        <div className="min-h-0 overflow-y-auto px-4">
-          <Region
-            query={query}
-            errorText="Failed to load notifications"
-            loadingText="Loading notifications"
-            skeleton={<BellSkeleton />}
-            isEmpty={(page) => page.items.length === 0}
-            empty={<p className="py-6 text-muted-foreground">Decisions about your money will appear here.</p>}
-          >
-            {(page) => (
-              <ul className="divide-y">
-                {page.items.map((item) => (
-                  <li key={item.id}>
-                    <NotificationRow
-                      item={item}
-                      onOpen={() => {
-                        setOpen(false)
-                        if (item.read_at === null) markRead.mutate([item.id])
-                      }}
-                    />
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Region>
-        </div>
-        <div className="border-t px-4 py-2">
-          <Button asChild variant="link" size="text">
-            <Link to={paths.notifications} onClick={() => setOpen(false)}>
-              All notifications
-            </Link>
-          </Button>
-        </div>
-      </PopoverContent>
+          </div>
+        </>
+      )}
     </Popover>
   )
 }

@@ -766,7 +766,7 @@ begin
             left join public.withdrawals as w on l.source = 'withdrawal' and l.source_id = w.id
             where l.place > p_after and l.place <= p_after + p_limit
         ), '[]'),
-        'next', case when s.rows > p_after + p_limit then p_after + p_limit end
+        'next', case when p_limit > 0 and s.rows > p_after + p_limit then p_after + p_limit end
     )
     into v_statement
     from sums as s;
@@ -941,7 +941,7 @@ begin
     into v_cards
     from private.transaction_counts() as c;
     if v_request.everything then
-        v_ids := private.newest_requests('transactions', private.journal_of_requests('pending'), v_cards.pending);
+        v_ids := private.newest_requests('transactions', private.journal_of_requests('pending', 5000), v_cards.pending);
         v_total := v_cards.filtered;
     elsif v_request.pattern is null then
         v_ids := private.page_ids(

@@ -478,7 +478,7 @@ begin
             left join public.withdrawals as w on l.source = 'withdrawal' and l.source_id = w.id
             where l.place > p_after and l.place <= p_after + p_limit
         ), '[]'),
-        'next', case when s.rows > p_after + p_limit then p_after + p_limit end
+        'next', case when p_limit > 0 and s.rows > p_after + p_limit then p_after + p_limit end
     )
     into v_statement
     from sums as s;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayHeading, formatDay, formatDue, formatExact, formatLasting, formatRelative } from './dates'
+import { dayWord, formatDay, formatDue, formatExact, formatLasting, formatRelative } from './dates'
 
 const now = new Date(2026, 2, 16, 14, 2)
 const before = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
@@ -19,13 +19,13 @@ describe('formatRelative', () => {
   })
 })
 
-describe('dayHeading', () => {
+describe('dayWord', () => {
   it.each([
-    [new Date(2026, 2, 16, 0, 0), 'Today, 16 Mar 2026'],
-    [new Date(2026, 2, 15, 23, 59), 'Yesterday, 15 Mar 2026'],
-    [new Date(2026, 2, 14, 10, 31), 'Sat, 14 Mar 2026'],
-  ])('%s', (day, heading) => {
-    expect(dayHeading(day, now)).toBe(heading)
+    [new Date(2026, 2, 16, 0, 0), 'Today'],
+    [new Date(2026, 2, 15, 23, 59), 'Yesterday'],
+    [new Date(2026, 2, 14, 10, 31), 'Sat'],
+  ])('%s', (day, word) => {
+    expect(dayWord(day, now)).toBe(word)
   })
 })
 

@@ -32,13 +32,12 @@ export function formatTime(value: Date): string {
 
 const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
 
-/** "Today, 16 Mar 2026", "Yesterday, 15 Mar 2026", "Sat, 14 Mar 2026": the heading of a day's rows. */
-export function dayHeading(value: Date, now: Date): string {
+/** "Today", "Yesterday", or "Sat": what the heading of a day's rows says before its date. */
+export function dayWord(value: Date, now: Date): string {
   const midnight = (moment: Date) =>
     new Date(moment.getFullYear(), moment.getMonth(), moment.getDate()).getTime()
   const days = Math.round((midnight(now) - midnight(value)) / day)
-  const name = days === 0 ? 'Today' : days === 1 ? 'Yesterday' : weekday.format(value)
-  return `${name}, ${formatDay(value)}`
+  return days === 0 ? 'Today' : days === 1 ? 'Yesterday' : weekday.format(value)
 }
 
 /** "3 hours", "12 days": a span of time in the largest unit that it fills. */

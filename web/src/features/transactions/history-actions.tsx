@@ -56,7 +56,7 @@ export function HistoryActions({ filters, months, onStatement }: HistoryActionsP
         file={`transactions-${new Date().toISOString().slice(0, 10)}`}
         make={async (onProgress) => toCsv(head, (await collectHistory(filters, onProgress)).map(line))}
       />
-      <Button data-print="no" variant="outline" onClick={() => print()}>
+      <Button data-print="no" variant="outline" className="max-md:hidden" onClick={() => print()}>
         <Printer aria-hidden />
         Print
       </Button>

@@ -13,8 +13,8 @@ test('rows stand under their days, in the order in which they come', () => {
     ],
     new Date(2026, 2, 16, 14, 2),
   )
-  expect(days.map(({ heading, items }) => [heading, ...items.map(({ id }) => id)])).toEqual([
-    ['Yesterday, 15 Mar 2026', 'a'],
-    ['Wed, 11 Mar 2026', 'b', 'c'],
+  expect(days.map(({ word, date, items }) => [word, date, ...items.map(({ id }) => id)])).toEqual([
+    ['Yesterday', '15 Mar 2026', 'a'],
+    ['Wed', '11 Mar 2026', 'b', 'c'],
   ])
 })

@@ -1,8 +1,11 @@
-import { dayHeading } from '@/lib/dates'
+import { dayWord, formatDay } from '@/lib/dates'
 import type { Movement } from './api'
 
 export interface Day {
-  heading: string
+  /** "Yesterday", "Sat". */
+  word: string
+  /** "15 Mar 2026". */
+  date: string
   items: Movement[]
 }
 
@@ -10,10 +13,11 @@ export interface Day {
 export function groupByDay(items: Movement[], now: Date): Day[] {
   const days: Day[] = []
   for (const item of items) {
-    const heading = dayHeading(new Date(item.created_at), now)
+    const moment = new Date(item.created_at)
+    const date = formatDay(moment)
     const last = days.at(-1)
-    if (last?.heading === heading) last.items.push(item)
-    else days.push({ heading, items: [item] })
+    if (last?.date === date) last.items.push(item)
+    else days.push({ word: dayWord(moment, now), date, items: [item] })
   }
   return days
 }

@@ -32,6 +32,16 @@ export function HistoryList({ items, onOpen }: HistoryListProps) {
   return wide ? <Rows days={days} onOpen={onOpen} /> : <Cards days={days} onOpen={onOpen} />
 }
 
+/** On paper, which is read on another day, only the date. */
+function DayName({ word, date }: Omit<Day, 'items'>) {
+  return (
+    <>
+      <span data-print="no">{word}, </span>
+      {date}
+    </>
+  )
+}
+
 function Time({ item }: { item: Movement }) {
   const moment = new Date(item.created_at)
   return (
@@ -46,7 +56,7 @@ function Rows({ days, onOpen }: DaysProps) {
     <Table aria-label="Transactions">
       <thead>
         <tr>
-          <TableHead className="w-20">Time, {zoneName(new Date())}</TableHead>
+          <TableHead className="w-24 whitespace-nowrap">Time, {zoneName(new Date())}</TableHead>
           <TableHead>Movement</TableHead>
           <TableHead>Status</TableHead>
           <TableHead data-align="right">Amount</TableHead>
@@ -56,11 +66,11 @@ function Rows({ days, onOpen }: DaysProps) {
           </TableHead>
         </tr>
       </thead>
-      {days.map(({ heading, items }) => (
-        <tbody key={heading} className="border-b last:border-b-0">
+      {days.map(({ word, date, items }) => (
+        <tbody key={date} className="border-b last:border-b-0">
           <tr>
             <th scope="rowgroup" colSpan={6} className="pt-4 pb-1 text-left text-compact font-semibold">
-              {heading}
+              <DayName word={word} date={date} />
             </th>
           </tr>
           {items.map((item) => (
@@ -103,9 +113,11 @@ function Rows({ days, onOpen }: DaysProps) {
 }
 
 function Cards({ days, onOpen }: DaysProps) {
-  return days.map(({ heading, items }) => (
-    <section key={heading} aria-label={heading} className="mt-5 first:mt-0">
-      <h2 className="text-compact font-semibold">{heading}</h2>
+  return days.map(({ word, date, items }) => (
+    <section key={date} aria-label={`${word}, ${date}`} className="mt-5 first:mt-0">
+      <h2 className="text-compact font-semibold">
+        <DayName word={word} date={date} />
+      </h2>
       <ul className="divide-y">
         {items.map((item) => (
           <li key={itemKey(item)} className="relative flex gap-3 py-3">

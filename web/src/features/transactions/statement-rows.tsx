@@ -43,7 +43,7 @@ export function StatementRows({ statement }: { statement: Statement }) {
     <Table aria-label="Movements">
       <thead>
         <tr>
-          <TableHead>Date, UTC</TableHead>
+          <TableHead className="w-36 max-md:hidden">Date, UTC</TableHead>
           <TableHead>Movement</TableHead>
           <TableHead data-align="right">Amount</TableHead>
           <TableHead data-align="right">Balance</TableHead>
@@ -52,7 +52,7 @@ export function StatementRows({ statement }: { statement: Statement }) {
       <tbody>
         {statement.rows.map((row) => (
           <TableRow key={row.id} className="print:break-inside-avoid">
-            <TableCell className="whitespace-nowrap text-muted-foreground">
+            <TableCell className="whitespace-nowrap text-muted-foreground max-md:hidden">
               <time dateTime={row.at} className="tabular">
                 {utcDay(row.at)}
               </time>
@@ -60,6 +60,7 @@ export function StatementRows({ statement }: { statement: Statement }) {
             <TableCell>
               <span className="font-semibold">{title(row)}</span>
               <span className="block text-compact text-muted-foreground">
+                <span className="block md:hidden">{utcDay(row.at)}</span>
                 <Party row={row} />
               </span>
             </TableCell>

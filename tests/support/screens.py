@@ -81,13 +81,9 @@ CALLS: list[Call] = [
     Call("rpc/cancel_email_change", "member", "select public.cancel_email_change()", writes=True),
     Call("rpc/get_email_change", "member", "select public.get_email_change()"),
     Call("rpc/get_my_sessions", "member", "select public.get_my_sessions()"),
-    Call(
-        "rpc/end_session",
-        "member",
-        "select public.end_session((select id from auth.sessions where user_id = auth.uid() limit 1))",
-        writes=True,
-    ),
+    Call("rpc/end_session", "member", "select public.end_session(gen_random_uuid())", writes=True),
     Call("rpc/end_other_sessions", "member", "select public.end_other_sessions()", writes=True),
+    Call("function/close-account", "member", "select edge.start_closing(%(user_id)s, true)", writes=True),
     Call(
         "function/admin-update-subscription",
         "administrator",

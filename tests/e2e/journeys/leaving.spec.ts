@@ -25,7 +25,9 @@ test('a member downloads everything as one file, after the password', async ({ b
   await page.context().close()
 })
 
-test('closing names the money that is given up, signs out, and the account is closed', async ({ browser }) => {
+test('closing names the money that is given up, signs out, and the account is closed', async ({
+  browser,
+}) => {
   const person = await createMember('leaves')
   const account = await signedIn(person)
   await setWallet(account)

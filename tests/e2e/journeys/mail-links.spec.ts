@@ -243,6 +243,7 @@ test('the links of a sign-in mail, an invitation and a change of address sign in
   const both = `Email changes once the links sent to ${own.email} and ${changed} are both opened. ${until}`
   await expect(page.getByText(both)).toBeVisible()
   await page.goto(linkOf(await mailTo(changed, /address/i)))
+  await expect(page.getByRole('heading', { name: 'One more link to open' })).toBeVisible()
   await page.goto('/dashboard')
   const left = `The link sent to ${changed} was opened. Email changes once the one sent to ${own.email} is opened too. ${until}`
   await expect(page.getByText(left)).toBeVisible()

@@ -174,7 +174,9 @@ test('two-step sign-in is set up, asked for, and removed with a code', async ({ 
   await context.close()
 })
 
-test('a two-step set-up that a reload interrupted is begun again under the same name', async ({ browser }) => {
+test('a two-step set-up that a reload interrupted is begun again under the same name', async ({
+  browser,
+}) => {
   const page = await openAs(browser, await createMember('tula'))
   await page.goto('/settings')
   await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()

@@ -27,7 +27,9 @@ async function follow(page: Page, label: string): Promise<void> {
 }
 
 for (const width of [768, 1024, 1440]) {
-  test(`at ${width} px the header leads to every page, and marks the one that is open`, async ({ browser }) => {
+  test(`at ${width} px the header leads to every page, and marks the one that is open`, async ({
+    browser,
+  }) => {
     const page = await openAs(browser, await createMember('nav', { length: 30 }))
     await page.setViewportSize({ width, height: 900 })
     await page.goto('/dashboard')
@@ -74,7 +76,9 @@ test('the account menu says whose account it is, and works by keyboard', async (
   await page.context().close()
 })
 
-test('on a phone the sheet has every page and the account, and the open tab is in sight', async ({ browser }) => {
+test('on a phone the sheet has every page and the account, and the open tab is in sight', async ({
+  browser,
+}) => {
   const [person] = await createFunded('phone', 50)
   const page = await openAs(browser, person)
   await page.setViewportSize({ width: 390, height: 844 })

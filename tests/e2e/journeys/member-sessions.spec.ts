@@ -16,7 +16,10 @@ test('a member ends a session elsewhere, which asks to sign in at its next step'
   await expect(sessions).toHaveCount(2)
   await expect(sessions.first()).toContainText('This device')
   await expect(sessions.first()).toContainText('Chrome on Linux')
-  await sessions.last().getByRole('button', { name: /^End session/ }).click()
+  await sessions
+    .last()
+    .getByRole('button', { name: /^End session/ })
+    .click()
   await expect(page.getByText('The session was ended')).toBeVisible()
   await expect(sessions).toHaveCount(1)
   await expect(page.getByText('You are not signed in anywhere else.')).toBeVisible()

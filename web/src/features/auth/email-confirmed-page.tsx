@@ -2,10 +2,25 @@ import { useEffect } from 'react'
 import { Link } from 'react-router'
 import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
+import { arrival } from '@/lib/arrival'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { AuthPage } from './layout'
+
+function FirstOfTwo() {
+  return (
+    <AuthPage title="One more link to open">
+      <Notice tone="info" role="status">
+        This link was opened. Your email changes once the link sent to the other address is opened too. Until
+        then nothing changes.
+      </Notice>
+      <Button asChild size="wide" variant="outline">
+        <Link to={paths.profile}>See it on your profile</Link>
+      </Button>
+    </AuthPage>
+  )
+}
 
 export function EmailConfirmedPage() {
   const { status } = useStore(memberSession)
@@ -13,6 +28,8 @@ export function EmailConfirmedPage() {
     void memberSession.start()
   }, [])
   const signedIn = status === 'member'
+  // The auth service has a message only for the first of the two links of a change of address.
+  if (arrival.message) return <FirstOfTwo />
   return (
     <AuthPage title="Email confirmed">
       <Notice tone="positive" role="status">

@@ -76,7 +76,7 @@ test('a deposit is sent once, waits in sight, and is cancelled by its member', a
   await page.getByRole('dialog').getByRole('button', { name: 'Submit $250.00' }).dblclick()
   await expect(page.getByText(/Deposit request submitted successfully!/)).toBeVisible()
   const waiting = page.getByRole('region', { name: 'Waiting for review' })
-  await expect(waiting.getByRole('listitem')).toHaveCount(1)
+  await expect(waiting.getByRole('article')).toHaveCount(1)
   await waiting.getByRole('button', { name: 'Cancel deposit of $250.00' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel deposit' }).click()
   await expect(page.getByText('Deposit cancelled', { exact: true })).toBeVisible()

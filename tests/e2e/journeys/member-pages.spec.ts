@@ -53,7 +53,7 @@ test('what checks forms comes after the first page of a member, and unasked', as
   await page.context().close()
 })
 
-test('on a phone the chart below the first screen is fetched once one scrolls to it', async ({ browser }) => {
+test('on a phone the chart is fetched once more is opened and one scrolls to it', async ({ browser }) => {
   const page = await openAs(browser, demo())
   await page.setViewportSize({ width: 390, height: 844 })
   const fetched = () =>
@@ -62,6 +62,7 @@ test('on a phone the chart below the first screen is fetched once one scrolls to
     )
   await page.goto('/dashboard', { waitUntil: 'networkidle' })
   const chart = page.getByRole('region', { name: 'Earnings by type' })
+  await page.getByRole('button', { name: 'More', exact: true }).click()
   await expect(chart).toBeAttached()
   expect(await fetched()).toBe(false)
   await chart.scrollIntoViewIfNeeded()

@@ -38,6 +38,13 @@ test('a visitor follows a referral link, signs up, opens the mail and lands on t
   await expect(page).toHaveURL(/\/dashboard/)
   await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await expect(page.getByText('Email confirmed')).toBeVisible()
+  // Said once, not at each return.
+  const links = page.getByRole('banner')
+  await links.getByRole('link', { name: 'Profile' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Profile' })).toBeVisible()
+  await links.getByRole('link', { name: 'Dashboard' }).click()
+  await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
+  await expect(page.getByText('Email confirmed')).toHaveCount(0)
 
   await page.goto(linkOf(mail))
   await expect(page.getByText('This link has expired or was already used.')).toBeVisible()

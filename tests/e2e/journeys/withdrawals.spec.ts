@@ -28,15 +28,20 @@ test('the same amount asked for again is a request of its own', async ({ browser
   await review(page, '100')
   await expect(page.getByRole('dialog').getByText(named)).toBeVisible()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-  const waiting = page.getByRole('region', { name: 'Waiting for approval' }).getByRole('listitem')
+  const waiting = page.getByRole('region', { name: 'Waiting for approval' }).getByRole('article')
+  const another = page.getByRole('button', {
+    name: 'Request another withdrawal',
+  })
   await request(page)
   await expect(waiting).toHaveCount(1)
+  await another.click()
   await request(page)
   await expect(waiting).toHaveCount(2)
 
   await page.getByRole('button', { name: 'Cancel withdrawal of $100.00' }).first().click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel withdrawal' }).click()
   await expect(waiting).toHaveCount(1)
+  await another.click()
   await request(page)
   await expect(waiting).toHaveCount(2)
   const made = await requests(account)
@@ -47,39 +52,71 @@ test('the same amount asked for again is a request of its own', async ({ browser
 
 // PostgREST's response while a database connection breaks: 400 without a word, whether it was carried out or not.
 const broken = { status: 400, json: { code: '', details: null, hint: null, message: '' } }
-for (const [name, isDone, respond] of [
-  ['was lost', true, (route: Route) => route.abort()],
-  ['broke off after it was made', true, (route: Route) => route.fulfill(broken)],
-  ['broke off before it was made', false, (route: Route) => route.fulfill(broken)],
+
+/** Spoils the first two responses to a request, whether it was carried out or not; returns how often it did. */
+async function spoil(page: Page, isDone: boolean, respond: (route: Route) => Promise<void>) {
+  let spoilt = 0
+  await page.route('**/rest/v1/withdrawals?**', async (route) => {
+    if (route.request().method() !== 'POST' || spoilt > 1) return route.fallback()
+    spoilt += 1
+    if (isDone) await route.fetch()
+    return respond(route)
+  })
+  return () => spoilt
+}
+
+for (const [name, respond] of [
+  ['was lost', (route: Route) => route.abort()],
+  ['broke off', (route: Route) => route.fulfill(broken)],
 ] as const)
-  test(`a request whose response ${name} is made once, however often it is sent again`, async ({
+  test(`a request that was made although its response ${name} is found, and made once`, async ({
     browser,
   }) => {
     const [person, account] = await createEarner('lost')
     const page = await openAs(browser, person)
     await page.goto('/withdraw')
-    let lost = 0
-    await page.route('**/rest/v1/withdrawals?**', async (route) => {
-      if (route.request().method() !== 'POST' || lost > 1) return route.fallback()
-      lost += 1
-      if (isDone) await route.fetch()
-      return respond(route)
-    })
+    const spoilt = await spoil(page, true, respond)
+    await review(page, '100')
+    await page.getByRole('dialog').getByRole('button', { name: 'Request $100.00' }).click()
+    // The next reading of the list has it; nobody has to try again.
+    await expect(page.getByRole('dialog')).toBeHidden()
+    await expect(page.getByRole('region', { name: 'Waiting for approval' }).getByRole('article')).toHaveCount(
+      1,
+    )
+    expect(spoilt()).toBe(1)
+    expect(await requests(account)).toHaveLength(1)
+    await page.context().close()
+  })
+
+for (const [name, isDone] of [
+  ['after it was made', true],
+  ['before it was made', false],
+] as const)
+  test(`a request whose response broke off ${name} is made once, however often it is sent again`, async ({
+    browser,
+  }) => {
+    const [person, account] = await createEarner('lost')
+    const page = await openAs(browser, person)
+    await page.goto('/withdraw')
+    const spoilt = await spoil(page, isDone, (route) => route.fulfill(broken))
+    // What would tell that it was made is not to be had either.
+    await page.route('**/rpc/get_withdraw_options', (route) => route.abort())
     await review(page, '100')
     const dialog = page.getByRole('dialog')
     const confirm = dialog.getByRole('button', { name: 'Request $100.00' })
     const failed = dialog.getByText('Failed to submit withdrawal request. Please try again.')
     await confirm.click()
-    await expect(failed).toBeVisible()
+    await expect(failed).toContainText('It may have been sent.')
     // What was typed is still there, and is the same request when it is reviewed again.
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await expect(page.getByLabel('Amount')).toHaveValue(/^100(\.00)?$/)
+    await expect(page.getByText('Your last attempt got no response.')).toBeVisible()
     await page.getByRole('button', { name: 'Review withdrawal' }).click()
     await confirm.click()
     await expect(failed).toBeVisible()
     await confirm.click()
     await expect(dialog).toBeHidden()
-    expect(lost).toBe(2)
+    expect(spoilt()).toBe(2)
     expect(await requests(account)).toHaveLength(1)
     await page.context().close()
   })

@@ -102,12 +102,11 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // Those with a higher priority take their modules first; the shared files have at most 7.
-            // What every page starts with is asked for at once, not in ten small files; and so are all icons.
-            { name: 'start', tags: ['$initial'], priority: 9 },
-            { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2, priority: 8 },
+            // Those with a higher priority take their modules first; the shared files have at most 8.
+            // What every page starts with is asked for at once, not in ten small files.
+            { name: 'start', tags: ['$initial'], priority: 10 },
             // What the start does not need of a library that it uses.
-            { name: 'queries', test: /node_modules\/@tanstack\/(query-core|react-query)\//, priority: 8 },
+            { name: 'queries', test: /node_modules\/@tanstack\/(query-core|react-query)\//, priority: 9 },
             ...sharedFiles,
             // What stands around every member's page.
             { name: 'members', test: /\/app\/(member-guard|member-header|notice-strip)\.tsx$/ },

@@ -40,8 +40,6 @@ const merge = createTailwindMerge(() => ({
     p: [{ p: [any] }],
     px: [{ px: [any] }],
     pt: [{ pt: [any] }],
-    pr: [{ pr: [any] }],
-    pl: [{ pl: [any] }],
     mt: [{ mt: [any] }],
     rounded: [{ rounded: ['mark', 'badge', 'control', 'card'] }],
     whitespace: [{ whitespace: [any] }],
@@ -51,7 +49,7 @@ const merge = createTailwindMerge(() => ({
     'text-color': [{ text: [any] }],
     bg: [{ bg: [any] }],
   },
-  conflictingClassGroups: { size: ['h', 'w'], p: ['px', 'pt', 'pr', 'pl'], px: ['pr', 'pl'] },
+  conflictingClassGroups: { size: ['h', 'w'] },
   conflictingClassGroupModifiers: {},
   orderSensitiveModifiers: [],
 }))

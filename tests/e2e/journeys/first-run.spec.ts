@@ -74,8 +74,11 @@ test('on a phone the dashboard is at most three screens long before more of it',
     await expect(page.getByRole('heading', { name })).toBeAttached()
 
   await page.goto('/dashboard?view=advanced')
-  const [first, second] = [page.getByText('Package', { exact: true }), page.getByText('Total earnings')]
-  expect((await first.first().boundingBox())?.y).toBe((await second.first().boundingBox())?.y)
+  const figures = page.getByRole('main').locator('.card-box')
+  await expect(figures.nth(3)).toContainText('Referral bonus')
+  const boxes = await Promise.all([0, 1, 2, 3].map((index) => figures.nth(index).boundingBox()))
+  expect(boxes[0]?.y).toBe(boxes[1]?.y)
+  expect(boxes[2]?.y).toBe(boxes[3]?.y)
   await context.close()
 })
 

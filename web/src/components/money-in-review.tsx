@@ -96,7 +96,7 @@ export function MoneyInReview(props: MoneyInReviewProps) {
               key={fact.label}
               className="flex items-center justify-between gap-4 border-b py-2.5 text-compact"
             >
-              <dt className="text-muted-foreground">{fact.label}</dt>
+              <dt className="shrink-0 text-muted-foreground">{fact.label}</dt>
               <dd className="min-w-0 text-right font-semibold">{fact.value}</dd>
             </div>
           ))}

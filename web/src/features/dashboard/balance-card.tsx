@@ -13,7 +13,10 @@ import { explainBalance } from './explanations'
 export function BalanceCard({ member, minimum }: { member: Member; minimum: Decimal }) {
   const { balance } = member
   // The one filled button is a step that is really open; what an account still lacks has its own card.
-  const canWithdraw = member.verification.canWithdraw && compare(balance.requestable, minimum) >= 0
+  const canWithdraw =
+    member.verification.canWithdraw &&
+    compare(balance.requestable, minimum) >= 0 &&
+    member.pending.every(({ source }) => source !== 'withdrawal')
   return (
     <section aria-labelledby="balance" className="card-box grid gap-x-6 md:grid-cols-[1fr_auto]">
       <div className="min-w-0">

@@ -17,8 +17,8 @@ interface BonusCardProps {
 function BonusCard({ title, sum, colour, count, query }: BonusCardProps) {
   return (
     <section aria-label={title} className="card-box flex grow flex-col">
-      <div className="flex items-center justify-between gap-4">
-        <h2 className="text-section">{title}</h2>
+      <div className="flex items-center justify-between gap-2">
+        <h2 className="max-sm:font-sans max-sm:text-body text-section">{title}</h2>
         <span className={cn('size-3 rounded-mark', colour)} aria-hidden />
       </div>
       <Money value={sum.amount} size="figure" className="mt-1" />
@@ -26,8 +26,8 @@ function BonusCard({ title, sum, colour, count, query }: BonusCardProps) {
         of which <Money value={sum.reentry} /> re-entry
       </p>
       <div className="mt-auto pt-4">
-        <div className="flex items-center justify-between gap-4 border-t pt-3 text-compact text-muted-foreground">
-          {count}
+        <div className="flex flex-wrap items-center justify-between gap-x-4 border-t pt-3 text-compact text-muted-foreground">
+          <span>{count}</span>
           <Link
             to={`${paths.transactions}?type=${query}`}
             aria-label={`View rows of ${title.toLowerCase()}`}

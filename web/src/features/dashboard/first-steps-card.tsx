@@ -140,7 +140,7 @@ function Row({ row, number }: { row: StepRow; number: number }) {
         </span>
         <span className="block text-compact text-muted-foreground wrap-anywhere">{text}</span>
       </span>
-      <span className={cn('text-compact', state === 'now' && 'font-semibold text-primary')}>
+      <span className={cn('shrink-0 text-compact', state === 'now' && 'font-semibold text-primary')}>
         {words[state]}
       </span>
     </li>

@@ -2,7 +2,10 @@ import { Check, Copy } from 'lucide-react'
 import { useEffect, useState, type ComponentProps } from 'react'
 import { Button } from './ui/button'
 
-interface CopyButtonProps extends Omit<ComponentProps<typeof Button>, 'children' | 'onClick' | 'onCopy'> {
+interface CopyButtonProps extends Omit<
+  ComponentProps<typeof Button>,
+  'children' | 'onClick' | 'onCopy' | 'asChild'
+> {
   text: string
   /** What is copied, for the name of the button: "address". */
   what: string

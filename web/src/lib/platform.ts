@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import builtIn from './built-in-platform.json'
 import { readConfig } from './config'
-import type { Decimal } from './money'
+import { add, type Decimal } from './money'
 import { Refusal } from './errors'
 
 export interface Package {
@@ -62,6 +62,11 @@ export const publishedTextsQuery = queryOptions({
   queryFn: (): Promise<PublishedTexts> => fetchPlatform(),
   staleTime: 5 * 60_000,
 })
+
+/** The most that all bonuses of a package can take together, in percent. */
+export function mostPaid({ packages, rates }: Pick<Platform, 'packages' | 'rates'>): Decimal {
+  return add(packages.at(-1)?.rate ?? '0', rates.referral, rates.override).replace(/\.00$/, '')
+}
 
 export function usePlatform() {
   return useQuery(platformQuery)

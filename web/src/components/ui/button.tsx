@@ -31,14 +31,31 @@ const buttonStyles = cva(
   },
 )
 
-interface ButtonProps extends ComponentProps<'button'>, VariantProps<typeof buttonStyles> {
-  /** Gives the looks to the single child instead, such as a link. */
-  asChild?: boolean
+type Looks = VariantProps<typeof buttonStyles>
+
+interface PressProps extends ComponentProps<'button'>, Looks {
+  asChild?: false
   /** The word while the press is being worked on ("Approving..."). The button keeps its width. */
   busy?: string | false | null
 }
 
-export function Button({ className, variant, size, asChild, busy, children, onClick, ...rest }: ButtonProps) {
+/** Gives the looks to the single child instead, such as a link, which is pressed and works by itself. */
+interface LooksProps extends Omit<ComponentProps<'button'>, 'onClick'>, Looks {
+  asChild: true
+  onClick?: never
+  busy?: never
+}
+
+export function Button({
+  className,
+  variant,
+  size,
+  asChild,
+  busy,
+  children,
+  onClick,
+  ...rest
+}: PressProps | LooksProps) {
   const styles = cn(buttonStyles({ variant, size }), className)
   if (asChild) {
     return (

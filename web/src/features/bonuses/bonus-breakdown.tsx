@@ -2,12 +2,14 @@ import { Link } from 'react-router'
 import { Money, Percent } from '@/components/money'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
 import type { Member } from '@/lib/member'
-import { ratio } from '@/lib/money'
+import { formatPercent, ratio } from '@/lib/money'
 import { paths } from '@/lib/paths'
+import { builtInPlatform, usePlatform } from '@/lib/platform'
 import { EarningsCard } from './earnings-card'
 
 /** The chart of earnings, then each type with its count, total, re-entry and share. */
 export function BonusBreakdown({ bonuses }: { bonuses: Member['bonuses'] }) {
+  const { rates } = usePlatform().data ?? builtInPlatform
   const kinds = [
     { name: 'Pairing', colour: 'bg-chart-1', sum: bonuses.pairing, query: 'pairing+bonus' },
     { name: 'Referral', colour: 'bg-chart-2', sum: bonuses.referral, query: 'referral+bonus' },
@@ -71,7 +73,8 @@ export function BonusBreakdown({ bonuses }: { bonuses: Member['bonuses'] }) {
           </tbody>
         </Table>
         <p className="mt-3 text-compact text-muted-foreground">
-          10% of each bonus is recorded as re-entry. It is not deducted from your balance and is not cash-in.
+          {formatPercent(rates.reentry)} of each bonus is recorded as re-entry. It is not deducted from your
+          balance and is not cash-in.
         </p>
       </section>
     </div>

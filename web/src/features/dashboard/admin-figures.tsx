@@ -2,6 +2,7 @@ import { Figure } from '@/components/figure'
 import { FigureRow } from '@/components/figure-row'
 import { Money } from '@/components/money'
 import { subtract, ratio, formatPercent } from '@/lib/money'
+import { builtInPlatform, mostPaid, usePlatform } from '@/lib/platform'
 import type { AdminStats } from './admin-api'
 
 function count(value: number): string {
@@ -44,6 +45,7 @@ export function UserFigures({ stats }: { stats: AdminStats }) {
 
 export function FinancialFigures({ stats, asOf }: { stats: AdminStats; asOf: string }) {
   const share = ratio(stats.total_bonuses_paid, stats.total_package_investment)
+  const most = mostPaid(usePlatform().data ?? builtInPlatform)
   return (
     <FigureRow>
       <Figure
@@ -68,7 +70,10 @@ export function FinancialFigures({ stats, asOf }: { stats: AdminStats; asOf: str
         label="Total bonuses paid"
         value={<Money value={stats.total_bonuses_paid} />}
         note={share ? `${formatPercent(share)} of packages` : undefined}
-        explain={{ text: 'Bonuses credited to members. They can never exceed 56% of funded packages.', asOf }}
+        explain={{
+          text: `Bonuses credited to members. They can never exceed ${formatPercent(most)} of funded packages.`,
+          asOf,
+        }}
       />
       <Figure
         label="Net cash flow"

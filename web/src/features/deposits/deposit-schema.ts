@@ -1,7 +1,7 @@
 import { z } from '@/lib/zod'
 import type { FileFacts } from '@/components/file-drop'
 import { amountProblem } from '@/components/money-input'
-import { compare, parseAmount, type Decimal } from '@/lib/money'
+import { compare, formatMoney, parseAmount, type Decimal } from '@/lib/money'
 import type { Package } from '@/lib/platform'
 import { readAmount } from './amount'
 import type { DepositOptions } from './api'
@@ -48,8 +48,10 @@ function typedProblem(
   const unread = amountProblem(typed)
   const amount = amountOf({ choice: otherAmount, typed })
   if (unread !== null || amount === null) return unread
-  if (compare(amount, limits.min_deposit) < 0) return 'The smallest deposit is $1.00'
-  if (compare(amount, limits.max_amount) > 0) return 'The largest deposit is $10,000,000.00'
+  if (compare(amount, limits.min_deposit) < 0)
+    return `The smallest deposit is ${formatMoney(limits.min_deposit)}`
+  if (compare(amount, limits.max_amount) > 0)
+    return `The largest deposit is ${formatMoney(limits.max_amount)}`
   const meaning = readAmount(amount, packages, options.package_value)
   return meaning.kind === 'refused' ? meaning.text : null
 }

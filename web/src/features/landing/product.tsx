@@ -24,7 +24,7 @@ function BalanceSample() {
   const { limits } = usePlatform().data ?? builtInPlatform
   return (
     <div className="card-box">
-      <dl className="grid gap-x-4 gap-y-2 max-sm:grid-cols-3 sm:grid-cols-[1fr_auto_auto_auto]">
+      <dl className="grid items-end gap-x-4 gap-y-2 max-sm:grid-cols-3 sm:grid-cols-[1fr_auto_auto_auto]">
         <div className="max-sm:col-span-3">
           <dt className="text-compact text-muted-foreground">Withdrawable balance</dt>
           <dd>
@@ -73,11 +73,12 @@ function Child({ child, className }: { child: Pair['left' | 'right']; className?
 
 function State({ pair }: { pair: Pair }) {
   if (pair.state === 'paying') return <Badge tone="positive">Paying</Badge>
-  if (pair.state === 'blocked') return <Badge tone="warning">Waiting for {pair.right?.name}</Badge>
+  if (pair.state === 'blocked') return <Badge tone="warning">Waiting for {pair.right.name}</Badge>
   return <Badge>Waiting for a second</Badge>
 }
 
-const columns = 'sm:grid sm:grid-cols-[1rem_minmax(0,7rem)_minmax(0,1fr)_5rem_10.25rem] sm:items-center sm:gap-x-2'
+const columns =
+  'sm:grid sm:grid-cols-[1rem_minmax(0,7rem)_minmax(0,1fr)_4.5rem_10.25rem] sm:items-center sm:gap-x-2'
 
 function PairsSample() {
   return (
@@ -128,7 +129,7 @@ export function Product() {
   return (
     <section
       aria-label="The member’s dashboard, with sample data"
-      className="overflow-hidden rounded-t-card border border-b-0 border-input bg-muted"
+      className="overflow-hidden rounded-card border border-input bg-muted xl:rounded-b-none xl:border-b-0"
     >
       <div className="flex flex-wrap items-center justify-between gap-x-4 border-b bg-warning-soft px-4 py-2 text-caption">
         <p className="flex items-center gap-2 font-semibold text-warning">

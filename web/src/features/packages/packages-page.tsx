@@ -130,7 +130,7 @@ function PackageRow({ option, mine }: { option: Package; mine: Decimal }) {
 function Plan({ platform }: { platform: Platform }) {
   const { rates, packages } = platform
   const top = packages.at(-1)
-  const { referral, override } = rates
+  const { referral, override, reentry } = rates
   return (
     <section aria-labelledby="the-plan" className="flex flex-col gap-6">
       <h2 id="the-plan" className="text-section">
@@ -149,8 +149,8 @@ function Plan({ platform }: { platform: Platform }) {
             Override: {formatPercent(override)} of the volume of each paying pair of your direct referrals.
           </li>
           <li>
-            10% of each bonus is recorded as re-entry. It is not deducted from your balance and is not
-            cash-in.
+            {formatPercent(reentry)} of each bonus is recorded as re-entry. It is not deducted from your
+            balance and is not cash-in.
           </li>
           <li>A package only ever goes up, at the full price of the higher one.</li>
         </ul>

@@ -9,21 +9,28 @@ import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
 import { Money } from '@/components/money'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
+import { builtInPlatform, usePlatform, type Package } from '@/lib/platform'
 import { put, useAddress } from '@/lib/use-address'
 import { listMembers, type MemberCards } from './admin-api'
 import { memberColumns } from './admin-columns'
 import { MemberSheet } from './admin-member-sheet'
 
-const filters: TableFilter[] = [
-  {
+function packageFilter(packages: Package[]): TableFilter {
+  return {
     key: 'package',
     label: 'Package',
     options: [
       { value: 'all', label: 'All Packages' },
       { value: '0', label: 'No package' },
-      ...['50', '100', '250', '500', '1000'].map((size) => ({ value: size, label: `$${size}` })),
+      ...packages.map(({ value }) => {
+        const size = value.replace(/\.00$/, '')
+        return { value: size, label: `$${size}` }
+      }),
     ],
-  },
+  }
+}
+
+const otherFilters: TableFilter[] = [
   {
     key: 'status',
     label: 'Account status',
@@ -77,6 +84,8 @@ export function AdminMembers() {
     filters: { package: 'all', status: 'all', verified: 'all' },
   })
   const query = useAdminList('members', table, listMembers, 'Failed to load users')
+  const { packages } = usePlatform().data ?? builtInPlatform
+  const filters = useMemo(() => [packageFilter(packages), ...otherFilters], [packages])
   const [parameters, setParameters] = useAddress()
   const shown = parameters.get('user')
 

@@ -5,12 +5,16 @@ SET local check_function_bodies = off;
 -- squawk-ignore renaming-table
 ALTER TABLE "private"."mail_opt_outs" RENAME TO "mail_choices";
 
+-- squawk-ignore renaming-object
 ALTER TABLE "private"."mail_choices" RENAME CONSTRAINT "mail_opt_outs_pkey" TO "mail_choices_pkey";
 
+-- squawk-ignore renaming-object
 ALTER TABLE "private"."mail_choices" RENAME CONSTRAINT "mail_opt_outs_topic_fkey" TO "mail_choices_topic_fkey";
 
+-- squawk-ignore renaming-object
 ALTER TABLE "private"."mail_choices" RENAME CONSTRAINT "mail_opt_outs_user_id_fkey" TO "mail_choices_user_id_fkey";
 
+-- squawk-ignore renaming-object
 ALTER INDEX "private"."mail_opt_outs_topic_idx" RENAME TO "mail_choices_topic_idx";
 
 -- Each row so far says no.

@@ -11,7 +11,8 @@ alter table private.counters enable row level security;
 insert into private.counters (name) values
 ('profiles'), ('active_profiles'), ('verified_profiles'), ('package_investment'), ('shortfall'),
 ('pending_deposits'), ('deposits_approved'), ('deposits_approved_count'), ('deposits_rejected_count'),
-('pending_withdrawals'), ('withdrawals_approved'), ('withdrawals_approved_count'), ('withdrawals_rejected_count'), ('withdrawals_paid_count'), ('reserved'),
+('pending_withdrawals'), ('withdrawals_approved'), ('withdrawals_approved_count'), ('withdrawals_rejected_count'), ('withdrawals_paid_count'),
+('reserved'),
 ('bonuses'), ('bonus_rows'), ('bonus_transactions'), ('bonus_volume'), ('available_balance'),
 ('subscriptions_active'), ('subscriptions_suspended'), ('subscriptions_cancelled');
 

@@ -278,7 +278,7 @@ select ok(list_audit() -> 'administrators' @> jsonb_build_array(jsonb_build_obje
 select act_as('sam');
 select is((list_audit() ->> 'total')::integer, 0, 'support sees what it did itself');
 select is(pg_temp.searched((select left(p.id::text, 8) from paid as p)), null, 'also when searching');
-select is(list_audit() -> 'administrators', jsonb_build_array(jsonb_build_object('id', user_id('sam'), 'name', 'Sam')), 'and asks for nobody else');
+select is(list_audit() -> 'administrators', jsonb_build_array(jsonb_build_object('id', user_id('sam'), 'name', 'Sam')), 'and asks for no one else');
 select raises($$ select note_export('deposits', '{}') $$, 403, 'forbidden', 'A support admin can export the own actions only.', 'and exports no money');
 select lives_ok($$ select note_export('audit', '{}') $$, 'only that');
 select act_as('elin');

@@ -317,23 +317,23 @@ insert into public.withdrawals (user_id, amount, wallet_address) values (user_id
 create function pg_temp.amounts(p_status text) returns text language sql as $$
     select string_agg(i ->> 'amount', ' ' order by i ->> 'amount') from jsonb_array_elements(list_withdrawals(jsonb_build_object('status', p_status)) -> 'items') as i
 $$;
-create function pg_temp.counted_as(p_pending integer, p_approved integer, p_unpaid integer, p_paid integer) returns text language sql as $$
+create function pg_temp.shows_counts(p_pending integer, p_approved integer, p_unpaid integer, p_paid integer) returns text language sql as $$
     select is(
         list_withdrawals() -> 'counts',
         jsonb_build_object('pending', p_pending, 'approved', p_approved, 'rejected', 0, 'unpaid', p_unpaid, 'paid', p_paid), 'and counted'
     )
 $$;
-grant execute on function pg_temp.amounts(text), pg_temp.counted_as(integer, integer, integer, integer) to public;
+grant execute on function pg_temp.amounts(text), pg_temp.shows_counts(integer, integer, integer, integer) to public;
 select act_as('elin');
-select pg_temp.counted_as(3, 0, 0, 0);
+select pg_temp.shows_counts(3, 0, 0, 0);
 select decide_withdrawal(id, 'approve', null, case amount when 100 then 'hash one' end) from withdrawals where amount <= 110;
 select is(array[pg_temp.amounts('unpaid'), pg_temp.amounts('paid'), pg_temp.amounts('approved')], array['110.00', '100.00', '100.00 110.00'], 'paid and unpaid ones are listed');
-select pg_temp.counted_as(1, 2, 1, 1);
+select pg_temp.shows_counts(1, 2, 1, 1);
 select is(list_withdrawals('{"status": "unpaid", "page": 1}') ->> 'total', '1', 'with their number');
 select is(list_withdrawals('{"status": "paid", "search": "root"}') ->> 'total', '1', 'and searched');
 select is(list_withdrawals('{"status": "unpaid", "search": "root"}') #>> '{items,0,amount}', '110.00', 'each of them');
 select decide_withdrawal(id, 'approve', null, 'hash two') from withdrawals where amount = 110;
-select pg_temp.counted_as(1, 2, 0, 2);
+select pg_temp.shows_counts(1, 2, 0, 2);
 select decide_withdrawal(id, 'approve') from withdrawals where amount = 120;
 select act_as('olga');
 create temporary table void as select (propose_correction('void_withdrawal', id, null, 'Never sent.') #>> '{correction,id}')::uuid as id from withdrawals where amount = 120;
@@ -341,7 +341,7 @@ grant select on void to public;
 select act_as('elin');
 select confirm_correction(id) from void;
 select is(pg_temp.amounts('unpaid'), null, 'a voided one is not to be paid');
-select pg_temp.counted_as(0, 3, 0, 2);
+select pg_temp.shows_counts(0, 3, 0, 2);
 select act_as_owner();
 select is_empty($$ select * from private.check_ledger() where rule = 'I27' $$, 'the counters are those of the rows');
 

@@ -149,7 +149,10 @@ CALLS: list[Call] = [
         "withdrawals",
     ),
     Call(
-        "rpc/get_statement", "member", "select public.get_statement((now() at time zone 'UTC')::date, 0, 0)", "now"
+        "rpc/get_statement",
+        "member",
+        "select public.get_statement((now() at time zone 'UTC')::date, 0, 0)",
+        "now",
     ),
     Call(
         "rpc/get_statement",

@@ -93,7 +93,9 @@ test('on the landing page too, code that does not arrive is said', async ({ page
   await expect(page.getByRole('menuitemradio', { name: 'Light' })).toBeVisible()
 })
 
-test('a page that was not opened yet says that it is the network, and comes back with it', async ({ page }) => {
+test('a page that was not opened yet says that it is the network, and comes back with it', async ({
+  page,
+}) => {
   await page.goto('/terms')
   const link = page.getByRole('link', { name: 'Income disclosure' })
   await expect(link).toBeVisible()

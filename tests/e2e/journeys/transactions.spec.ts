@@ -63,7 +63,9 @@ test('each movement has the balance after it, and what moved nothing does not lo
   await expect(table.getByRole('rowheader', { name: /^Today, / })).toBeVisible()
   await expect(row(page, 'Details of Withdrawal, −$300.00').getByText('$800.00')).toBeVisible()
   await expect(row(page, 'Details of Withdrawal, −$100.00').getByText('$800.00')).toBeVisible()
-  await expect(row(page, 'Details of Withdrawal, −$100.00').getByText('Reserved, not taken yet')).toBeVisible()
+  await expect(
+    row(page, 'Details of Withdrawal, −$100.00').getByText('Reserved, not taken yet'),
+  ).toBeVisible()
   const cancelled = row(page, 'Details of Withdrawal of $150.00')
   await expect(cancelled.getByText('Cancelled', { exact: true })).toBeVisible()
   await expect(cancelled.getByText(/^Cancelled by you at \d\d:\d\d\. Nothing moved\.$/)).toBeVisible()
@@ -148,7 +150,12 @@ test('a month has a statement that adds up, for the screen, for paper and as a f
     ['Withdrawals approved', '−$300.00'],
     ['Balance now', '$800.00'],
   ] as const)
-    await expect(summary.locator('div').filter({ has: page.getByText(label) }).last()).toContainText(amount)
+    await expect(
+      summary
+        .locator('div')
+        .filter({ has: page.getByText(label) })
+        .last(),
+    ).toContainText(amount)
   await expect(summary.getByText('$1,000.00', { exact: true })).toBeVisible()
   const movements = page.getByRole('table', { name: 'Movements' })
   await expect(movements.getByRole('row').last()).toContainText('$800.00')

@@ -520,7 +520,7 @@ select is(
     - array['id', 'user_id', 'profile_id', 'created_at', 'receipt_url', 'reference_key'],
     '{
         "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "admin_notes": null, "decided_at": null,
-        "decided_by": null, "decided_by_name": null, "voided_at": null, "decision_no": null, "username": "jonas", "display_name": "Jonas",
+        "decided_by": null, "decided_by_name": null, "cancelled": false, "voided_at": null, "decision_no": null, "username": "jonas", "display_name": "Jonas",
         "email": "jonas@people.test", "account_status": "active", "available_balance": "0.00", "cash_in_amount": "100.00",
         "package_value": "100.00", "trc20_wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "total_deposits": "100.00",
         "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00", "flags": []

@@ -206,11 +206,11 @@ def test_nor_with_the_other_plans(watched: Watched) -> None:
 
 def test_a_missing_index_would_be_seen(watched: Watched) -> None:
     facts = watched.screens.facts(watched.screens.top_referrer)
-    dashboard = next(call for call in CALLS if call.wire == "rpc/get_member_dashboard")
+    bonuses = next(call for call in CALLS if call.wire == "table/bonuses")
     with watched.screens.connection.transaction(force_rollback=True):
         watched.screens.leave()
         watched.screens.connection.execute("drop index public.bonuses_user_idx")
-        assert any("public.bonuses" in scan for scan in watched.scans(dashboard, facts))
+        assert any("public.bonuses" in scan for scan in watched.scans(bonuses, facts))
 
 
 def test_an_index_that_is_walked_would_be_seen(watched: Watched) -> None:

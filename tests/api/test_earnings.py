@@ -30,39 +30,39 @@ def until(condition: Callable[[], Any]) -> Any:
     raise AssertionError("it did not happen in time")
 
 
-def test_a_referrer_learns_of_a_sign_up_and_of_each_bonus(
+def test_the_referrer_learns_of_a_sign_up_and_of_each_bonus(
     people: People, referrer: Member, finance: Administrator, mailbox: Mailbox
 ) -> None:
-    referrer = people.member(referrer.profile_id)
-    people.fund(referrer, 100, finance)
+    earner = people.member(referrer.profile_id)
+    people.fund(earner, 100, finance)
     choice = {"p_topic": "earnings", "p_wanted": True}
-    referrer.rpc("set_mail_choice", choice).raise_for_status()
-    left, right = (people.member(referrer.profile_id) for _ in range(2))
-    joined = notifications(referrer, "referral_joined")
+    earner.rpc("set_mail_choice", choice).raise_for_status()
+    left, right = (people.member(earner.profile_id) for _ in range(2))
+    joined = notifications(earner, "referral_joined")
     assert [item["title"] for item in joined] == [f"{m.username} joined your team" for m in (right, left)]
 
     people.fund(left, 50, finance)
-    first = until(lambda: notifications(referrer, "bonus_earned"))
+    first = until(lambda: notifications(earner, "bonus_earned"))
     assert [(item["title"], item["amount"], item["link"]) for item in first] == [
         ("You earned $2.50", "2.50", "/transactions")
     ]
     people.fund(right, 50, finance)
-    both = until(lambda: len(found := notifications(referrer, "bonus_earned")) == 2 and found)
+    both = until(lambda: len(found := notifications(earner, "bonus_earned")) == 2 and found)
     assert (both[0]["amount"], both[0]["body"]) == (
         "22.50",
         f"{right.username}\u2019s deposit was approved and brought you a referral bonus of $2.50"
         " and a pairing bonus of $20.00 for pair 1.",
     )
-    message = mailbox.wait_for(referrer.email, "You earned $22.50")
+    message = mailbox.wait_for(earner.email, "You earned $22.50")
     assert "You can switch this mail off in your settings." in message["text"]
 
 
 def test_two_workers_notify_of_each_decision_once(
     stack: Stack, people: People, referrer: Member, finance: Administrator
 ) -> None:
-    referrer = people.member(referrer.profile_id)
+    earner = people.member(referrer.profile_id)
     for _ in range(4):
-        people.fund(people.member(referrer.profile_id), 50, finance)
+        people.fund(people.member(earner.profile_id), 50, finance)
 
     def work(_: int) -> None:
         with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
@@ -71,7 +71,7 @@ def test_two_workers_notify_of_each_decision_once(
 
     with ThreadPoolExecutor(4) as workers:
         list(workers.map(work, range(4)))
-    until(lambda: len(notifications(referrer, "bonus_earned")) == 4)
+    until(lambda: len(notifications(earner, "bonus_earned")) == 4)
     time.sleep(1.5)
-    bodies = [item["body"] for item in notifications(referrer, "bonus_earned")]
+    bodies = [item["body"] for item in notifications(earner, "bonus_earned")]
     assert len(bodies) == len(set(bodies)) == 4

@@ -107,7 +107,7 @@ class Settings:
 
     @property
     def public_origin(self) -> str:
-        """The address at which anybody reaches the site; empty where only this machine or network does."""
+        """The address at which anybody reaches the site; empty while only this machine or network does."""
         return self.origin if self.options.get("SITE_DOMAIN") else ""
 
     @property

@@ -139,8 +139,11 @@ export function Grid<T>(props: GridProps<T>) {
   const { view, table, caption, density, concealed = none, rowNote, selectedId } = props
   const rows = view.getRowModel().rows
   const columns = view.getVisibleLeafColumns().map(({ id }) => id)
-  const content = [density, ...columns, ...concealed, ...rows.map(({ id }) => id)].join()
-  const { box, fits, dropped } = useFit(spareColumns(view, concealed), content)
+  const { box, fits, dropped } = useFit(
+    spareColumns(view, concealed),
+    [density, ...columns, ...concealed].join(),
+    rows.map(({ id }) => id).join(),
+  )
   const isShown = ({ column }: { column: { id: string } }) =>
     !concealed.includes(column.id) && !dropped.includes(column.id)
   return (

@@ -6,14 +6,14 @@ const nothing: readonly string[] = []
  * Which columns a table leaves out for want of room, of those that may go, in their order. It is measured, as what
  * stands in the cells decides: the box says its width, the table the least that it needs.
  */
-export function useFit(spare: readonly string[], content: string) {
+export function useFit(spare: readonly string[], columns: string, rows: string) {
   const box = useRef<HTMLDivElement>(null)
   const [left, setLeft] = useState(0)
   const [fits, setFits] = useState(true)
-  const [measured, setMeasured] = useState(content)
-  // Other rows, columns or density: all may have room again.
-  if (measured !== content) {
-    setMeasured(content)
+  const [measured, setMeasured] = useState(columns)
+  // Other columns or another density: all may have room again. Other rows bring none back, so that nothing jumps.
+  if (measured !== columns) {
+    setMeasured(columns)
     setLeft(0)
   }
 
@@ -26,7 +26,7 @@ export function useFit(spare: readonly string[], content: string) {
     else setFits(!over)
   }, [left, most])
   // Each column that is left out is followed by another look, before anything is drawn.
-  useLayoutEffect(measure, [measure, content])
+  useLayoutEffect(measure, [measure, columns, rows])
 
   const latest = useRef(measure)
   useEffect(() => {

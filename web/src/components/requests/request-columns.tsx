@@ -52,21 +52,23 @@ function DecisionButton<Row extends MoneyRequest>(
 ) {
   const { noun, acts, row, action } = props
   const reason = hindrance(props, row, action, useOnline())
-  const button = (
-    <Button
-      variant="outline"
-      size="row"
-      className="max-md:grow"
-      data-decision={action === 'approve' && row.status === 'pending' ? '' : undefined}
-      aria-disabled={reason !== null}
-      aria-label={`${words[action]} the ${noun} of ${row.username}`}
-      aria-description={reason ?? undefined}
-      onClick={() => reason === null && acts.onDecide(row, action)}
-    >
-      {words[action]}
-    </Button>
+  // One and the same button, whatever hinders it: it may have the focus.
+  return (
+    <Tooltip content={reason}>
+      <Button
+        variant="outline"
+        size="row"
+        className="max-md:grow"
+        data-decision={action === 'approve' && row.status === 'pending' ? '' : undefined}
+        aria-disabled={reason !== null}
+        aria-label={`${words[action]} the ${noun} of ${row.username}`}
+        aria-description={reason ?? undefined}
+        onClick={() => reason === null && acts.onDecide(row, action)}
+      >
+        {words[action]}
+      </Button>
+    </Tooltip>
   )
-  return reason === null ? button : <Tooltip content={reason}>{button}</Tooltip>
 }
 
 function Actions<Row extends MoneyRequest>(props: RequestColumnsProps<Row> & { row: Row }) {
@@ -143,7 +145,7 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
     {
       id: 'status',
       header: 'Status',
-      meta: { label: 'Status', phone: 'status' },
+      meta: { label: 'Status', phone: 'status', spare: 6 },
       cell: ({ row: { original } }) => (
         <StatusBadge status={original.voided_at ? 'voided' : shownStatus(original)} />
       ),

@@ -47,13 +47,13 @@ export function depositColumns(
     {
       id: 'reference',
       header: 'Reference',
-      meta: { label: 'Reference', phone: 'hidden', spare: 5 },
+      meta: { label: 'Reference', phone: 'hidden', spare: 4 },
       cell: ({ row: { original } }) => <Reference value={original.reference_number} short />,
     },
     {
       id: 'receipt',
       header: 'Receipt',
-      meta: { label: 'Receipt', phone: 'hidden', spare: 4 },
+      meta: { label: 'Receipt', phone: 'hidden', spare: 5 },
       cell: ({ row: { original } }) => (
         <Button
           variant="link"

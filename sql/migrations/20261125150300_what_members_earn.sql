@@ -20,6 +20,7 @@ ALTER INDEX "private"."mail_opt_outs_topic_idx" RENAME TO "mail_choices_topic_id
 -- Each row so far says no.
 ALTER TABLE "private"."mail_choices" ADD COLUMN "wanted" boolean NOT NULL DEFAULT false;
 
+-- squawk-ignore ban-drop-default
 ALTER TABLE "private"."mail_choices" ALTER COLUMN "wanted" DROP DEFAULT;
 
 -- squawk-ignore ban-drop-function

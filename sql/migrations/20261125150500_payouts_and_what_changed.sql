@@ -9,12 +9,16 @@ DROP VIEW "private"."counter_discrepancies";
 -- squawk-ignore ban-drop-view
 DROP VIEW "private"."ledger_violations";
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."add_payout_reference"(public.withdrawals, private.admin_users, text);
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."audit_conditions"(text, text, uuid);
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."request_counts"(text);
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "public"."decide_withdrawal"(uuid, text, text, text);
 
 CREATE OR REPLACE FUNCTION private.add_payout_reference (

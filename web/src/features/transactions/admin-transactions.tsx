@@ -49,7 +49,10 @@ const columns: ColumnDef<AdminTransaction>[] = [
     meta: { label: 'User', phone: 'title', fixed: true },
     enableHiding: false,
     cell: ({ row: { original } }) => (
-      <span className="block max-w-[24ch] truncate md:max-w-[14ch] xl:max-w-[24ch]" title={original.email ?? undefined}>
+      <span
+        className="block max-w-[24ch] truncate md:max-w-[14ch] xl:max-w-[24ch]"
+        title={original.email ?? undefined}
+      >
         {original.username ?? 'Unknown'}
       </span>
     ),

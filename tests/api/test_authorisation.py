@@ -6,6 +6,7 @@ With AUTHORISATION_OUT set, the actual responses are also written to that file, 
 import csv
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,18 @@ class World:
         self.principals = PrincipalClients(
             people, self.member, people.member(referrer.profile_id), people.sign_in_blocked(blocked).token
         )
+        self.await_notifications()
+
+    def await_notifications(self) -> None:
+        """Wait until the worker has notified of what was earned so far, which it does in its own time."""
+        newest = self.owner.execute("select max(id) as id from private.audit_log").fetchone()
+        assert newest
+        waiting = (
+            "select d.id from private.earnings_state as s"
+            " cross join private.credited_decisions(s.entry_id, %s, 1) as d"
+        )
+        while self.owner.execute(waiting, [newest["id"]]).fetchone():
+            time.sleep(0.1)
 
     def fingerprint(self) -> str:
         """Return the current state of the rows that requests aim at, read as the database's owner."""

@@ -239,6 +239,11 @@ CALLS: list[Call] = [
         {"sort": "username.asc", "page": "middle"},
         {"sort": "package_value.desc", "page": "middle"},
     ),
+    Call(
+        "rpc/get_request_changes",
+        "administrator",
+        "select public.get_request_changes('deposits', array[%(pending_deposit)s]::uuid[])",
+    ),
     *_lists(
         "function/admin-list-deposits",
         "select public.list_deposits(%(filters)s)",

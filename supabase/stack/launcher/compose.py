@@ -91,7 +91,7 @@ def outside(settings: Settings, keys: Keys, folder: Path) -> dict[str, str]:
         "MAIL_PATH": keys.mail_path,
         "CRASH_SYNC_METHOD": cluster.crash_sync_method(),
         "KEYS_DIGEST": hashlib.sha256(mounted).hexdigest(),
-        "SITE_URL": settings.public_origin,
+        "SITE_URL": settings.origin,
         "GATEWAY_PUBLISH": "443:443" if settings.options.get("SITE_DOMAIN") else f"{host}:{port}:8000",
         **{f"PASSWORD_{role.upper()}": keys.values[f"PASSWORD_{role}"] for role in DATABASE_ROLES},
     }

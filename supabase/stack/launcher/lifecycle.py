@@ -25,7 +25,7 @@ def bring_up(
 
     `after_migrations` may still use the database while no service is connected and the demo is not there.
     """
-    tools.build_web(log, settings.public_origin)
+    tools.build_web(log)
     database = bring_up_database(settings, postgres, log)
     if after_migrations:
         after_migrations(database)

@@ -106,11 +106,6 @@ class Settings:
         return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.ports['gateway']}"  # noqa: S104
 
     @property
-    def public_origin(self) -> str:
-        """The address at which anybody reaches the site; empty while only this machine or network does."""
-        return self.origin if self.options.get("SITE_DOMAIN") else ""
-
-    @property
     def reference(self) -> bool:
         """Whether this stack reproduces recorded vectors."""
         return self.profile == "reference"

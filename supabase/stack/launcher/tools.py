@@ -147,24 +147,20 @@ def content_digest(text: str, *sources: Path) -> str:
     return digest.hexdigest()
 
 
-def build_web(log: Path, site: str) -> None:
-    """Install the web app's packages and build it for a site, unless web/dist is what the sources make.
-
-    The pages' link previews name the site, whose address a preview cannot do without.
-    """
+def build_web(log: Path) -> None:
+    """Install the web app's packages and build it, unless web/dist is what the sources make."""
     with one_at_a_time():
         node_packages(WEB, "Packages of web", log)
         stamp, served = WEB / "node_modules" / ".build-digest", WEB / "dist"
         digest = content_digest(
-            site, *(path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM)
+            "", *(path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM)
         )
         if (served / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
             return
         with step("Web app: build"):
             # Not in place of what is served now, which a failed build must not take away.
             draft = WEB / "node_modules" / ".build"
-            command = ["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"]
-            run(command, log, cwd=WEB, env={**os.environ, "SITE_URL": site})
+            run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"], log, cwd=WEB)
             shutil.rmtree(served, ignore_errors=True)
             draft.rename(served)
             stamp.write_text(digest)

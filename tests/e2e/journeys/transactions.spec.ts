@@ -35,17 +35,19 @@ async function decideWithdrawal(id: string, more: object): Promise<void> {
   })
 }
 
-const hash = randomBytes(32).toString('hex')
-
 /** A member with $1,100.00 in bonuses: one withdrawal of each state and a refused deposit. */
-async function createHistory(): Promise<{ person: Awaited<ReturnType<typeof createEarner>>[0] }> {
+async function createHistory(): Promise<{
+  person: Awaited<ReturnType<typeof createEarner>>[0]
+  hash: string
+}> {
   const [person, account] = await createEarner('nell')
+  const hash = randomBytes(32).toString('hex')
   await decideWithdrawal(await withdraw(account, 300), { action: 'approve', payoutReference: hash })
   await decideWithdrawal(await withdraw(account, 200), { action: 'reject', reason: 'Wrong address' })
   await send(account.token, 'POST', '/rest/v1/rpc/cancel_request', { p_id: await withdraw(account, 150) })
   await withdraw(account, 100)
   await decideDeposit(await requestDeposit(account, 75), { action: 'reject', reason: 'Not found' })
-  return { person }
+  return { person, hash }
 }
 
 function row(page: Page, title: string) {
@@ -206,7 +208,7 @@ test('a phone has the days as cards, without sideways scrolling', async ({ brows
 })
 
 test('a transaction hash leads to the operator’s block explorer @alone', async ({ browser }) => {
-  const { person } = await createHistory()
+  const { person, hash } = await createHistory()
   const owner = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
   const set = (value: string | null) =>
     send(owner.access_token, 'POST', '/functions/v1/admin-settings', {

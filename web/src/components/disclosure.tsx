@@ -30,8 +30,6 @@ export function Disclosure(props: DisclosureProps) {
             type="button"
             aria-expanded={open}
             aria-controls={id}
-            aria-labelledby={`${id}-title`}
-            aria-describedby={note ? `${id}-note` : undefined}
             onClick={() => onOpenChange(!open)}
             className="-my-1 flex min-h-11 w-full items-center gap-4 rounded-mark text-left"
           >
@@ -41,7 +39,7 @@ export function Disclosure(props: DisclosureProps) {
                 {title}
               </span>
               {note ? (
-                <span id={`${id}-note`} className="block text-compact text-muted-foreground">
+                <span className="block text-compact text-muted-foreground">
                   {note}
                 </span>
               ) : null}

@@ -59,11 +59,30 @@ async function receive(client: Client): Promise<void> {
   }
 }
 
+/**
+ * The session that a member left on purpose, for the other tabs: an open page must not stay readable there, and what
+ * another tab still finds of the session while it is being ended is none.
+ */
+const leftKey = 'signed-out-of'
+
+function wasLeft(session: Session): boolean {
+  const id = claimsOf(session.access_token).session_id
+  return id !== undefined && id === stored.get(leftKey)
+}
+
 function saidOnLeaving({ notice, closed, left }: SessionState) {
   return { notice, closed, left }
 }
 
-function follow(event: AuthChangeEvent, session: Session | null): void {
+/** What another tab stored may be seen here a moment after that tab has said so. */
+const settling = { everyMilliseconds: 50, times: 40 }
+
+function follow(event: AuthChangeEvent, found: Session | null, asked = 0): void {
+  const session = found && wasLeft(found) ? null : found
+  if (session && storedUserId() !== session.user.id && asked < settling.times) {
+    setTimeout(() => follow(event, session, asked + 1), settling.everyMilliseconds)
+    return
+  }
   if (session) {
     leaving = false
     const { id, email, new_email: newEmail } = session.user
@@ -84,8 +103,6 @@ function follow(event: AuthChangeEvent, session: Session | null): void {
   store.set(unasked ? { ...before, status: 'ended' } : { ...nobody, ...saidOnLeaving(before) })
 }
 
-/** Written when a member signs out on purpose, for the other tabs: an open page must not stay readable there. */
-const leftKey = 'signed-out-at'
 
 function followOtherTabs(): void {
   addEventListener('storage', ({ key, newValue }) => {
@@ -106,14 +123,17 @@ export function hasStoredSession(): boolean {
   return (stored.get(storageKey()) ?? arrival.refreshToken) !== null
 }
 
+function kept(): Partial<Session> {
+  try {
+    return (JSON.parse(stored.get(storageKey()) ?? '{}') ?? {}) as Partial<Session>
+  } catch {
+    return {}
+  }
+}
+
 /** Whose session this browser keeps now, whichever tab wrote it. */
 export function storedUserId(): string | null {
-  try {
-    const kept = JSON.parse(stored.get(storageKey()) ?? 'null') as { user?: { id?: string } } | null
-    return kept?.user?.id ?? null
-  } catch {
-    return null
-  }
+  return kept().user?.id ?? null
 }
 
 /** The session of the member, followed from the auth client. */
@@ -127,7 +147,7 @@ export const memberSession = {
     started ??= memberClient().then(async (client) => {
       followOtherTabs()
       await receive(client)
-      client.auth.onAuthStateChange(follow)
+      client.auth.onAuthStateChange((event, session) => follow(event, session))
       const { data } = await client.auth.getSession()
       if (store.get().status === 'loading') follow('INITIAL_SESSION', data.session)
     })
@@ -144,7 +164,8 @@ export const memberSession = {
   leave(notice: string | null = null, closed = false): void {
     leaving = true
     discardDrafts()
-    if (notice === null || closed) stored.set(leftKey, new Date().toISOString())
+    const session = claimsOf(kept().access_token ?? '').session_id
+    if (session && (notice === null || closed)) stored.set(leftKey, session)
     store.set({ ...store.get(), notice, closed, left: notice === null })
   },
 

@@ -27,12 +27,9 @@ function CheckRow({ check, done }: { check: Check; done: boolean }) {
 export function Checklist({ level, done }: { level: Level; done: string[] }) {
   const count = level.checklist.filter((check) => done.includes(check.id)).length
   return (
-    <section aria-labelledby={`checklist-${level.name}`} className="mt-5">
+    <section aria-label={`Checklist before a trade, ${level.name}`} className="mt-5">
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-        <h3 id={`checklist-${level.name}`} className="text-body">
-          Checklist before a trade
-          <span className="sr-only">, {level.name}</span>
-        </h3>
+        <h3 className="text-body">Checklist before a trade</h3>
         <p className="tabular text-compact text-muted-foreground">
           {count} of {level.checklist.length} ticked
         </p>

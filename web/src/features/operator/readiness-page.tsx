@@ -75,7 +75,13 @@ function SettingActs({ item, settings }: { item: string; settings: Setting[] }) 
   return (
     <span className="mt-2 flex flex-wrap gap-2">
       {own.map((setting) => (
-        <Button key={setting.key} variant="outline" size="compact" onClick={() => setChanging(setting)}>
+        <Button
+          key={setting.key}
+          variant="outline"
+          size="compact"
+          className="h-auto min-w-0 py-1 text-left whitespace-normal"
+          onClick={() => setChanging(setting)}
+        >
           {setting.description}
         </Button>
       ))}

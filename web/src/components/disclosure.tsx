@@ -38,11 +38,7 @@ export function Disclosure(props: DisclosureProps) {
               <span id={`${id}-title`} className="block font-semibold">
                 {title}
               </span>
-              {note ? (
-                <span className="block text-compact text-muted-foreground">
-                  {note}
-                </span>
-              ) : null}
+              {note ? <span className="block text-compact text-muted-foreground">{note}</span> : null}
             </span>
             <ChevronDown className={cn('size-5 stroke-[1.75]', open && 'rotate-180')} aria-hidden />
           </button>

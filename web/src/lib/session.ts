@@ -103,7 +103,6 @@ function follow(event: AuthChangeEvent, found: Session | null, asked = 0): void 
   store.set(unasked ? { ...before, status: 'ended' } : { ...nobody, ...saidOnLeaving(before) })
 }
 
-
 function followOtherTabs(): void {
   addEventListener('storage', ({ key, newValue }) => {
     const { status } = store.get()

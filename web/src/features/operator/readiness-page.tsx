@@ -79,7 +79,7 @@ function SettingActs({ item, settings }: { item: string; settings: Setting[] }) 
           key={setting.key}
           variant="outline"
           size="compact"
-          className="h-auto min-w-0 py-1 text-left whitespace-normal"
+          className="h-auto max-w-full shrink py-1 text-left whitespace-normal"
           onClick={() => setChanging(setting)}
         >
           {setting.description}

@@ -118,7 +118,11 @@ def nothing_lost(database: Database) -> Iterator[None]:
         yield
         later_counts, later_sums = state_of(connection)
         assert later_sums == sums
-        lost = {name: later_counts[RENAMED.get(name, name)] - rows for name, rows in counts.items() if name not in GROWING}
+        lost = {
+            name: later_counts[RENAMED.get(name, name)] - rows
+            for name, rows in counts.items()
+            if name not in GROWING
+        }
         assert not any(lost.values())
         assert connection.execute("select * from private.check_ledger()").fetchall() == []
         assert connection.execute("select private.reconcile() as wrong").fetchone() == {"wrong": 0}

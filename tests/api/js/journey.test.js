@@ -93,7 +93,7 @@ test('from the invitation to the payout', async () => {
     .from('withdrawals')
     .insert({ id, user_id: member.id, amount: 150, wallet_address: WALLET, status: 'pending' })
   assert.equal(asked.error, null)
-  const body = { withdrawalId: id, action: 'approve', payoutReference: 'tx-1' }
+  const body = { withdrawalId: id, action: 'approve', payoutReference: `tx-${id}` }
   const paid = await finance.functions.invoke('admin-approve-withdrawal', { body })
   assert.equal(paid.data.withdrawal.status, 'approved')
   assert.equal((await own()).data.available_balance, 950)

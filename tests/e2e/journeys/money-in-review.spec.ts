@@ -94,7 +94,7 @@ for (const width of [1440, 390])
     await expect(review(page)).toBeHidden()
     await expect(page.getByText('USDT deposit address, TRC20')).toBeHidden()
     const another = page.getByRole('button', { name: 'Send another deposit' })
-    await expect(another).toHaveAccessibleDescription('Only for a second, separate transfer.')
+    await expect(another).toHaveAccessibleName('Send another deposit Only for a second, separate transfer.')
     await another.click()
     await expect(page.getByLabel('Reference number')).toHaveValue('')
 
@@ -412,8 +412,8 @@ test('with nothing to request the withdrawal form is closed and says why', async
   const page = await openAs(browser, person)
   await page.goto('/withdraw')
   const form = page.getByRole('button', { name: 'Request a withdrawal' })
-  await expect(form).toHaveAccessibleDescription(
-    'A withdrawal is at least $100.00; $0.00 can be requested now.',
+  await expect(form).toHaveAccessibleName(
+    'Request a withdrawal A withdrawal is at least $100.00; $0.00 can be requested now.',
   )
   await expect(page.getByLabel('Amount')).toBeHidden()
   await form.click()

@@ -252,9 +252,11 @@ select is(decide_deposit(id_of('upgrade'), 'approve') ->> 'success', 'true', 'an
 select is(decide_deposit(id_of('funding'), 'approve') ->> 'success', 'true', 'a first package is approved');
 select act_as_owner();
 select ok(account_verified, 'which verifies the member') from private.profiles where user_id = user_id('loke');
+-- One of the two members may stand on a page that is full, whose rows can only be written elsewhere.
 select results_eq(
-    $$ select b.name, a.updated - b.updated, a.in_place - b.in_place from updates_before as b cross join lateral updates(b.name) as a order by b.name $$,
-    $$ values ('private.profiles', 2::bigint, 2::bigint), ('public.bonuses', 1, 1), ('public.transactions', 2, 2) $$,
+    $$ select b.name, a.updated - b.updated, a.in_place - b.in_place >= case b.name when 'private.profiles' then 1 else a.updated - b.updated end
+        from updates_before as b cross join lateral updates(b.name) as a order by b.name $$,
+    $$ values ('private.profiles', 2::bigint, true), ('public.bonuses', 1, true), ('public.transactions', 2, true) $$,
     'the rows of members, raised bonuses and requests in the journal are written once each, and none of their indexes'
 );
 rollback to savepoint fixture_members;

@@ -67,7 +67,11 @@ def recovered(cluster: OwnCluster) -> RaceHarness:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return RaceHarness(cluster.url())
+            harness = RaceHarness(cluster.url())
+            # The server may be about to notice that a backend broke down.
+            time.sleep(0.2)
+            harness.director.execute("select 1")
+            return harness
         except psycopg.OperationalError:
             assert time.monotonic() < deadline, "PostgreSQL did not recover"
             time.sleep(0.02)

@@ -266,7 +266,9 @@ def operations(group: MemberGroup) -> dict[str, Call]:
         "approve the withdrawal": Call("ada", decide_withdrawal, (group["asked"], "approve")),
         "reject the withdrawal": Call("bea", decide_withdrawal, (group["asked"], "reject")),
         "record a payout": Call(
-            "bea", "select public.decide_withdrawal(%s, 'approve', null, 'paid')", (group["unpaid"],)
+            "bea",
+            "select public.decide_withdrawal(%s, 'approve', null, %s)",
+            (group["unpaid"], group["unpaid"]),
         ),
         "cancel the upgrade": Call("member", "select public.cancel_request(%s)", (group["upgrade"],)),
         "cancel the withdrawal": Call("member", "select public.cancel_request(%s)", (group["asked"],)),

@@ -11,8 +11,7 @@ export function MailSection() {
   return (
     <>
       <p className="text-muted-foreground">
-        You are mailed about decisions on your money and about the security of your account. These mails are
-        always on.
+        We always email you about decisions on your money and account security.
       </p>
       <Region
         query={query}

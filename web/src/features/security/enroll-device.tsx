@@ -48,7 +48,7 @@ function NameDevice({ taken, onNamed, onCancel }: NameDeviceProps) {
       .trim()
       .min(1, 'Name the device, such as "My phone"')
       .max(40, 'Use at most 40 characters')
-      .refine((name) => !taken.includes(name), 'A device has this name already'),
+      .refine((name) => !taken.includes(name), 'You already have a device with this name'),
   })
   const form = useAppForm<{ name: string }>(schema, { name: '' })
 
@@ -71,7 +71,7 @@ function NameDevice({ taken, onNamed, onCancel }: NameDeviceProps) {
         form={form}
         name="name"
         label="Device name"
-        hint="How you will recognise it, such as My phone."
+        hint="A name you'll recognize, such as My phone."
         autoComplete="off"
       />
       <Notice tone="info">Setting up signs out your other devices.</Notice>

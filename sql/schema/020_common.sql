@@ -204,32 +204,25 @@ $$;
 comment on function private.is_recent(timestamptz, interval) is
 'Whether something happened within the interval before now; false for a time in the future, so that a clock that is set back delays nothing.';
 
-create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
-language sql immutable set search_path = '' as $$
-    select case
-        when s < 60 then 'just now'
-        when s < 120 then '1 minute ago'
-        when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes ago'
-        when s < 7200 then '1 hour ago'
-        when s < 86400 then pg_catalog.floor(s / 3600)::text || ' hours ago'
-        when s < 172800 then '1 day ago'
-        else pg_catalog.floor(s / 86400)::text || ' days ago'
-    end
-    from (select extract(epoch from p_now - p_at) as s) as span
-$$;
-comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
-
 create function private.age_text(p_age interval) returns text
 language sql immutable set search_path = '' as $$
     select case
         when s < 120 then '1 minute'
         when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes'
         when s < 7200 then '1 hour'
-        else pg_catalog.floor(s / 3600)::text || ' hours'
+        when s < 86400 then pg_catalog.floor(s / 3600)::text || ' hours'
+        when s < 172800 then '1 day'
+        else pg_catalog.floor(s / 86400)::text || ' days'
     end
     from (select extract(epoch from p_age) as s) as span
 $$;
-comment on function private.age_text(interval) is 'An age of hours in words: "12 minutes"; less than a minute counts as one.';
+comment on function private.age_text(interval) is 'An age in words: "12 minutes", "3 days"; less than a minute counts as one.';
+
+create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
+language sql immutable set search_path = '' as $$
+    select case when p_now - p_at < interval '1 minute' then 'just now' else private.age_text(p_now - p_at) || ' ago' end
+$$;
+comment on function private.relative_time(timestamptz, timestamptz) is 'Elapsed time in words: "2 minutes ago".';
 
 -- Periods are whole: a chart by week begins on a Monday, a chart by month on the first of a month, and only the running
 -- one ends before its end. The period before is as long, up to the same day of its last week or month, so that both

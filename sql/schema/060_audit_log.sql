@@ -339,9 +339,9 @@ create function private.audit_matches(p_search text) returns bigint[]
 language plpgsql stable set search_path = '' as $$
 declare
     v_search text := pg_catalog.lower(pg_catalog.btrim(p_search));
-    v_digits text := pg_catalog.replace(v_search, '-', '');
-    -- Four digits of an id are one row in 65,536.
-    v_is_id boolean := v_search ~ '\A[0-9a-f-]+\Z' and pg_catalog.length(v_digits) between 4 and 32;
+    v_range record := private.id_range(p_search);
+    -- Cast here and not in the query, where a condition before it promises nothing.
+    v_number bigint := case when v_search ~ '\A[0-9]{1,18}\Z' then v_search::bigint end;
     v_pattern text := pg_catalog.regexp_replace(pg_catalog.left(v_search, 200), '([\\%_])', '\\\1', 'g') || '%';
     v_members uuid[];
     v_users uuid[];
@@ -357,7 +357,7 @@ begin
         from (
             (
                 select a.id from private.audit_log as a
-                where v_is_id and a.object_id between pg_catalog.rpad(v_digits, 32, '0')::uuid and pg_catalog.rpad(v_digits, 32, 'f')::uuid
+                where a.object_id between v_range.first and v_range.last
                 order by a.id desc
                 limit 10001
             )
@@ -382,7 +382,7 @@ begin
                 limit 10001
             )
             union
-            select a.id from private.audit_log as a where v_search ~ '\A[0-9]{1,18}\Z' and a.id = v_search::bigint
+            select a.id from private.audit_log as a where a.id = v_number
         ) as f
         order by f.id desc
         limit 10001

@@ -554,8 +554,7 @@ declare
     );
     v_shared text[] := private.wallet_sharers((p_member).trc20_wallet_address, (p_member).id);
     v_age interval := (p_deposit).created_at - (p_member).created_at;
-    -- A day old, and as much as the largest package.
-    v_new boolean := v_age < interval '1 day' and (p_deposit).amount >= 1000;
+    v_new boolean := v_age < interval '1 day' and (p_deposit).amount >= (select max(k.value) from private.packages as k);
     v_blocked boolean := (p_member).account_status in ('suspended', 'disabled');
 begin
     -- Most have none.
@@ -579,7 +578,7 @@ begin
 end
 $$;
 comment on function private.deposit_flags(public.deposits, private.profiles) is
-'Flags of a pending deposit: the same transfer claimed elsewhere, the same receipt file, a wallet that others have too, $1,000 or more within a day of signing up, a blocked member.';
+'Flags of a pending deposit: the same transfer claimed elsewhere, the same receipt file, a wallet that others have too, as much as the largest package within a day of signing up, a blocked member.';
 
 create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$

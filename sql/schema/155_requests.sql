@@ -252,7 +252,7 @@ begin
     ) || case when v_paid is null then '{}'::jsonb else pg_catalog.jsonb_build_object(
         'paid', v_paid,
         'unpaid', v_approved - v_paid - (
-            -- Corrections are few.
+            -- Corrections are few, and void nothing that was paid.
             select count(*) from private.corrections as c where c.kind = 'void_withdrawal' and c.confirmed_by is not null
         )
     ) end;

@@ -1,5 +1,6 @@
 """Decisions of administrators through the functions: once, with reasons, and what they leave behind."""
 
+import secrets
 import time
 from typing import Any
 
@@ -75,6 +76,28 @@ def test_a_withdrawal_from_request_to_payout(
     assert mine["wallet_address"] == WALLET
     profile = earner.rows("profiles", f"user_id=eq.{earner.user_id}").json()[0]
     assert profile["available_balance"] == 950
+
+
+def test_a_payout_reference_that_comes_again_is_confirmed(
+    people: People, referrer: Member, finance: Administrator
+) -> None:
+    earner = people.earner(referrer.profile_id, finance)
+    first, second = (
+        earner.insert("withdrawals", earner.withdrawal_row(150)).raise_for_status().json()[0]
+        for _ in range(2)
+    )
+    reference = secrets.token_hex(32)
+    body = {"action": "approve", "payoutReference": reference}
+    finance.function("admin-approve-withdrawal", {**body, "withdrawalId": first["id"]}).raise_for_status()
+    again = {**body, "withdrawalId": second["id"], "payoutReference": f"0x{reference.upper()}"}
+    rejected = finance.function("admin-approve-withdrawal", again)
+    assert (rejected.status_code, rejected.json()["code"]) == (409, "payout_reference_used")
+    assert earner.username in rejected.json()["error"]
+    [row] = earner.rows("withdrawals", f"id=eq.{second['id']}").json()
+    assert (row["status"], row["payout_reference"]) == ("pending", None)
+    finance.function("admin-approve-withdrawal", {**again, "sharedPayout": True}).raise_for_status()
+    [row] = earner.rows("withdrawals", f"id=eq.{second['id']}").json()
+    assert (row["status"], row["payout_reference"]) == ("approved", again["payoutReference"])
 
 
 def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) -> None:

@@ -509,7 +509,7 @@ select act_as('sam');
 select is(stands_out('buri'), null, 'but not of an older one');
 select act_as_owner();
 select is(private.age_text(a), t, 'an age is ' || t) from (values
-    (interval '119 seconds', '1 minute'), ('12 minutes 59 seconds', '12 minutes'), ('61 minutes', '1 hour'), ('23 hours 59 minutes', '23 hours')
+    (interval '119 seconds', '1 minute'), ('12 minutes 59 seconds', '12 minutes'), ('61 minutes', '1 hour'), ('23 hours 59 minutes', '23 hours'), ('25 hours', '1 day'), ('9 days', '9 days')
 ) as v (a, t);
 rollback to savepoint fixture_members;
 

@@ -257,6 +257,8 @@ CALLS: list[Call] = [
         "select public.list_withdrawals(%(filters)s)",
         {},
         {"status": "pending"},
+        {"status": "unpaid"},
+        {"status": "paid", "page": "middle"},
         {"sort": "username.asc"},
     ),
     *_lists(
@@ -278,6 +280,18 @@ CALLS: list[Call] = [
     Call("function/admin-audit", "administrator", "select public.list_audit('{}')"),
     Call(
         "function/admin-audit", "administrator", 'select public.list_audit(\'{"action": "bot"}\')', "action"
+    ),
+    Call(
+        "function/admin-audit",
+        "administrator",
+        "select public.list_audit(jsonb_build_object('search', left(%(profile_id)s::text, 13)))",
+        "search id",
+    ),
+    Call(
+        "function/admin-audit",
+        "administrator",
+        "select public.list_audit(jsonb_build_object('search', %(username)s::text))",
+        "search member",
     ),
     Call(
         "function/admin-audit",

@@ -1,6 +1,7 @@
 import { LogOut } from 'lucide-react'
 import { lazy } from 'react'
 import { Link, NavLink } from 'react-router'
+import { LazyMenu } from '@/components/lazy-menu'
 import { Button } from '@/components/ui/button'
 import { Wordmark } from '@/components/wordmark'
 import { useSignOut } from '@/features/auth/use-sign-out'
@@ -13,7 +14,6 @@ import { useStore } from '@/lib/store'
 import { supportLink } from '@/lib/support'
 import { useAccount } from '@/lib/use-account'
 import { headerItem } from './header-item'
-import { LazyMenu } from './lazy-menu'
 import { AccountButton, MoreButton } from './member-menu-buttons'
 import { memberPages } from './member-pages'
 import { NavigationSheet } from './navigation-sheet'
@@ -28,7 +28,7 @@ const inHeader = memberPages.flatMap((page) => (page.from ? [{ ...page, from: pa
 const isMoney = (to: string) => to === paths.deposit || to === paths.withdraw
 
 function SignOutButton({ variant, size }: { variant: 'ghost' | 'outline'; size?: 'compact' }) {
-  const { signOut, busy } = useSignOut(() => location.assign(paths.home))
+  const { signOut, busy } = useSignOut()
   return (
     <Button
       variant={variant}
@@ -58,7 +58,9 @@ function Links() {
       className="ml-5 hidden h-full items-stretch gap-3 md:flex lg:ml-6 lg:gap-4 xl:gap-5"
     >
       {inHeader.map((page) => (isMoney(page.to) ? null : <HeaderLink key={page.to} {...page} />))}
-      <LazyMenu button={MoreButton} menu={MoreMenu} />
+      <LazyMenu button={MoreButton}>
+        <MoreMenu />
+      </LazyMenu>
       <span aria-hidden className="hidden h-6 self-center border-l lg:block" />
       {inHeader.map((page) => (isMoney(page.to) ? <HeaderLink key={page.to} {...page} /> : null))}
     </nav>
@@ -108,7 +110,9 @@ export default function MemberHeader() {
         <div className="-mr-3 flex items-center">
           <NotificationBell />
           <div className="hidden items-center md:flex">
-            <LazyMenu button={AccountButton} menu={AccountMenu} />
+            <LazyMenu button={AccountButton}>
+              <AccountMenu />
+            </LazyMenu>
             <SignOutButton variant="ghost" size="compact" />
           </div>
         </div>

@@ -45,7 +45,7 @@ export function MoreMenu() {
 
 /** Whose account it is in full, what belongs to it, and the way out. */
 export function AccountMenu() {
-  const { signOut } = useSignOut(() => location.assign(paths.home))
+  const { signOut } = useSignOut()
   return (
     <DropdownMenu defaultOpen>
       <DropdownMenuTrigger asChild>

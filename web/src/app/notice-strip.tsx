@@ -2,12 +2,11 @@ import { TriangleAlert, WifiOff } from 'lucide-react'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'react-router'
 import { accountStatusQuery } from '@/features/auth/api'
-import { formatTime } from '@/lib/dates'
 import { emailChangeQuery, emailChangeText } from '@/lib/email-change'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
-import { useOnline } from '@/lib/use-online'
+import { offlineSince, useOnline } from '@/lib/use-online'
 
 function useNotice(): { text: string; offline?: boolean } | null {
   const online = useOnline()
@@ -16,9 +15,7 @@ function useNotice(): { text: string; offline?: boolean } | null {
   const account = useQuery({ ...accountStatusQuery(userId ?? ''), enabled: status === 'member' })
   const change = useQuery({ ...emailChangeQuery, enabled: status === 'member' && newEmail !== null })
   if (!online) {
-    const loaded = account.dataUpdatedAt
-    const what = loaded ? `what was loaded at ${formatTime(new Date(loaded))}` : 'the last data loaded'
-    return { text: `You are offline. Showing ${what}.`, offline: true }
+    return { text: offlineSince(account.dataUpdatedAt), offline: true }
   }
   if (account.data?.account_status === 'pending') {
     return {

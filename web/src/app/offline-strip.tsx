@@ -1,6 +1,5 @@
 import { WifiOff } from 'lucide-react'
-import { formatTime } from '@/lib/dates'
-import { offlineText, useOnline } from '@/lib/use-online'
+import { offlineSince, useOnline } from '@/lib/use-online'
 
 /** Says on the administrators' side that the network is gone, and how old the figures are. */
 export function OfflineStrip({ loadedAt }: { loadedAt: number }) {
@@ -11,10 +10,7 @@ export function OfflineStrip({ loadedAt }: { loadedAt: number }) {
         <div className="border-b bg-warning-soft">
           <p className="page-gutter mx-auto flex max-w-[1648px] items-center gap-2.5 py-2 text-compact">
             <WifiOff className="size-4 stroke-[1.75] text-warning" aria-hidden />
-            {offlineText}{' '}
-            {loadedAt > 0
-              ? `Showing what was loaded at ${formatTime(new Date(loadedAt))}.`
-              : 'Showing the last data loaded.'}
+            {offlineSince(loadedAt)}
           </p>
         </div>
       )}

@@ -1,15 +1,14 @@
-import { lazy, Suspense, useState } from 'react'
+import { lazy } from 'react'
+import { LazyMenu } from '@/components/lazy-menu'
 import { ThemeButton } from './theme-button'
 
 const ThemeMenuList = lazy(() => import('./theme-menu-list'))
 
-/** System, light or dark. The menu's code is fetched when it is first opened. */
+/** System, light or dark. */
 export function ThemeMenu() {
-  const [asked, setAsked] = useState(false)
-  if (!asked) return <ThemeButton onClick={() => setAsked(true)} />
   return (
-    <Suspense fallback={<ThemeButton />}>
+    <LazyMenu button={ThemeButton}>
       <ThemeMenuList />
-    </Suspense>
+    </LazyMenu>
   )
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { formatTime } from './dates'
 
 function subscribe(listener: () => void): () => void {
   addEventListener('online', listener)
@@ -11,6 +12,12 @@ function subscribe(listener: () => void): () => void {
 
 /** Why what moves money cannot be pressed. */
 export const offlineText = 'You are offline.'
+
+/** The same beside what is still shown, and how old that is; 0 where nothing was loaded yet. */
+export function offlineSince(loadedAt: number): string {
+  const what = loadedAt > 0 ? `what was loaded at ${formatTime(new Date(loadedAt))}` : 'the last data loaded'
+  return `${offlineText} Showing ${what}.`
+}
 
 export function useOnline(): boolean {
   return useSyncExternalStore(

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { partingWord } from '@/lib/parting-word'
+import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { signOut } from './api'
 
@@ -21,7 +22,7 @@ async function withinPatience(work: Promise<void>): Promise<void> {
  * Signs out within ten seconds. Whatever the server says, this browser forgets the session and the person
  * leaves the members' side.
  */
-export function useSignOut(onLeft: () => void) {
+export function useSignOut() {
   const [busy, setBusy] = useState(false)
 
   async function run(): Promise<void> {
@@ -34,7 +35,7 @@ export function useSignOut(onLeft: () => void) {
       console.error(error)
       partingWord.error((error instanceof Error && error.message) || 'Sign out completed')
     }
-    onLeft()
+    location.assign(paths.home)
     memberSession.forget()
   }
 

@@ -4,12 +4,19 @@ import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
 import { Money } from '@/components/money'
 import { Region } from '@/components/region'
 import type { Balance } from '@/lib/member'
-import { compare, formatMoney } from '@/lib/money'
+import { compare, formatMoney, type Decimal } from '@/lib/money'
 import { monthQuery } from './api'
 import { monthName, utcDay } from './periods'
 
 function count(rows: number, what: string): string {
   return rows === 0 ? `no ${what}s` : `${rows} ${what}${rows === 1 ? '' : 's'}`
+}
+
+function noteOf(closing: Decimal, balance: Balance | undefined): string {
+  if (compare(closing, '0') < 0) return 'below zero after a correction: nothing can be withdrawn'
+  return balance && compare(balance.reserved, '0') > 0
+    ? `${formatMoney(balance.reserved)} of it reserved`
+    : 'nothing reserved'
 }
 
 /** What this month did to the balance: opening, in, out, now. They add up. */
@@ -43,11 +50,7 @@ export function MonthFigures({ month, balance }: { month: string; balance: Balan
             <Figure
               label="Balance now"
               value={<Money value={statement.closing} />}
-              note={
-                balance && compare(balance.reserved, '0') > 0
-                  ? `${formatMoney(balance.reserved)} of it reserved`
-                  : 'nothing reserved'
-              }
+              note={noteOf(statement.closing, balance)}
             />
           </FigureRow>
         )}

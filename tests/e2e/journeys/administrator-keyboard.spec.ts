@@ -24,9 +24,13 @@ test.describe('the focus of an administrator', () => {
     const suspend = sheet.getByRole('button', { name: 'Suspend' })
     await suspend.focus()
     await page.keyboard.press('Enter')
-    // Until it has the focus, keys are the details'.
     const question = page.getByRole('dialog', { name: `Suspend ${username}?` })
     await expect(question.locator(':focus')).toBeVisible()
+    // Until the details know that something lies above them, keys are theirs.
+    await expect(page.locator('[role=dialog]', { hasText: username }).first()).toHaveCSS(
+      'pointer-events',
+      'none',
+    )
     await page.keyboard.press('Escape')
     await expect(suspend).toBeFocused()
     await page.keyboard.press('Escape')

@@ -22,7 +22,7 @@ const kinds: readonly RegExp[] = [
 ]
 
 /** Bytes of source below which a file is not worth a request. */
-const small = 9000
+const small = 8000
 
 /** A set of kinds as bits. */
 type Kinds = number

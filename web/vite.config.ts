@@ -99,6 +99,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     target: 'es2022',
     rolldownOptions: {
+      // Radix names each function by a call; without this none of those that a page does not use could be left out.
+      treeshake: { manualPureFunctions: ['__name'] },
       output: {
         codeSplitting: {
           groups: [

@@ -28,7 +28,7 @@ BALANCE = "#balance"
 
 
 class Goals(NamedTuple):
-    """First paint in seconds, kB of scripts on the wire, Lighthouse's score; None without a goal."""
+    """First paint in seconds, kB of scripts without headers, Lighthouse's score; None without a goal."""
 
     paint: float
     script: float | None = None

@@ -59,16 +59,20 @@ async function loadOnce({ origin, wanted, chromium }) {
     const page = await browser.newPage()
     const network = await page.createCDPSession()
     const kinds = new Map()
+    const headers = new Map()
     const total = { requests: 0, script: 0, bytes: 0 }
     network.on('Network.requestWillBeSent', (sent) => {
       if (!sent.request.url.startsWith('http')) return
       kinds.set(sent.requestId, sent.type)
       total.requests += 1
     })
-    network.on('Network.loadingFinished', (finished) => {
-      if (!kinds.has(finished.requestId)) return
-      total.bytes += finished.encodedDataLength
-      if (kinds.get(finished.requestId) === 'Script') total.script += finished.encodedDataLength
+    network.on('Network.responseReceived', ({ requestId, response }) => {
+      headers.set(requestId, response.encodedDataLength)
+    })
+    network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (!kinds.has(requestId)) return
+      total.bytes += encodedDataLength
+      if (kinds.get(requestId) === 'Script') total.script += encodedDataLength - headers.get(requestId)
     })
     await network.send('Network.enable')
     await network.send('Network.setCacheDisabled', { cacheDisabled: false })

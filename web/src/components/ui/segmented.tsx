@@ -1,4 +1,4 @@
-import * as ToggleGroup from 'radix-ui/toggle-group'
+import { useId } from 'react'
 import { cn } from '@/lib/cn'
 
 interface SegmentedProps<T extends string> {
@@ -17,11 +17,10 @@ export function Segmented<T extends string>({
   onChange,
   className,
 }: SegmentedProps<T>) {
+  const name = useId()
   return (
-    <ToggleGroup.Root
-      type="single"
-      value={value}
-      onValueChange={(next) => next && onChange(next as T)}
+    <div
+      role="radiogroup"
       aria-label={label}
       className={cn(
         'inline-flex divide-x divide-input rounded-control border border-input bg-card',
@@ -29,14 +28,21 @@ export function Segmented<T extends string>({
       )}
     >
       {options.map((option) => (
-        <ToggleGroup.Item
+        <label
           key={option.value}
-          value={option.value}
-          className="min-h-9 px-3 text-compact font-medium first:rounded-l-[7px] last:rounded-r-[7px] hover:bg-muted focus-visible:relative focus-visible:z-10 data-[state=on]:bg-accent data-[state=on]:font-semibold data-[state=on]:text-accent-foreground pointer-coarse:min-h-11"
+          className="relative inline-flex min-h-9 items-center px-3 text-compact font-medium first:rounded-l-[7px] last:rounded-r-[7px] hover:bg-muted has-checked:bg-accent has-checked:font-semibold has-checked:text-accent-foreground has-focus-visible:z-10 has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-ring pointer-coarse:min-h-11"
         >
+          <input
+            type="radio"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+            className="absolute inset-0 appearance-none outline-none"
+          />
           {option.label}
-        </ToggleGroup.Item>
+        </label>
       ))}
-    </ToggleGroup.Root>
+    </div>
   )
 }

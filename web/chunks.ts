@@ -21,11 +21,14 @@ const kinds: readonly RegExp[] = [
   /\/routes\//,
 ]
 
-/** Bytes of source below which a file is not worth a request. */
-const small = 8000
-
 /** A set of kinds as bits. */
 type Kinds = number
+
+/** What is opened first, often on a phone: the landing page, a member's dashboard. */
+const first: Kinds = 1 | (1 << 3)
+
+/** Bytes of source below which a file is not worth a request: where a first page would carry it, and elsewhere. */
+const small = { first: 8_000, later: 24_000 }
 
 const everyKind: Kinds = 2 ** kinds.length - 1
 
@@ -70,7 +73,8 @@ function merge(found: Map<string, Kinds>, lookup: Lookup): void {
       (more) => more !== few && (more & few) === few && (more & 1) === (few & 1),
     )
     const nearest = wider.sort((a, b) => count(a) - count(b) || a - b)[0]
-    if (size >= small || nearest === undefined || count(few) === 1) continue
+    if (nearest === undefined || count(few) === 1) continue
+    if (size >= (nearest & ~few & first ? small.first : small.later)) continue
     for (const [id, of] of found) if (of === few) found.set(id, nearest)
     sizes.set(nearest, (sizes.get(nearest) ?? 0) + size)
     sizes.delete(few)

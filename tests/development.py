@@ -5,6 +5,7 @@ import shlex
 import time
 from collections.abc import Callable
 
+from launcher import tools
 from launcher.settings import SETUP_LOG
 from tests.support import throwaway
 
@@ -28,6 +29,7 @@ def test() -> int:
 def test_long() -> int:
     """Run long histories, restore drills, upgrades, thousands of races, on a throw-away stack."""
     throwaway.install_for_tests(SETUP_LOG)
+    tools.install_programs(tools.LONG_RUN_PROGRAMS, SETUP_LOG)
     return throwaway.run_on_stack("tests.runner", "long")
 
 

@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,8 @@ MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
 # What only the tests run: the browser without a window for each change, the whole one for the long run.
 TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
+# What only the long run needs, by package: other browsers, and a display for the one that cannot do without.
+LONG_RUN_PROGRAMS = {"firefox-esr": "firefox-esr", "webkit2gtk-driver": "WebKitWebDriver", "xvfb": "Xvfb"}
 CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
 
 
@@ -56,6 +58,14 @@ def install(log: Path, *, for_tests: bool) -> Path:
             raise Stop(f"PostgreSQL with {', '.join(extensions)} was not found after installing it.")
         node_packages(NODE_TOOLS.parent, "Node tools", log)
     return postgres
+
+
+def install_programs(programs: Mapping[str, str], log: Path) -> None:
+    """Install the packages of those programs that are missing."""
+    missing = [package for package, program in programs.items() if not shutil.which(program)]
+    if missing:
+        with one_at_a_time(), step("The system's packages"):
+            _apt(missing, log)
 
 
 def _require_node() -> None:

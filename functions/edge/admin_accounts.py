@@ -70,8 +70,16 @@ class ResetTwoStep(CamelModel):
     reason: Reason
 
 
+class EndSessions(CamelModel):
+    """End an account's sessions; of one's own, all others."""
+
+    action: Literal["end_sessions"]
+    admin_id: UUID
+
+
 Action = Annotated[
-    ListAccounts | CreateAccount | UpdateAccount | ResetPassword | ResetTwoStep, Field(discriminator="action")
+    ListAccounts | CreateAccount | UpdateAccount | ResetPassword | ResetTwoStep | EndSessions,
+    Field(discriminator="action"),
 ]
 
 
@@ -96,6 +104,8 @@ async def admin_accounts(principal: Administrator, action: Action, services: Sha
             return await _with_password(services, principal, "edge.reset_admin_password", action.admin_id)
         case ResetTwoStep():
             return await principal.call("public.reset_two_step", action.admin_id, action.reason)
+        case EndSessions():
+            return await principal.call("public.end_admin_sessions", action.admin_id)
         case ListAccounts():
             return await principal.call("public.list_administrators")
 

@@ -1,5 +1,6 @@
 """admin-audit: the audit log of administrators and the system, newest first."""
 
+from datetime import date
 from typing import Annotated
 from uuid import UUID
 
@@ -14,13 +15,15 @@ router = APIRouter()
 
 
 class AuditRequest(CamelModel):
-    """Filters; `action` may be the part before the dot, as in `deposit`."""
+    """Filters; `action` may be the part before the dot, as in `deposit`, and days are UTC, both included."""
 
     page: Annotated[int, Field(ge=1, le=100_000)] | None = None
     page_size: Annotated[int, Field(ge=1, le=500)] | None = None
     admin_id: UUID | None = None
     action: Annotated[str, StringConstraints(max_length=60)] | None = None
     object_id: UUID | None = None
+    first_day: Annotated[date | None, Field(alias="from")] = None
+    last_day: Annotated[date | None, Field(alias="to")] = None
     search: Annotated[str, StringConstraints(max_length=200)] | None = None
 
 

@@ -118,7 +118,8 @@ async def _login(login: Login, context: RequestContext, services: Services) -> R
             raise INVALID_CREDENTIALS
         await _require_second_factor(connection, services, admin, login.totp, way)
         await connection.execute(
-            "select edge.record_admin_sign_in(%s, %s, true)", [login.email, context.address]
+            "select edge.record_admin_sign_in(%s, %s, true, %s)",
+            [login.email, context.address, context.user_agent],
         )
         # The account is locked now: a password replaced until here ended the sessions that there were.
         signed_in = await _admin(connection, login.email)

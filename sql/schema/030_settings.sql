@@ -29,6 +29,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 -- The address with an all-zero payload: recognisable as a sample; nobody has its key.
 ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"', 'text', 34, 34, false, 'TRC20 address that members send deposits to'),
 ('explorer.url', 'null', 'text', 1, 500, true, 'Block explorer''s page of a transaction, with {hash} for its hash. Unset: hashes are no links'),
+('deposit.open', 'true', 'boolean', null, null, true, 'Members can send deposits. Off: they are told to send nothing, and see no address'),
 ('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
 ('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
 ('wallet.strict', 'false', 'boolean', null, null, false, 'Refuse a wallet address that is no TRC20 address instead of warning'),
@@ -306,13 +307,14 @@ language sql stable security definer set search_path = '' as $$
             'receipt_max_bytes', (select b.file_size_limit from storage.buckets as b where b.id = 'receipts')
         ),
         'review_due_hours', private.setting('review.due_hours'),
+        'deposits_open', private.setting('deposit.open'),
         'explorer_url', private.setting('explorer.url'),
         'terms', private.legal_document('terms'),
         'risk', private.legal_document('risk')
     )
 $$;
 comment on function public.get_platform() is
-'Name, support, operator, packages, rates, limits, the block explorer, terms and risk notice, and whether this is a demo. Open to anonymous clients.';
+'Name, support, operator, packages, rates, limits, the block explorer, terms and risk notice, whether deposits are open and whether this is a demo. Open to anonymous clients.';
 grant execute on function public.get_platform() to anon, authenticated, platform_admin;
 
 create function edge.web_config() returns jsonb

@@ -269,7 +269,7 @@ grant execute on function edge.admin_sign_in_way(text, text) to edge_functions;
 -- Record a failure in the transaction that verifies the password, never before: if the database fails in between, no
 -- unverified failure remains, and a success need not delete a failure of its own, which could delete another
 -- client's.
-create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean) returns void
+create function edge.record_admin_sign_in(p_email text, p_address text, p_ok boolean, p_user_agent text default null) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_account text := pg_catalog.left(pg_catalog.lower(p_email), 255);
@@ -292,12 +292,15 @@ begin
     where (v_known is null and f.kind in ('admin_account', 'admin_code') and f.key = v_account) or (f.kind = 'admin_known' and f.key = v_known);
     update private.admin_users as a set last_login = pg_catalog.clock_timestamp()
     where a.email = pg_catalog.lower(p_email) returning a.id into v_admin_id;
-    perform private.audit('admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id, pg_catalog.jsonb_build_object('address', p_address));
+    perform private.audit(
+        'admin:' || v_admin_id, 'admin.signed_in', 'admin_user', v_admin_id,
+        pg_catalog.jsonb_build_object('address', p_address, 'user_agent', pg_catalog.left(p_user_agent, 400))
+    );
 end
 $$;
-comment on function edge.record_admin_sign_in(text, text, boolean) is
-'Records a login attempt: a failure counts against address and account; a success deletes the account''s failures, of a known address those that it made, and writes an audit row.';
-grant execute on function edge.record_admin_sign_in(text, text, boolean) to edge_functions;
+comment on function edge.record_admin_sign_in(text, text, boolean, text) is
+'Records a login attempt: a failure counts against address and account; a success deletes the account''s failures, of a known address those that it made, and writes an audit row with address and device.';
+grant execute on function edge.record_admin_sign_in(text, text, boolean, text) to edge_functions;
 
 create function edge.record_wrong_admin_code(p_email text, p_address text) returns void
 language sql volatile security definer set search_path = '' as $$
@@ -405,10 +408,23 @@ language sql stable set search_path = '' as $$
         'id', (p_admin).id, 'email', (p_admin).email, 'full_name', (p_admin).full_name, 'role', (p_admin).role,
         'is_active', (p_admin).is_active, 'two_step', (p_admin).totp_confirmed_at is not null, 'last_login', (p_admin).last_login,
         'created_at', (p_admin).created_at, 'updated_at', (p_admin).updated_at,
-        'sessions', (select count(*) from public.admin_sessions as s where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now())
+        'sessions', (
+            select coalesce(
+                pg_catalog.jsonb_agg(
+                    pg_catalog.jsonb_build_object(
+                        'started_at', a.started_at, 'last_seen_at', a.last_seen_at, 'address', a.address, 'user_agent', a.user_agent,
+                        'is_current', s.session_token is not distinct from private.uuid_claim(auth.jwt(), 'sid')
+                    ) order by a.last_seen_at desc, s.session_token
+                ), '[]'
+            )
+            from public.admin_sessions as s
+            inner join private.admin_session_activity as a on a.session_token = s.session_token
+            where s.admin_id = (p_admin).id and s.expires_at > pg_catalog.now()
+        )
     )
 $$;
-comment on function private.administrator_item(private.admin_users) is 'An administrator account as JSON, without hash and secret.';
+comment on function private.administrator_item(private.admin_users) is
+'An administrator account as JSON, with its open sessions, without hash and secret.';
 
 create function public.list_administrators() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -490,6 +506,26 @@ $$;
 comment on function public.reset_two_step(uuid, text) is
 'Resets another administrator''s two-step sign-in after a lost device: deletes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
 grant execute on function public.reset_two_step(uuid, text) to platform_admin;
+
+create function public.end_admin_sessions(p_admin_id uuid) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_caller private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_ended integer;
+begin
+    if not exists (select 1 from private.admin_users as a where a.id = p_admin_id) then
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
+    end if;
+    delete from public.admin_sessions as s
+    where s.admin_id = p_admin_id and s.session_token is distinct from private.uuid_claim(auth.jwt(), 'sid');
+    get diagnostics v_ended = row_count;
+    perform private.audit('admin:' || v_caller.id, 'admin.sessions_ended', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('sessions', v_ended));
+    return pg_catalog.jsonb_build_object('success', true, 'sessions', v_ended);
+end
+$$;
+comment on function public.end_admin_sessions(uuid) is
+'Ends an administrator''s sessions, of the caller''s own all but the present one; returns how many. Super admin. Errors: forbidden, session_ended, two_step_required, not_found.';
+grant execute on function public.end_admin_sessions(uuid) to platform_admin;
 
 create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
 language plpgsql volatile set search_path = '' as $$

@@ -393,7 +393,7 @@ comment on function private.audit_matches(text) is
 'Ids of the newest entries, 10,001 at most, of what is searched: the beginning of an id (four digits or more), an entry''s number, or a username, of at most 100 members.';
 
 -- Each filter is an index range; combined with the order they stay selective.
-create function private.audit_conditions(p_actor text, p_action text, p_object uuid, p_searched boolean) returns text
+create function private.audit_conditions(p_actor text, p_action text, p_object uuid, p_from date, p_to date, p_searched boolean) returns text
 language plpgsql stable set search_path = '' as $$
 begin
     return pg_catalog.concat(
@@ -404,12 +404,14 @@ begin
             p_action, p_action || '/', p_action || '.'
         ) end,
         ' and a.object_id = ' || pg_catalog.quote_literal(p_object),
+        ' and a.at >= ' || pg_catalog.quote_literal(p_from::timestamp at time zone 'UTC'),
+        ' and a.at < ' || pg_catalog.quote_literal((p_to + 1)::timestamp at time zone 'UTC'),
         case when p_searched then ' and a.id = any($3)' end
     );
 end
 $$;
-comment on function private.audit_conditions(text, text, uuid, boolean) is
-'The conditions on rows of the audit log, as SQL; a null asks for all. $3 is what a search found.';
+comment on function private.audit_conditions(text, text, uuid, date, date, boolean) is
+'The conditions on rows of the audit log, as SQL; a null asks for all. Days are UTC, both included. $3 is what a search found.';
 
 create function public.list_audit(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -423,8 +425,13 @@ declare
     end;
     v_action text := nullif(pg_catalog.btrim(p_filters ->> 'action'), '');
     v_object uuid := nullif(p_filters ->> 'objectId', '')::uuid;
+    v_from_day date := nullif(p_filters ->> 'from', '')::date;
+    v_to_day date := nullif(p_filters ->> 'to', '')::date;
     v_found bigint[] := case when pg_catalog.btrim(p_filters ->> 'search') <> '' then private.audit_matches(p_filters ->> 'search') end;
-    v_from text := 'from private.audit_log as a where true' || private.audit_conditions(v_actor, v_action, v_object, v_found is not null);
+    v_from text := 'from private.audit_log as a where true'
+    || private.audit_conditions(v_actor, v_action, v_object, v_from_day, v_to_day, v_found is not null);
+    -- Within days by their index: by the id alone all that is newer would be read first.
+    v_order text := case when coalesce(v_from_day, v_to_day) is null then 'id desc' else 'at desc, id desc' end;
     v_total bigint;
     v_entries jsonb;
 begin
@@ -437,10 +444,10 @@ begin
             pg_catalog.jsonb_build_object(
                 'seq', e.id, 'at', e.at, 'actor', e.actor, 'actor_name', private.actor_name(e.actor), 'action', e.action,
                 'object_type', e.object_type, 'object_id', e.object_id, 'payload', e.payload
-            ) order by e.id desc
+            ) order by %2$s
         )
-        from (select a.* %s order by a.id desc limit $1 offset $2) as e
-        $query$, v_from
+        from (select a.* %1$s order by %2$s limit $1 offset $2) as e
+        $query$, v_from, v_order
     ) into v_entries using v_size, (v_page - 1) * v_size, v_found;
     return pg_catalog.jsonb_build_object(
         'entries', coalesce(v_entries, '[]'),
@@ -456,7 +463,7 @@ begin
 end
 $$;
 comment on function public.list_audit(jsonb) is
-'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId, search (the beginning of an id or a username, or seq). Support administrators read their own rows. Errors: forbidden, session_ended.';
+'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId, from and to (days of UTC, both included), search (the beginning of an id or a username, or seq). Support administrators read their own rows. Errors: forbidden, session_ended.';
 grant execute on function public.list_audit(jsonb) to platform_admin;
 
 create function public.note_export(p_list text, p_filters jsonb) returns jsonb

@@ -201,6 +201,11 @@ begin
         perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
     perform private.require_active_status(v_member.account_status);
+    if not private.setting_text('deposit.open')::boolean then
+        perform private.raise_error(
+            403, 'deposits_closed', 'Deposits are closed at the moment. Send no USDT. If you already have, submit the request once they open again.'
+        );
+    end if;
     if v_member.id is null or v_member.email is null or v_member.trc20_wallet_address is null then
         perform private.raise_error(403, 'profile_incomplete', 'Please complete your profile and settings first');
     end if;
@@ -228,7 +233,7 @@ begin
 end
 $$;
 comment on function private.deposits_validate() is
-'Trigger: validates a new deposit under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending.';
+'Trigger: validates a new deposit under the member''s lock, in the order of the form. Errors: not_yours, duplicate_request, account_*, deposits_closed, profile_incomplete, forbidden, invalid_amount, package_required, downgrade, invalid_reference, too_many_pending.';
 
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
@@ -471,7 +476,8 @@ begin
     return pg_catalog.jsonb_build_object(
         'verification', private.verification_result(v_member),
         'package_value', private.money(v_member.package_value),
-        'deposit_address', private.setting_text('deposit.address'),
+        'open', private.setting('deposit.open'),
+        'deposit_address', case when private.setting_text('deposit.open')::boolean then private.setting_text('deposit.address') end,
         'deposit_address_sample', private.is_demo(),
         'choices', (
             select coalesce(
@@ -494,6 +500,7 @@ begin
                         'id', d.id,
                         'amount', private.money(d.amount),
                         'reference_number', d.reference_number,
+                        'receipt_url', d.receipt_url,
                         'created_at', d.created_at
                     ) order by d.created_at
                 ), '[]'

@@ -45,7 +45,7 @@ select is(edge.admin_sign_in_way('sam@admins.test', '198.51.100.200'), 'second_f
 select is(edge.admin_sign_in_way('olga@admins.test', '198.51.100.200'), 'password', 'and no other account');
 select is((select count(*) from generate_series(1, 20), lateral (select edge.record_admin_sign_in('nobody' || generate_series || '@x.test', '192.0.2.1', false)) as r), 20::bigint, 'twenty failures from one address');
 select is(edge.admin_sign_in_way('olga@admins.test', '192.0.2.1'), 'closed', 'lock the address');
-select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '198.51.100.10', true) $$, 'a success');
+select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '198.51.100.10', true, 'Browser') $$, 'a success');
 select is(edge.admin_sign_in_way('sam@admins.test', '198.51.100.200'), 'password', 'clears the account');
 select is(edge.use_totp_step(actors.user_id('olga'), 100), true, 'a code counts');
 select is(edge.use_totp_step(actors.user_id('olga'), 100), false, 'once');
@@ -114,6 +114,7 @@ rollback to savepoint fixture_members;
 select act_as('elin');
 select raises($$ select list_administrators() $$, 403, 'forbidden', 'A finance admin cannot do this.', 'accounts are the super admin''s');
 select raises(format($$ select reset_two_step(%L, 'x') $$, user_id('sam')), 403, 'forbidden', 'A finance admin cannot do this.', 'finance resets nobody''s second step');
+select raises(format($$ select end_admin_sessions(%L) $$, user_id('sam')), 403, 'forbidden', 'A finance admin cannot do this.', 'and ends nobody''s sessions');
 select raises(format($$ select update_administrator(%L, null, 'super_admin', null) $$, user_id('elin')), 403, 'forbidden', 'A finance admin cannot do this.', 'nobody makes herself more');
 select act_as_owner();
 select raises(
@@ -170,7 +171,29 @@ select is(
 );
 select is((select password_hash from private.admin_users where id = user_id('sam')), '$argon2id$reset', 'to the new hash');
 select is_empty(format('select 1 from public.admin_sessions where admin_id = %L', user_id('sam')), 'and the sessions end');
-select audited(a, 'what a super admin does to an account') from unnest(array['admin.created', 'admin.updated', 'admin.password_reset']) as a;
+
+select edge.start_admin_session(user_id(name), '198.51.100.9', 'Browser', sha256('elsewhere')) from unnest(array['sam', 'sam', 'olga']) as name;
+select act_as('olga');
+create temporary table listed as
+select item ->> 'email' as email, session - array['started_at', 'last_seen_at'] as session
+from jsonb_array_elements(list_administrators() -> 'administrators') as item, jsonb_array_elements(item -> 'sessions') as session;
+select is(
+    (select array_agg(session) from listed where email = 'sam@admins.test'),
+    array_fill('{"address": "198.51.100.9", "user_agent": "Browser", "is_current": false}'::jsonb, array[2]), 'lists say where an account is signed in'
+);
+select is((select count(*) filter (where (session ->> 'is_current')::boolean) from listed), 1::bigint, 'and which session asks');
+select raises($$ select end_admin_sessions(gen_random_uuid()) $$, 404, 'not_found', 'There is no such administrator.', 'an unknown administrator has no sessions');
+select is(end_admin_sessions(user_id('sam')), '{"success": true, "sessions": 2}', 'sessions are ended');
+select is(end_admin_sessions(user_id('sam')), '{"success": true, "sessions": 0}', 'once');
+select is(end_admin_sessions(user_id('olga')) -> 'sessions', (select to_jsonb(count(*) - 1) from listed where email = 'olga@admins.test'), 'of one''s own the others');
+select lives_ok('select list_administrators()', 'the present one goes on');
+select act_as_owner();
+select is_empty(format('select 1 from public.admin_sessions where admin_id = %L', user_id('sam')), 'no other is left');
+select is(
+    (select payload -> 'sessions' from private.audit_log where action = 'admin.sessions_ended' and object_id = user_id('sam') order by id limit 1), '2', 'and how many is on record'
+);
+select audited(a, 'what a super admin does to an account')
+from unnest(array['admin.created', 'admin.updated', 'admin.password_reset', 'admin.sessions_ended']) as a;
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================

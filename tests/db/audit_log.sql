@@ -272,6 +272,19 @@ select is(pg_temp.searched(text), null, 'nothing is found, and nothing is wrong:
 select is(
     list_audit(jsonb_build_object('search', list_audit() #>> '{entries,0,seq}')) #>> '{entries,0,seq}', list_audit() #>> '{entries,0,seq}', 'an entry by its number'
 );
+create function actors.entries_between(p_from integer, p_to integer) returns bigint language sql as $$
+    select (list_audit(jsonb_strip_nulls(jsonb_build_object('from', d.newest + p_from, 'to', d.newest + p_to))) ->> 'total')::bigint
+    from (select ((list_audit() #>> '{entries,0,at}')::timestamptz at time zone 'UTC')::date as newest) as d
+$$;
+grant execute on function actors.entries_between(integer, integer) to public;
+select cmp_ok(entries_between(0, 0), '>', 0::bigint, 'a day is found, first and last included');
+select is(entries_between(1, null), 0::bigint, 'nothing after it');
+select is(entries_between(null, 0)::text, list_audit() ->> 'total', 'all until it');
+select is(entries_between(-100000, null)::text, list_audit() ->> 'total', 'or since long before');
+select is(entries_between(null, -100000), 0::bigint, 'but nothing until then');
+select is(
+    list_audit(jsonb_build_object('to', '9999-12-31')) #>> '{entries,0,seq}', list_audit() #>> '{entries,0,seq}', 'the newest first as ever'
+);
 select is((list_audit('{"search": "  "}') ->> 'total'), list_audit() ->> 'total', 'blanks are no search');
 select ok(list_audit() -> 'administrators' @> jsonb_build_array(jsonb_build_object('id', user_id('elin'), 'name', 'Elin')), 'whose actions may be asked for');
 

@@ -31,6 +31,19 @@ from unnest(array['0', '-5', '0.99', '10000001', '1e308']) as v;
 select throws_ok(deposit_sql('freya', v), s, null, 'an amount is no ' || v)
 from (values ('NaN', '23514'), ('Infinity', '23514'), ('50.001', '23514'), ('x', '22P02')) as w (v, s);
 select lives_ok(deposit_sql('freya', '1000'), 'five may wait');
+select act_as_owner();
+update private.settings set value = 'false' where key = 'deposit.open';
+select act_as('freya');
+select raises(
+    deposit_sql('freya', '50'), 403, 'deposits_closed',
+    'Deposits are closed at the moment. Send no USDT. If you already have, submit the request once they open again.', 'nothing is taken while deposits are closed'
+);
+select is(get_deposit_options() -> 'deposit_address', 'null', 'nobody is shown where to send');
+select is(get_platform() -> 'deposits_open', 'false', 'everybody is told');
+select act_as_owner();
+update private.settings set value = 'true' where key = 'deposit.open';
+select act_as('freya');
+select isnt(get_deposit_options() -> 'deposit_address', 'null', 'when they open again, the address is back');
 select raises(deposit_sql('freya', '50'), 409, 'too_many_pending', 'You have 5 deposits waiting for review. Wait for a decision or cancel one.', 'the sixth is rejected');
 select is((select count(*) from deposits), 5::bigint, 'a member sees the own deposits');
 select is((select count(*) from transactions where transaction_type = 'deposit' and status = 'pending'), 5::bigint, 'each is in the journal from the moment it is requested');

@@ -279,6 +279,12 @@ CALLS: list[Call] = [
     ),
     Call("function/admin-audit", "administrator", "select public.list_audit('{}')"),
     Call(
+        "function/admin-audit",
+        "administrator",
+        "select public.list_audit(jsonb_build_object('from', current_date - 300, 'to', current_date - 270))",
+        "days",
+    ),
+    Call(
         "function/admin-audit", "administrator", 'select public.list_audit(\'{"action": "bot"}\')', "action"
     ),
     Call(

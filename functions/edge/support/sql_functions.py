@@ -14,6 +14,7 @@ SqlFunction = Literal[
     "public.confirm_test_mail",
     "public.decide_deposit",
     "public.decide_withdrawal",
+    "public.end_admin_sessions",
     "public.find_receipt",
     "public.get_readiness",
     "public.leave_demo",

@@ -1,4 +1,5 @@
 import { expect, test, type Page } from '@playwright/test'
+import { violations } from '../accessibility'
 import { administratorBrowser, send } from '../people'
 import { administratorKey, administratorSession, need, origin } from '../stack'
 
@@ -130,4 +131,47 @@ test('a list that does not load is said under the title Error', async ({ browser
     await expect(toast.getByText('Error', { exact: true })).toBeVisible({ timeout: 500 })
   }).toPass()
   await context.close()
+})
+
+interface NewAccount {
+  administrator: { id: string }
+  password: string
+}
+
+test('a super administrator sees where an account is signed in, and ends that', async ({ browser }) => {
+  const owner = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  const email = `ends-${crypto.randomUUID().slice(0, 8)}@admins.example`
+  const { password } = await send<NewAccount>(owner.access_token, 'POST', '/functions/v1/admin-accounts', {
+    action: 'create',
+    email,
+    fullName: 'Ida Away',
+    role: 'support_admin',
+  })
+  await administratorSession(email, password)
+  const away = await (await browser.newContext({ baseURL: origin })).newPage()
+  await away.goto('/admin/login')
+  await away.getByLabel('Email').fill(email)
+  await away.getByLabel('Password', { exact: true }).fill(password)
+  await away.getByRole('button', { name: 'Sign in' }).click()
+  await expect(away).toHaveURL(/\/admin\/dashboard$/)
+  await away.goto('/admin/settings')
+  await expect(
+    away.getByRole('listitem').filter({ hasText: /^.*Chrome on Linux, 127\.0\.0\.1$/ }),
+  ).toBeVisible()
+
+  const page = await (await administratorBrowser(browser)).newPage()
+  await page.goto('/admin/administrators')
+  await page.getByRole('button', { name: `2 sessions of ${email}` }).click()
+  const dialog = page.getByRole('dialog', { name: 'Sessions of Ida Away' })
+  const sessions = dialog.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
+  await expect(sessions).toHaveCount(2)
+  await expect(sessions.filter({ hasText: 'Chrome on Linux' })).toHaveCount(1)
+  expect(await violations(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'End all sessions' }).click()
+  await expect(dialog).toBeHidden()
+  await expect(page.getByRole('listitem').filter({ hasText: email }).getByText('0 sessions')).toBeVisible()
+  await away.getByRole('link', { name: 'Dashboard' }).click()
+  await expect(away).toHaveURL(/\/admin\/login/)
+  await away.context().close()
+  await page.context().close()
 })

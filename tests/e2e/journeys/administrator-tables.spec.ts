@@ -177,6 +177,13 @@ test('the audit log is searched while typing, and saved as it is shown', async (
   await expect(page.getByRole('status').filter({ hasText: '1 of 1 entries' })).toBeVisible()
   const row = page.getByRole('row').nth(1)
   await expect(row).toContainText('Deposit: approved')
+  const day = (away: number) => new Date(Date.now() + away * 86_400_000).toISOString().slice(0, 10)
+  await page.getByLabel('From, UTC').fill(day(1))
+  await expect(page.getByText('No matching entries')).toBeVisible()
+  await page.getByRole('button', { name: `Remove filter From, UTC: ${day(1)}` }).click()
+  await page.getByLabel('To, UTC').fill(day(0))
+  await expect(page.getByRole('button', { name: `Remove filter To, UTC: ${day(0)}` })).toBeVisible()
+  await expect(page.getByRole('status').filter({ hasText: '1 of 1 entries' })).toBeVisible()
   const id = (await row.locator('[title]').filter({ hasText: '-' }).first().getAttribute('title')) ?? ''
 
   const saved = page.waitForEvent('download')

@@ -1,4 +1,5 @@
 import { expect, test } from '@playwright/test'
+import { violations } from '../accessibility'
 import { createMember, openAs, send, setWallet, signedIn } from '../people'
 import { administratorSession, need } from '../stack'
 
@@ -34,5 +35,38 @@ test('the deposit page shows and copies the address of the settings, and keeps n
     await box.getByRole('button', { name: /Copy/ }).click()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(expected)
   }).toPass({ timeout: 60_000 })
+  await page.context().close()
+})
+
+test('while deposits are closed nobody is shown where to send, and every page says so @alone', async ({
+  browser,
+}) => {
+  const owner = await administratorSession(need('DEMO_ADMIN_EMAIL'), need('DEMO_ADMIN_PASSWORD'))
+  const set = (value: boolean) =>
+    send(owner.access_token, 'POST', '/functions/v1/admin-settings', {
+      action: 'change',
+      key: 'deposit.open',
+      value,
+    })
+  const member = await createMember('payer')
+  await setWallet(await signedIn(member))
+  const page = await openAs(browser, member)
+  const notice = page.getByText(/^Deposits are closed at the moment\. Send no USDT\./)
+  try {
+    await set(false)
+    await page.goto('/dashboard')
+    await expect(page.getByRole('status').filter({ has: notice })).toBeVisible()
+    await page.goto('/deposit')
+    await expect(page.getByRole('main').getByText(/^Deposits are closed at the moment\./)).toBeVisible()
+    await expect(notice).toHaveCount(1)
+    await expect(page.getByRole('region', { name: 'Where to send' })).toBeHidden()
+    await expect(page.getByRole('button', { name: 'Review deposit' })).toBeHidden()
+    expect(await violations(page)).toEqual([])
+  } finally {
+    await set(true)
+  }
+  await page.reload()
+  await expect(page.getByRole('region', { name: 'Where to send' })).toBeVisible()
+  await expect(notice).toBeHidden()
   await page.context().close()
 })

@@ -89,6 +89,14 @@ for (const width of [1440, 390])
     await expect(stops).toHaveText([/^Sent/, /^In review/, /^Usually decided by/, /^Decided/])
     await expect(stops.nth(1)).toHaveAttribute('aria-current', 'step')
     await expect(object(page)).toContainText('Standard, pairing rate 30.00%, cash-in $250.00')
+    await expect(page.locator('.animate-arrive')).toHaveCount(1)
+    const [receipt] = await Promise.all([
+      page.waitForEvent('popup'),
+      object(page).getByRole('button', { name: 'View receipt' }).click(),
+    ])
+    await expect(receipt).toHaveURL(/\/storage\/v1\/object\/sign\/receipts\//)
+    await expect(receipt.locator('img')).toBeVisible()
+    await receipt.close()
     // Nothing asks to pay again: no filled button, the form closed, the address out of sight.
     expect(await filled(page)).toEqual([])
     await expect(review(page)).toBeHidden()

@@ -4,6 +4,7 @@ import { useLocation } from 'react-router'
 import { accountStatusQuery } from '@/features/auth/api'
 import { emailChangeQuery, emailChangeText } from '@/lib/email-change'
 import { paths } from '@/lib/paths'
+import { depositsClosedText, usePlatform } from '@/lib/platform'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { offlineSince, useOnline } from '@/lib/use-online'
@@ -12,6 +13,7 @@ function useNotice(): { text: string; offline?: boolean } | null {
   const online = useOnline()
   const { pathname } = useLocation()
   const { status, newEmail, userId } = useStore(memberSession)
+  const platform = usePlatform()
   const account = useQuery({ ...accountStatusQuery(userId ?? ''), enabled: status === 'member' })
   const change = useQuery({ ...emailChangeQuery, enabled: status === 'member' && newEmail !== null })
   if (!online) {
@@ -24,6 +26,10 @@ function useNotice(): { text: string; offline?: boolean } | null {
   }
   // The profile says it too, with what can be done.
   if (change.data && pathname !== paths.profile) return { text: emailChangeText(change.data) }
+  // The deposit page says it in place of its form.
+  if (status === 'member' && platform.data?.deposits_open === false && pathname !== paths.deposit) {
+    return { text: depositsClosedText }
+  }
   return null
 }
 

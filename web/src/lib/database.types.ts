@@ -444,6 +444,7 @@ export type Database = {
         Returns: Json
       }
       discard_correction: { Args: { p_correction_id: string }; Returns: Json }
+      end_admin_sessions: { Args: { p_admin_id: string }; Returns: Json }
       end_other_sessions: { Args: Record<PropertyKey, never>; Returns: Json }
       end_session: { Args: { p_session_id: string }; Returns: Json }
       find_receipt: { Args: { p_receipt_url: string }; Returns: Json }

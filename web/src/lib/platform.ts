@@ -27,6 +27,7 @@ export interface Platform {
   rates: { referral: Decimal; override: Decimal; reentry: Decimal }
   limits: { min_withdrawal: Decimal; min_deposit: Decimal; max_amount: Decimal; receipt_max_bytes: number }
   review_due_hours: number
+  deposits_open: boolean
   /** The block explorer's page of a transaction, with {hash} in place of its hash; null without one. */
   explorer_url: string | null
 }
@@ -67,6 +68,9 @@ export const publishedTextsQuery = queryOptions({
 export function mostPaid({ packages, rates }: Pick<Platform, 'packages' | 'rates'>): Decimal {
   return add(packages.at(-1)?.rate ?? '0', rates.referral, rates.override).replace(/\.00$/, '')
 }
+
+export const depositsClosedText =
+  'Deposits are closed at the moment. Send no USDT. If you already have, submit the request once they open again.'
 
 export function usePlatform() {
   return useQuery(platformQuery)

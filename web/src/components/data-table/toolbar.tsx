@@ -10,31 +10,60 @@ import {
   DropdownMenuRadioItem,
   DropdownMenuTrigger,
 } from '@/components/ui/dropdown-menu'
+import { Input } from '@/components/ui/input'
 import { Select, SelectContent, SelectItem, SelectTrigger, SelectValue } from '@/components/ui/select'
 import type { Density } from './preferences'
 import { SearchBox } from './search-box'
 import type { TableController } from './table-state'
 import type { TableFilter } from './types'
 
-function Filters({ filters, table }: { filters: TableFilter[]; table: TableController }) {
-  return filters.map((filter) => (
-    <Select
-      key={filter.key}
-      value={table.state.filters[filter.key] ?? 'all'}
-      onValueChange={(value) => table.change({ filters: { [filter.key]: value } })}
-    >
-      <SelectTrigger data-size="compact" aria-label={filter.label} className="w-auto min-w-36 grow md:grow-0">
+interface FilterProps {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}
+
+function Choice({ label, value, options, onChange }: FilterProps & Required<Pick<TableFilter, 'options'>>) {
+  return (
+    <Select value={value} onValueChange={onChange}>
+      <SelectTrigger data-size="compact" aria-label={label} className="w-auto min-w-36 grow md:grow-0">
         <SelectValue />
       </SelectTrigger>
       <SelectContent>
-        {filter.options.map((option) => (
+        {options.map((option) => (
           <SelectItem key={option.value} value={option.value}>
             {option.label}
           </SelectItem>
         ))}
       </SelectContent>
     </Select>
-  ))
+  )
+}
+
+function Day({ label, value, onChange }: FilterProps) {
+  return (
+    <label className="flex grow items-center gap-2 text-compact whitespace-nowrap md:grow-0">
+      {label}
+      <Input
+        type="date"
+        value={value === 'all' ? '' : value}
+        onChange={(event) => onChange(event.target.value || 'all')}
+        className="h-9 w-auto grow md:text-compact pointer-coarse:h-11"
+      />
+    </label>
+  )
+}
+
+function Filters({ filters, table }: { filters: TableFilter[]; table: TableController }) {
+  return filters.map(({ key, label, options }) => {
+    const value = table.state.filters[key] ?? 'all'
+    const onChange = (chosen: string) => table.change({ filters: { [key]: chosen } })
+    return options ? (
+      <Choice key={key} {...{ label, value, options, onChange }} />
+    ) : (
+      <Day key={key} {...{ label, value, onChange }} />
+    )
+  })
 }
 
 export function FilterChips({ filters, table }: { filters: TableFilter[]; table: TableController }) {
@@ -43,7 +72,7 @@ export function FilterChips({ filters, table }: { filters: TableFilter[]; table:
     .filter(({ value }) => value !== 'all')
     .map(({ filter, value }) => ({
       key: filter.key,
-      text: `${filter.label}: ${filter.options.find((option) => option.value === value)?.label ?? value}`,
+      text: `${filter.label}: ${filter.options?.find((option) => option.value === value)?.label ?? value}`,
       remove: () => table.change({ filters: { [filter.key]: 'all' } }),
     }))
   if (table.state.search) {

@@ -34,7 +34,8 @@ export interface TableFilter {
   /** A key of the table's filters. */
   key: string
   label: string
-  options: { value: string; label: string }[]
+  /** Without options a day is chosen, as 2026-11-25. */
+  options?: { value: string; label: string }[]
 }
 
 export interface DataTableProps<T> {

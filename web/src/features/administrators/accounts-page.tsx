@@ -10,6 +10,7 @@ import { Skeleton } from '@/components/ui/skeleton'
 import { administratorSession } from '@/lib/administrator-session'
 import { useStore } from '@/lib/store'
 import { AccountActs } from './account-acts'
+import { AccountSessions } from './account-sessions'
 import { accountsQuery, type Account } from './api'
 import { NewAccountDialog } from './new-account-dialog'
 import { PasswordOnce } from './password-once'
@@ -50,9 +51,7 @@ function Accounts({ accounts, onPassword }: AccountsProps) {
               'Never signed in'
             )}
           </span>
-          <span className="tabular">
-            {account.sessions} {account.sessions === 1 ? 'session' : 'sessions'}
-          </span>
+          <AccountSessions account={account} />
           <span className="max-lg:ml-auto lg:text-right">
             {account.id === own ? 'You' : <AccountActs account={account} onPassword={onPassword} />}
           </span>
@@ -71,7 +70,7 @@ export function AccountsPage() {
     <>
       <PageHead
         title="Administrators"
-        purpose="Who may sign in here, and with which role."
+        purpose="People who can sign in here, and their roles."
         actions={
           <Button onClick={() => setCreating(true)}>
             <Plus aria-hidden />

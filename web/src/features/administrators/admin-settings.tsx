@@ -8,6 +8,7 @@ import { Badge, StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Skeleton } from '@/components/ui/skeleton'
 import { administratorSession, type Administrator } from '@/lib/administrator-session'
+import { deviceName } from '@/lib/device-name'
 import { useStore } from '@/lib/store'
 import { ownSignInsQuery } from './api'
 import { PasswordForm } from './password-form'
@@ -56,11 +57,10 @@ function SignIns({ admin }: { admin: Administrator }) {
           {entries.map((entry) => (
             <li key={entry.seq} className="flex flex-wrap justify-between gap-x-4 py-2.5">
               <Timestamp value={entry.at} exact />
-              {entry.payload?.address ? (
-                <span className="font-mono text-compact break-all text-muted-foreground">
-                  {entry.payload.address}
-                </span>
-              ) : null}
+              <span className="text-compact text-muted-foreground">
+                {entry.payload?.user_agent ? `${deviceName(entry.payload.user_agent)}, ` : null}
+                <span className="font-mono break-all">{entry.payload?.address}</span>
+              </span>
             </li>
           ))}
         </ul>

@@ -84,8 +84,8 @@ export function useTwoStep() {
 export interface SignInRecord {
   seq: number
   at: string
-  /** From which network address; null when it was not recorded. */
-  payload: { address?: string | null } | null
+  /** Network address and browser; of older entries not all was recorded. */
+  payload: { address?: string | null; user_agent?: string | null } | null
 }
 
 /** The newest sign-ins of one's own account, from the audit log. */
@@ -101,10 +101,19 @@ export function ownSignInsQuery(adminId: string) {
   })
 }
 
+/** Where an administrator is signed in now. */
+export interface AdminSession {
+  started_at: string
+  last_seen_at: string
+  address: string | null
+  user_agent: string | null
+  is_current: boolean
+}
+
 /** An account as super administrators see it. */
 export interface Account extends Administrator {
-  /** Sessions that are open now. */
-  sessions: number
+  /** The last used first. */
+  sessions: AdminSession[]
 }
 
 export const accountsQuery = queryOptions({
@@ -124,6 +133,7 @@ export type AccountAct =
   | { action: 'update'; adminId: string; role?: Role; isActive?: boolean }
   | { action: 'reset_password'; adminId: string }
   | { action: 'reset_two_step'; adminId: string; reason: string }
+  | { action: 'end_sessions'; adminId: string }
 
 /** Acts on an account; where a password was made, the answer has it, once. */
 export function useAccountAct() {

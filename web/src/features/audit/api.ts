@@ -22,18 +22,13 @@ export interface AuditPage extends TablePage<AuditEntry> {
 }
 
 export async function listAudit(request: ListRequest): Promise<AuditPage> {
-  const { page, pageSize, action, adminId, search } = request
-  const body = {
-    page,
-    pageSize,
-    ...(action === 'all' ? {} : { action }),
-    ...(adminId === 'all' ? {} : { adminId }),
-    ...(search ? { search } : {}),
-  }
+  const asked = Object.entries(request).filter(
+    ([name, value]) => name !== 'sort' && value !== '' && value !== 'all',
+  )
   const { entries, ...rest } = await callFunction<Omit<AuditPage, 'items'> & { entries: AuditEntry[] }>(
     await administratorClient(),
     'admin-audit',
-    body,
+    Object.fromEntries(asked),
   )
   return { ...rest, items: entries }
 }

@@ -35,13 +35,19 @@ const actionFilter: TableFilter = {
   options: [{ value: 'all', label: 'All Actions' }, ...areas.map(([value, label]) => ({ value, label }))],
 }
 
-/** By action, and by who acted where more than the own acts are to be seen. */
+const days: TableFilter[] = [
+  { key: 'from', label: 'From, UTC' },
+  { key: 'to', label: 'To, UTC' },
+]
+
+/** By action and day, and by who acted where more than the own acts are to be seen. */
 function filtersOf(administrators: Page['administrators'] | undefined): TableFilter[] {
-  if (!administrators || administrators.length < 2) return [actionFilter]
+  if (!administrators || administrators.length < 2) return [actionFilter, ...days]
   const options = administrators.map(({ id, name }) => ({ value: id, label: name }))
   return [
     actionFilter,
     { key: 'adminId', label: 'Administrator', options: [{ value: 'all', label: 'Everybody' }, ...options] },
+    ...days,
   ]
 }
 
@@ -89,8 +95,8 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
     },
     {
       id: 'request',
-      header: 'Request id',
-      meta: { label: 'Request id', phone: 'hidden', spare: 2 },
+      header: 'Request ID',
+      meta: { label: 'Request ID', phone: 'hidden', spare: 2 },
       cell: ({ row: { original } }) => {
         const request = requestOf(original)
         return request ? <Address value={request} short what="request id" copy /> : 'None'
@@ -107,7 +113,10 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
 
 /** Every recorded act, newest first. Nothing here can be changed. */
 export function AuditPage() {
-  const table = useTableState({ sort: 'at.desc', filters: { action: 'all', adminId: 'all' } })
+  const table = useTableState({
+    sort: 'at.desc',
+    filters: { action: 'all', adminId: 'all', from: 'all', to: 'all' },
+  })
   const query = useAdminList('audit', table, listAudit, 'Failed to load the audit log')
   const [open, setOpen] = useState<AuditEntry | null>(null)
   const columns = useMemo(() => columnsOf(setOpen), [])

@@ -11,6 +11,7 @@ export interface PendingDeposit {
   id: string
   amount: Decimal
   reference_number: string
+  receipt_url: string
   created_at: string
 }
 
@@ -18,6 +19,8 @@ export interface PendingDeposit {
 export interface DepositOptions {
   verification: Verification
   package_value: Decimal
+  /** False while the operator takes no deposits; then there is no address. */
+  open: boolean
   deposit_address: string | null
   /** True in demo mode: money sent there is lost. */
   deposit_address_sample: boolean
@@ -64,7 +67,7 @@ async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit | null
   )
   const { data } = await client
     .from('deposits')
-    .select('id, amount::text, reference_number, created_at')
+    .select('id, amount::text, reference_number, receipt_url, created_at')
     .eq('id', deposit.id)
     .eq('status', 'pending')
     .maybeSingle()
@@ -88,6 +91,14 @@ export function useCreateDeposit() {
     // Without an answer it may have arrived: the next reading says so.
     onSettled: () => void refresh(),
   })
+}
+
+/** A link that shows one's own receipt for a minute. */
+export async function signOwnReceipt(receiptUrl: string): Promise<string> {
+  const [, path = ''] = receiptUrl.split('/object/public/receipts/')
+  const { data, error } = await (await memberClient()).storage.from('receipts').createSignedUrl(path, 60)
+  if (error) throw error
+  return data.signedUrl
 }
 
 interface Upload {

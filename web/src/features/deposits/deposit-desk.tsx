@@ -6,7 +6,7 @@ import { Notice } from '@/components/notice'
 import type { Account } from '@/lib/account'
 import { cn } from '@/lib/cn'
 import { memberQuery } from '@/lib/member'
-import type { Platform } from '@/lib/platform'
+import { depositsClosedText, type Platform } from '@/lib/platform'
 import { toasts } from '@/lib/toast-queue'
 import { useOneRequest } from '@/lib/use-one-request'
 import { useCreateDeposit, type DepositOptions } from './api'
@@ -114,7 +114,8 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
 }
 
 /** Why nothing more can be sent now; null when it can. */
-function closedBecause({ verification, pending, pending_limit: limit }: DepositOptions): string | null {
+function closedBecause({ verification, open, pending, pending_limit: limit }: DepositOptions): string | null {
+  if (!open) return depositsClosedText
   if (!verification.canDeposit) return 'Deposits open once your account is active.'
   if (pending.length < limit) return null
   return `${limit} of your deposits are in review. Cancel one, or wait for its decision, before you send another.`

@@ -10,6 +10,7 @@ import { toasts } from '@/lib/toast-queue'
 import { readAmount } from './amount'
 import type { DepositOptions, PendingDeposit } from './api'
 import { outcomeOf } from './deposit-summary'
+import { ReceiptLink } from './receipt-link'
 
 interface PendingDepositsProps {
   options: DepositOptions
@@ -65,6 +66,7 @@ export function PendingDeposits({ options, packages, arrived }: PendingDepositsP
               label: 'Reference',
               value: <Reference value={deposit.reference_number} short copy />,
             },
+            { label: 'Receipt', value: <ReceiptLink receiptUrl={deposit.receipt_url} /> },
             { label: 'If approved', value: ifApproved(deposit, options, packages) },
           ]}
           consequence={consequence}

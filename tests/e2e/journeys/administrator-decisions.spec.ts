@@ -226,7 +226,9 @@ test('offline, nothing that moves money can be pressed', async ({ browser }) => 
   })
   await approve.waitFor()
   await page.context().setOffline(true)
-  await expect(page.getByText(/^You are offline\. Showing what was loaded at \d\d:\d\d\.$/)).toBeVisible()
+  await expect(
+    page.getByText(/^You are offline\. Showing the last data loaded at \d\d:\d\d\.$/),
+  ).toBeVisible()
   await expect(approve).toHaveAttribute('aria-disabled', 'true')
   await expect(approve).toHaveAttribute('aria-description', 'You are offline.')
   await approve.press('Enter')

@@ -20,7 +20,7 @@ test('a mail that was given up is seen and sent again', async ({ browser }) => {
   await expect(mail.getByText(/^12 attempts, the last /)).toBeVisible()
   await expect(mail.getByText('refused')).toBeVisible()
   await mail.getByRole('button', { name: `Send again to ${recipient}` }).click()
-  await expect(page.getByText('Mail is on its way again')).toBeVisible()
+  await expect(page.getByText('Email queued again')).toBeVisible()
   await expect(mail).toHaveCount(0)
   await context.close()
 })

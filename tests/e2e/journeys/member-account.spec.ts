@@ -210,7 +210,9 @@ test('a code that could not be verified is stored and sent again, and is not cal
   await again.unroute('**/auth/v1/user')
   await again.route('**/factors/*/verify', (route) => route.abort())
   await again.getByRole('button', { name: 'Retry' }).click()
-  await expect(again.getByText('No answer arrived. Check your connection and try again.')).toBeVisible()
+  await expect(
+    again.getByText('We couldn’t reach the server. Check your connection and try again.'),
+  ).toBeVisible()
   await again.unroute('**/factors/*/verify')
   await again.getByRole('button', { name: 'Sign in' }).click()
   await expect(again).toHaveURL(/\/dashboard/)

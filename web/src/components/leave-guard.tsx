@@ -42,7 +42,7 @@ export function LeaveGuard({ when, onLeave }: LeaveGuardProps) {
           </>
         }
       >
-        <p className="text-muted-foreground">What you typed on this page has not been sent.</p>
+        <p className="text-muted-foreground">Your changes on this page have not been submitted.</p>
       </DialogContent>
     </Dialog>
   )

@@ -6,9 +6,9 @@ import { Notice } from './notice'
 import { Button } from './ui/button'
 
 function waits(alarms: AlarmSummary): string {
-  if (alarms.stops_everybody) return 'Nothing about money can be decided until this is understood.'
+  if (alarms.stops_everybody) return 'Nothing about money can be decided until this is resolved.'
   const members = alarms.stopped_members.length
-  return `Decisions about the money of ${members === 1 ? 'one member' : `${members} members`} wait until this is understood.`
+  return `Decisions about the money of ${members === 1 ? 'one member' : `${members} members`} wait until this is resolved.`
 }
 
 const most = 3

@@ -31,7 +31,7 @@ export function ProposeDialog(props: ProposeDialogProps) {
       facts={facts}
       flags={<LedgerBanner userId={userId} className="mb-4" />}
       warning={<>Nothing changes until another administrator confirms this. {consequences[kind]}</>}
-      note="The member reads this once it is confirmed"
+      note="The member will see this once it is confirmed"
       fields={children}
       complete={complete}
       confirmLabel="Propose correction"

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useState, type ReactNode } from 'react'
 import { formatTime } from '@/lib/dates'
 import { errorText as sentence } from '@/lib/errors'
-import { useOnline } from '@/lib/use-online'
+import { offlineSince, useOnline } from '@/lib/use-online'
 import { EmptyState } from './empty-state'
 import { Button } from './ui/button'
 
@@ -39,12 +39,9 @@ function Loading({ skeleton, label, onRetry }: { skeleton: ReactNode; label: str
 
 function StaleLine({ updatedAt, onRetry }: { updatedAt: number; onRetry: () => void }) {
   const online = useOnline()
-  const time = formatTime(new Date(updatedAt))
   return (
     <p role="status" className="mb-4 flex flex-wrap items-center gap-x-3 text-compact text-warning">
-      {online
-        ? `Could not refresh. Showing ${time}.`
-        : `You are offline. Showing what was loaded at ${time}.`}
+      {online ? `Could not refresh. Showing ${formatTime(new Date(updatedAt))}.` : offlineSince(updatedAt)}
       <Button variant="link" size="text" onClick={onRetry}>
         Retry
       </Button>
@@ -76,7 +73,7 @@ export function Region<T>(props: RegionProps<T>) {
           <EmptyState
             drawing="lamp"
             title={sentence(query.error, errorText)}
-            text="Nothing is shown rather than a wrong figure."
+            text="We hide figures until we can load them correctly."
             action={
               <Button variant="outline" onClick={retry}>
                 Retry

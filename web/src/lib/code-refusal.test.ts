@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { codeRefusal } from './code-refusal'
 import { Refusal } from './errors'
 
-const unanswered = 'No answer arrived. Check your connection and try again.'
+const unanswered = 'We couldn’t reach the server. Check your connection and try again.'
 
 describe('codeRefusal', () => {
   it.each([

@@ -15,8 +15,8 @@ export const offlineText = 'You are offline.'
 
 /** The same beside what is still shown, and how old that is; 0 where nothing was loaded yet. */
 export function offlineSince(loadedAt: number): string {
-  const what = loadedAt > 0 ? `what was loaded at ${formatTime(new Date(loadedAt))}` : 'the last data loaded'
-  return `${offlineText} Showing ${what}.`
+  const time = loadedAt > 0 ? ` at ${formatTime(new Date(loadedAt))}` : ''
+  return `${offlineText} Showing the last data loaded${time}.`
 }
 
 export function useOnline(): boolean {

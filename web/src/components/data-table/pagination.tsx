@@ -12,13 +12,13 @@ export function Pagination({ table, total }: { table: TableController; total: nu
           Page {page.toLocaleString('en-US')} of {pages.toLocaleString('en-US')}
         </span>
         <Select value={String(pageSize)} onValueChange={(size) => table.change({ pageSize: Number(size) })}>
-          <SelectTrigger data-size="compact" aria-label="Rows a page" className="w-auto">
+          <SelectTrigger data-size="compact" aria-label="Rows per page" className="w-auto">
             <SelectValue />
           </SelectTrigger>
           <SelectContent>
             {pageSizes.map((size) => (
               <SelectItem key={size} value={String(size)}>
-                {size} a page
+                {size} per page
               </SelectItem>
             ))}
           </SelectContent>

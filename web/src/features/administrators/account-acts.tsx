@@ -14,7 +14,7 @@ import { roles, roleWord } from './roles'
 
 interface Plan {
   title: string
-  act: Exclude<AccountAct, { action: 'create' | 'reset_two_step' }>
+  act: Extract<AccountAct, { action: 'update' | 'reset_password' }>
   change: Fact | null
   warning: string
   verb: string
@@ -29,14 +29,14 @@ function plansOf(account: Account): Plan[] {
   const moves = roles
     .filter((role) => role !== account.role)
     .map((role): Plan => ({
-      title: `Make ${name} ${roleWord(role)}?`,
+      title: `Change ${name}’s role to ${roleWord(role)}?`,
       act: { action: 'update', adminId, role },
       change: {
         label: 'Role',
         value: <Change from={roleWord(account.role)} to={roleWord(role)} />,
       },
       warning: 'Their sessions end at once; they sign in again with the new role.',
-      verb: `Make ${roleWord(role)}`,
+      verb: `Change role to ${roleWord(role)}`,
       done: 'Role changed',
       destructive: false,
     }))
@@ -60,12 +60,12 @@ function plansOf(account: Account): Plan[] {
         destructive: false,
       }
   const password: Plan = {
-    title: `Make a new password for ${name}?`,
+    title: `Reset ${name}’s password?`,
     act: { action: 'reset_password', adminId },
     change: null,
     warning: 'The present password stops working and their sessions end. The new one is shown once.',
-    verb: 'Make a new password',
-    done: 'New password made',
+    verb: 'Reset password',
+    done: 'Password reset',
     destructive: true,
   }
   return [...moves, password, turn]
@@ -110,7 +110,7 @@ export function AccountActs({ account, onPassword }: AccountActsProps) {
           warning={plan.warning}
           confirmLabel={plan.verb}
           busyLabel="Saving..."
-          lateText="No answer yet. Asking again changes nothing twice."
+          lateText="No response yet. You can safely try again; the change is made only once."
           destructive={plan.destructive}
           errorFallback="The account could not be changed."
           onConfirm={async () => {
@@ -126,7 +126,7 @@ export function AccountActs({ account, onPassword }: AccountActsProps) {
           title={`Remove the second step of ${account.email}?`}
           facts={facts}
           warning="Their sessions end at once. They set up a new device after signing in."
-          label="How you made sure who asks"
+          label="How you verified their identity"
           note="Kept in the audit log"
           confirmLabel="Remove second step"
           busyLabel="Removing..."

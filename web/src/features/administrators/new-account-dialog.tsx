@@ -30,7 +30,7 @@ export function NewAccountDialog({ onClose, onCreated }: NewAccountDialogProps) 
       const { password = '' } = await act.mutateAsync({ action: 'create', ...values })
       onCreated(values.email, password)
     } catch (error) {
-      form.setError('root', { message: errorText(error, 'The account could not be made.') })
+      form.setError('root', { message: errorText(error, 'The account could not be created.') })
     }
   }
 
@@ -38,7 +38,7 @@ export function NewAccountDialog({ onClose, onCreated }: NewAccountDialogProps) 
   const role = form.watch('role')
   return (
     <Dialog open onOpenChange={(open) => !open && onClose()}>
-      <DialogContent title="New administrator" description="The password is made here and shown once.">
+      <DialogContent title="New administrator" description="A password is generated and shown once.">
         <form
           noValidate
           className="flex flex-col gap-5"

@@ -5,7 +5,7 @@ import { Notice } from '@/components/notice'
 export function PasswordOnce({ email, password }: { email: string; password: string }) {
   return (
     <Notice tone="warning" role="status" title={`Password of ${email}`}>
-      <p className="mb-2">It is shown once. Hand it over safely; they change it under Settings.</p>
+      <p className="mb-2">Shown only once. Share it securely; they can change it in Settings.</p>
       <p className="flex flex-wrap items-center gap-3">
         <span className="font-mono break-all">{password}</span>
         <CopyButton text={password} what="password" size="compact">

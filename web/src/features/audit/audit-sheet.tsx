@@ -26,7 +26,7 @@ export function AuditSheet({ entry, onClose }: { entry: AuditEntry; onClose: () 
               value: entry.object_id ? <Address value={entry.object_id} what="target" copy /> : 'None',
             },
             {
-              label: 'Request id',
+              label: 'Request ID',
               value: request ? (
                 <span className="inline-flex max-w-full items-center gap-1.5">
                   <span className="font-mono break-all">{request}</span>
@@ -48,7 +48,7 @@ export function AuditSheet({ entry, onClose }: { entry: AuditEntry; onClose: () 
             }))}
           />
         ) : (
-          <p className="text-muted-foreground">Nothing more was noted.</p>
+          <p className="text-muted-foreground">No further details.</p>
         )}
       </SheetContent>
     </Sheet>

@@ -40,7 +40,7 @@ export function ForgotPasswordPage() {
       title="Forgot your password?"
       purpose={
         <>
-          We send you a link to set a new one.{' '}
+          We’ll email you a link to set a new password.{' '}
           <Link to={paths.signIn} className="text-link">
             Back to sign in
           </Link>
@@ -68,7 +68,7 @@ export function ForgotPasswordPage() {
           />
           <div role="alert" className="empty:hidden">
             {unreachable ? (
-              <ErrorLine>No answer arrived. Check your connection and try again.</ErrorLine>
+              <ErrorLine>We couldn’t reach the server. Check your connection and try again.</ErrorLine>
             ) : null}
           </div>
           <Button type="submit" size="wide" busy={busy && 'Sending...'}>

@@ -38,7 +38,7 @@ export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
   return (
     <AuthPage
       title="This link has expired or was already used."
-      purpose="A link works once, and not for long."
+      purpose="Links work only once and expire soon."
     >
       {sentTo ? (
         <Notice tone="info" role="status">
@@ -60,7 +60,7 @@ export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
           />
           <div role="alert" className="empty:hidden">
             {unreachable ? (
-              <ErrorLine>No answer arrived. Check your connection and try again.</ErrorLine>
+              <ErrorLine>We couldn’t reach the server. Check your connection and try again.</ErrorLine>
             ) : null}
           </div>
           <Button type="submit" size="wide" busy={busy && 'Sending...'}>

@@ -77,7 +77,7 @@ export default function LinkQuestion({ offer, onContinue }: LinkQuestionProps) {
       onContinue()
     } catch (error) {
       console.error(error)
-      setProblem(errorText(error, 'No answer arrived. Check your connection and try again.'))
+      setProblem(errorText(error, 'We couldn’t reach the server. Check your connection and try again.'))
     } finally {
       setBusy(false)
     }

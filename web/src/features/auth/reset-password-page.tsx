@@ -53,7 +53,7 @@ export function ResetPasswordPage() {
       await navigate(paths.dashboard, { replace: true })
     } catch (error) {
       console.error(error)
-      setProblem(errorText(error, 'No answer arrived. Check your connection and try again.'))
+      setProblem(errorText(error, 'We couldn’t reach the server. Check your connection and try again.'))
     } finally {
       setBusy(false)
     }

@@ -25,7 +25,7 @@ function problemOf(error: unknown): Problem {
 const sentences: Record<Exclude<Problem, 'unconfirmed'>, string> = {
   wrong: 'Check your email and password.',
   often: 'Too many attempts. Wait a few minutes and try again.',
-  unreachable: 'No answer arrived. Check your connection and try again.',
+  unreachable: 'We couldn’t reach the server. Check your connection and try again.',
 }
 
 interface SignInFormProps {

@@ -21,8 +21,8 @@ export function StatusDialog({ subscription, onClose }: StatusDialogProps) {
         { label: 'Bot', value: subscription.bot_name },
         { label: 'Status', value: <StatusBadge status={subscription.status} /> },
       ]}
-      warning="The member is told at once."
-      note="The member reads this"
+      warning="The member is notified immediately."
+      note="The member will see this"
       confirmLabel={verb}
       busyLabel={suspend ? 'Suspending...' : 'Resuming...'}
       destructive={suspend}

@@ -27,7 +27,7 @@ const bots: Bot[] = [
   { name: 'Scout', lines: ['Watches the major currency pairs.', 'Opens one small position at a time.'] },
   {
     name: 'Ranger',
-    lines: ['Trades inside a price range that you set in MT5.', 'Stops when the range is left.'],
+    lines: ['Trades inside a price range that you set in MT5.', 'Stops when the price leaves the range.'],
   },
   {
     name: 'Sentinel',
@@ -67,7 +67,7 @@ export function BotsPage() {
         )}
       </Region>
       <p className="text-muted-foreground">
-        Rather trade by hand?{' '}
+        Prefer to trade yourself?{' '}
         <Link to={paths.education} className="text-link">
           Trading School
         </Link>

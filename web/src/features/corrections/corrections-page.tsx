@@ -110,7 +110,7 @@ function Waiting({ corrections }: { corrections: Correction[] }) {
 }
 
 function Confirmed({ corrections }: { corrections: Correction[] }) {
-  if (corrections.length === 0) return <p className="text-muted-foreground">Nothing was corrected yet.</p>
+  if (corrections.length === 0) return <p className="text-muted-foreground">No corrections yet</p>
   return (
     <ul aria-label="Latest confirmed" className="border-t">
       {corrections.map((correction) => (
@@ -152,7 +152,7 @@ export function CorrectionsPage() {
                 ) : (
                   <EmptyState
                     drawing="ledger"
-                    title="No correction waits"
+                    title="No corrections waiting"
                     text="A super administrator proposes one in the details of a deposit, a withdrawal or a user."
                   />
                 )}

@@ -80,8 +80,8 @@ export function CoverageHistory() {
       empty={
         <EmptyState
           drawing="ledger"
-          title="No day kept yet"
-          text="The coverage of each day is kept once, and appears here from the first one on."
+          title="No history yet"
+          text="Coverage is recorded once a day and appears here."
         />
       }
     >

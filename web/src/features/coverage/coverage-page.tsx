@@ -13,9 +13,9 @@ function RestsOn({ rests }: { rests: CoverageNow['rests_on'] }) {
   return (
     <section aria-labelledby="rests-on" className="card-box">
       <h2 id="rests-on" className="text-section">
-        Resting on recent deposits
+        Dependence on recent deposits
       </h2>
-      <p className="text-muted-foreground">What coverage would be had these deposits not come.</p>
+      <p className="text-muted-foreground">Coverage without these deposits.</p>
       <dl className="mt-4 border-t">
         {rests.map(({ days, deposits, ratio_without }) => (
           <div key={days} className="flex flex-wrap justify-between gap-x-4 border-b py-2.5">

@@ -68,7 +68,7 @@ export function AdminDashboard() {
     <>
       <PageHead
         title="Admin Dashboard"
-        purpose="What waits for you, and what the books say."
+        purpose="Pending work and the state of the ledger checks."
         actions={<RefreshButton queries={[overview, stats]} />}
       />
       <LedgerBanner className="mt-4" />

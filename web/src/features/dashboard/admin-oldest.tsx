@@ -24,7 +24,7 @@ function Oldest({ noun, oldest, to }: { noun: string; oldest: OldestPending | nu
             </Badge>
           </p>
         ) : (
-          <p>None is waiting.</p>
+          <p>Nothing pending.</p>
         )}
       </div>
       {oldest ? (

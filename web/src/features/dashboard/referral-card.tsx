@@ -31,7 +31,7 @@ export function ReferralCard({
         {title}
       </h2>
       <p className="text-compact text-muted-foreground">
-        Whoever joins with it becomes your direct referral, for good.
+        Anyone who signs up with it becomes your direct referral permanently.
       </p>
       <div className="mt-3 flex gap-2">
         <output

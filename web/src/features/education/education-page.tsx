@@ -65,16 +65,16 @@ function Lessons({ done }: { done: string[] }) {
 function WhereIStopped({ next, started }: { next: Lesson | null; started: boolean }) {
   return (
     <section
-      aria-label="Where I stopped"
+      aria-label="Continue learning"
       className="card-box flex flex-wrap items-center justify-between gap-4"
     >
       <div className="min-w-0">
-        <p className="text-compact text-muted-foreground">{started ? 'You stopped before' : 'Begin with'}</p>
+        <p className="text-compact text-muted-foreground">{started ? 'Next lesson' : 'Begin with'}</p>
         <p className="font-semibold">{next ? next.title : 'All lessons are done.'}</p>
       </div>
       {next ? (
         <Button asChild>
-          <a href={`#${next.id}`}>{started ? 'Go on' : 'Begin'}</a>
+          <a href={`#${next.id}`}>{started ? 'Continue' : 'Begin'}</a>
         </Button>
       ) : null}
     </section>

@@ -32,7 +32,7 @@ function Mail({ mail }: { mail: FailedMail }) {
   async function send() {
     try {
       await retry.mutateAsync(mail.id)
-      toasts.success('Mail is on its way again')
+      toasts.success('Email queued again')
     } catch (error) {
       toasts.error('Error', { description: errorText(error, 'That did not work. Please try again.') })
     }
@@ -63,7 +63,7 @@ function Mail({ mail }: { mail: FailedMail }) {
 
 function GivenUp({ jobs }: { jobs: Jobs }) {
   if (jobs.failed.length === 0 && jobs.failed_jobs.length === 0)
-    return <p className="mt-4 text-muted-foreground">No mail and no job was given up.</p>
+    return <p className="mt-4 text-muted-foreground">No failed emails or jobs.</p>
   return (
     <ul className="mt-4 border-t">
       {jobs.failed.map((mail) => (
@@ -96,19 +96,22 @@ export function JobsSection() {
         {(jobs) => (
           <>
             <FigureRow>
-              <Figure label="Sent in 24 hours" value={jobs.mail.sent_today.toLocaleString('en-US')} />
+              <Figure
+                label="Sent in the last 24 hours"
+                value={jobs.mail.sent_today.toLocaleString('en-US')}
+              />
               <Figure
                 label="Waiting"
                 value={jobs.mail.waiting.toLocaleString('en-US')}
                 note={
                   jobs.mail.oldest_waiting ? (
                     <>
-                      the oldest since <Timestamp value={jobs.mail.oldest_waiting} />
+                      oldest from <Timestamp value={jobs.mail.oldest_waiting} />
                     </>
                   ) : null
                 }
               />
-              <Figure label="Given up" value={jobs.mail.failed.toLocaleString('en-US')} />
+              <Figure label="Failed" value={jobs.mail.failed.toLocaleString('en-US')} />
             </FigureRow>
             <GivenUp jobs={jobs} />
           </>

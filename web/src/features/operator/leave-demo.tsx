@@ -21,7 +21,7 @@ export function LeaveDemo({ onClose }: { onClose: () => void }) {
       warning="Demo mode ends for good. Members can send real deposits from this moment on."
       confirmLabel="Accept real money"
       busyLabel="Ending demo mode..."
-      lateText="No answer yet. Asking again changes nothing twice."
+      lateText="No response yet. You can safely try again; the change is made only once."
       errorFallback="Demo mode could not be ended."
       onConfirm={async () => {
         if (typed.trim() !== product) {

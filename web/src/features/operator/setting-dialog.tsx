@@ -59,7 +59,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
   async function save() {
     const value = sentValue(setting.kind, typed)
     if (value === undefined) {
-      setProblem(setting.kind === 'integer' ? 'Enter a whole number.' : 'Choose one of the two.')
+      setProblem(setting.kind === 'integer' ? 'Enter a whole number.' : 'Choose yes or no.')
       return
     }
     try {

@@ -13,7 +13,7 @@ export function FactorsDialog({ member, onClose }: { member: MemberDetails; onCl
         { label: 'Email', value: member.email ?? 'N/A' },
       ]}
       warning="They are signed out everywhere and mailed. For 24 hours their withdrawals are not approved."
-      label="How you made sure who asks"
+      label="How you verified their identity"
       note="Kept in the audit log"
       confirmLabel="Remove second step"
       busyLabel="Removing..."

@@ -37,7 +37,7 @@ function accountFacts(member: MemberDetails): Fact[] {
           {member.sponsor.username}
         </Link>
       ) : (
-        'None: a root of the network'
+        'None (top of the network)'
       ),
     },
     { label: 'Package value', value: <Money value={member.package_value} /> },

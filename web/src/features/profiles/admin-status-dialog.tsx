@@ -40,7 +40,7 @@ export function StatusDialog({ member, target, onClose }: StatusDialogProps) {
         { label: 'Account status', value: change },
       ]}
       warning={consequence(member.account_status, target)}
-      note="The member reads this"
+      note="The member will see this"
       confirmLabel={verb}
       busyLabel={busy}
       destructive={target === 'suspended' || target === 'disabled'}

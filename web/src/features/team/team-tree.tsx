@@ -155,7 +155,7 @@ function NoTeam({ selfId }: { selfId: string }) {
     <EmptyState
       drawing="bollards"
       title="No team members yet"
-      text="Whoever signs up with your link stands here, in the order they joined."
+      text="People who sign up with your link appear here in the order they join."
       action={
         <>
           <CopyButton

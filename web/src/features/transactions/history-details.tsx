@@ -96,8 +96,8 @@ export function HistoryDetails({ item, onClose }: HistoryDetailsProps) {
           facts={[{ label: 'Amount', value: amount }]}
           warning={
             what === 'deposit'
-              ? 'Nobody reviews it then. USDT you have already sent is not sent back by this.'
-              : 'The amount is free again at once. Nothing is paid for this request.'
+              ? 'It will not be reviewed. Cancelling does not return USDT you have already sent.'
+              : 'The amount becomes available again immediately. Nothing will be paid out.'
           }
           confirmLabel={`Cancel ${what}`}
           busyLabel="Cancelling..."

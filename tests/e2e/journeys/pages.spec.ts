@@ -126,4 +126,19 @@ for (const [who, person] of Object.entries(people)) {
       await context.close()
     },
   )
+
+  test(`every page of a ${who} fits when the browser's text is twice as large @long`, async ({ browser }) => {
+    const context = await person.open(browser)
+    const page = await context.newPage()
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    for (const path of person.paths) {
+      await open(page, path, desk)
+      await expect.soft(page.locator('body')).toHaveCSS('font-size', '30px')
+      await fits(page, path)
+      await page.setViewportSize({ width: 2 * phone.width, height: 2 * phone.height })
+      await fits(page, path)
+    }
+    await context.close()
+  })
 }

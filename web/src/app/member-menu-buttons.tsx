@@ -29,7 +29,7 @@ export function AccountButton({ className, ...rest }: ComponentProps<'button'>) 
 /** The pages that have no place in the header. One of them being open, the waterline is here. */
 export function MoreButton({ className, ...rest }: ComponentProps<'button'>) {
   const { pathname } = useLocation()
-  const inside = memberPages.some((page) => page.to === pathname && !standsInHeader(page, innerWidth))
+  const inside = memberPages.some((page) => page.to === pathname && !standsInHeader(page))
   return (
     <button
       type="button"

@@ -30,7 +30,7 @@ export function MoreMenu() {
       </DropdownMenuTrigger>
       <DropdownMenuContent align="start">
         {memberPages
-          .filter((page) => !standsInHeader(page, innerWidth))
+          .filter((page) => !standsInHeader(page))
           .map(({ to, label }) => (
             <DropdownMenuItem key={to} asChild>
               <Link to={to} aria-current={to === pathname ? 'page' : undefined}>

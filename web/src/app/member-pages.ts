@@ -6,8 +6,8 @@ interface MemberPage extends NavigationLink {
   from?: keyof typeof widths
 }
 
-/** The style sheet's own, for what must know how wide the header is. */
-const widths = { md: 768, lg: 1024, xl: 1280 }
+/** The style sheet's own, for what must know how wide the header is; in rem, which grow with the reader's font. */
+const widths = { md: 48, lg: 64, xl: 80 }
 
 /** Every page of a member, in the order of the header. */
 export const memberPages: MemberPage[] = [
@@ -23,7 +23,7 @@ export const memberPages: MemberPage[] = [
   { to: paths.notifications, label: 'Notifications' },
 ]
 
-/** Whether a page has its place in a header of this width. */
-export function standsInHeader({ from }: MemberPage, width: number): boolean {
-  return from !== undefined && widths[from] <= width
+/** Whether a page has its place in the header as wide as it is now. */
+export function standsInHeader({ from }: MemberPage): boolean {
+  return from !== undefined && matchMedia(`(min-width: ${widths[from]}rem)`).matches
 }

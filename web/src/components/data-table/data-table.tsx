@@ -87,7 +87,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     rowNote,
   } = props
   const [preferences, remember] = usePreferences(name, props.density ?? 'compact')
-  const wide = useMedia('(min-width: 768px)')
+  const wide = useMedia('(min-width: 48rem)')
   const view = useView(props, wide ? preferences.hidden : none, (hidden) => remember({ hidden }))
   const { density } = preferences
   useLastPage(props)

@@ -116,7 +116,7 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
           dataKey="name"
           tickLine={{ stroke: 'var(--input)' }}
           axisLine={{ stroke: 'var(--input)' }}
-          tick={{ fill: 'var(--muted-foreground)', fontSize: 13 }}
+          tick={{ fill: 'var(--muted-foreground)', fontSize: '0.8125rem' }}
           minTickGap={24}
         />
         <YAxis
@@ -126,7 +126,7 @@ export default function EarningsBars({ points, bucket }: { points: EarningsPoint
           tickFormatter={formatAxis}
           tickLine={false}
           axisLine={false}
-          tick={{ fill: 'var(--muted-foreground)', fontSize: 13 }}
+          tick={{ fill: 'var(--muted-foreground)', fontSize: '0.8125rem' }}
         />
         <Tooltip
           cursor={{ fill: 'var(--muted)' }}

@@ -12,7 +12,7 @@ import { axisDay, barName } from '@/lib/chart-period'
 import type { CoverageDay } from './api'
 import { DayRatio } from './day-ratio'
 
-const tick = { fill: 'var(--muted-foreground)', fontSize: 13 }
+const tick = { fill: 'var(--muted-foreground)', fontSize: '0.8125rem' }
 
 /** The ratio of each kept day; a day without one is a gap. */
 export default function CoverageLine({ days, top }: { days: CoverageDay[]; top: number }) {

@@ -40,7 +40,7 @@ function TooltipBox({ flow }: { flow: Flow }) {
   )
 }
 
-const tick = { fill: 'var(--muted-foreground)', fontSize: 13 }
+const tick = { fill: 'var(--muted-foreground)', fontSize: '0.8125rem' }
 
 export default function FlowBars({ flows }: { flows: Flow[] }) {
   const rows: Row[] = flows.map((flow) => ({

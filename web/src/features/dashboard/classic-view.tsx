@@ -32,7 +32,7 @@ interface ClassicViewProps {
 
 /** What I have, what is missing, how it grew, what happened; on phones the last two behind "More". */
 export function ClassicView({ member, platform, earnings }: ClassicViewProps) {
-  const wide = useMedia('(min-width: 768px)')
+  const wide = useMedia('(min-width: 48rem)')
   const isComplete = member.verification.verificationStep === 'complete'
   const first = isComplete ? undefined : pendingDeposit(member)
   const parts = { member, platform, earnings }

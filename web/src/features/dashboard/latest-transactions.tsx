@@ -39,7 +39,7 @@ export function LatestTransactions({ items }: { items: HistoryItem[] }) {
 }
 
 function List({ items }: { items: HistoryItem[] }) {
-  const wide = useMedia('(min-width: 768px)')
+  const wide = useMedia('(min-width: 48rem)')
   return wide ? <Rows items={items} /> : <Cards items={items} />
 }
 

@@ -36,7 +36,7 @@ export function ReferralCard({
       <div className="mt-3 flex gap-2">
         <output
           aria-label="Your referral id"
-          className="flex min-h-11 min-w-0 grow items-center rounded-control border border-input bg-muted px-3 text-[12px] leading-4 select-all md:text-compact"
+          className="flex min-h-11 min-w-0 grow items-center rounded-control border border-input bg-muted px-3 text-[0.75rem] leading-4 select-all md:text-compact"
         >
           <MemberId value={profile.id} />
         </output>

@@ -14,7 +14,7 @@ import { nameOf } from './names'
 /** Pairs in order, each with its state; totals of the paying ones come from the server. */
 export default function PairingTable() {
   const query = useInfiniteQuery(pairingsQuery)
-  const wide = useMedia('(min-width: 768px)')
+  const wide = useMedia('(min-width: 48rem)')
   return (
     <Region
       query={query}

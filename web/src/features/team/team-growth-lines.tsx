@@ -11,7 +11,7 @@ import {
 import { axisDay, barName } from '@/lib/chart-period'
 import type { TeamGrowth } from './api'
 
-const tick = { fill: 'var(--muted-foreground)', fontSize: 13 }
+const tick = { fill: 'var(--muted-foreground)', fontSize: '0.8125rem' }
 
 /** Steps, because a team grows by whole people; the funded part is dashed. */
 export default function TeamGrowthLines({ growth }: { growth: TeamGrowth }) {

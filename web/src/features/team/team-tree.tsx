@@ -47,7 +47,7 @@ interface TreeProps {
 
 function Tree({ root, selfId, onRoot }: TreeProps) {
   const { top, rows, toggle, showMore } = useTree(root)
-  const wide = useMedia('(min-width: 768px)')
+  const wide = useMedia('(min-width: 48rem)')
   const [details, setDetails] = useState<MemberRow | null>(null)
 
   function toggleRow(row: MemberRow) {

@@ -27,7 +27,7 @@ export function itemKey(item: HistoryItem): string {
 
 /** By day: a table from 768 px, cards below; each row opens its details. */
 export function HistoryList({ items, onOpen }: HistoryListProps) {
-  const wide = useMedia('(min-width: 768px)')
+  const wide = useMedia('(min-width: 48rem)')
   const days = groupByDay(items, useNow())
   return wide ? <Rows days={days} onOpen={onOpen} /> : <Cards days={days} onOpen={onOpen} />
 }

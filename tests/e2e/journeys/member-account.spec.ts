@@ -4,6 +4,7 @@ import { linkOf, mailTo } from '../mail'
 import {
   codeOf,
   createMember,
+  memberBrowser,
   openAs,
   requestDeposit,
   send,
@@ -33,6 +34,30 @@ test('a doubtful wallet address gets a warning, is stored, and can be corrected'
   await saveWallet(page)
   await expect(page.getByText(/This does not look like a TRC20 address/)).toBeHidden()
   await page.context().close()
+})
+
+test('on a phone a tap on Save address meets it: it stays where it is when the field loses the focus', async ({
+  browser,
+}) => {
+  const context = await memberBrowser(browser, await createMember('wally'), {
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+  })
+  const page = await context.newPage()
+  await page.goto('/settings')
+  const field = page.getByLabel('TRC20 wallet address')
+  const save = page.getByRole('button', { name: 'Save address' })
+  await field.fill(wallet)
+  const typing = await save.boundingBox()
+  await field.blur()
+  await expect(page.getByText('TJRa bPrw bZy4 5sba vfcj inPJ C18k jpRT v8')).toBeVisible()
+  expect(await save.boundingBox()).toEqual(typing)
+  await field.focus()
+  await save.tap()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+  await page.getByRole('status').getByRole('link', { name: 'Go to deposit' }).tap()
+  await expect(page.getByRole('heading', { name: 'Choose a package' })).toBeVisible()
+  await context.close()
 })
 
 test('a username that is taken is rejected with its text; a free one is saved', async ({ browser }) => {

@@ -5,6 +5,7 @@ import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { SettingsSection } from '@/components/settings-section'
 import { Skeleton } from '@/components/ui/skeleton'
+import { NextStepNotice } from '@/features/dashboard/next-step-notice'
 import { CloseSection } from '@/features/leaving/close-section'
 import { DownloadSection } from '@/features/leaving/download-section'
 import { MailSection } from '@/features/profiles/mail-section'
@@ -16,6 +17,7 @@ import { SessionsSection } from '@/features/security/sessions-section'
 import { TwoStepSection } from '@/features/security/two-step-section'
 import { shortAddress } from '@/lib/address'
 import { memberQuery } from '@/lib/member'
+import { paths } from '@/lib/paths'
 
 function WalletSection() {
   const member = useQuery({ ...memberQuery, meta: { errorToast: 'Failed to load user data' } })
@@ -26,7 +28,12 @@ function WalletSection() {
       loadingText="Loading wallet"
       skeleton={<Skeleton className="h-32 w-full" />}
     >
-      {({ profile }) => <WalletForm key={profile.trc20_wallet_address} profile={profile} />}
+      {(known) => (
+        <>
+          <WalletForm key={known.profile.trc20_wallet_address} profile={known.profile} />
+          <NextStepNotice member={known} here={paths.settings} />
+        </>
+      )}
     </Region>
   )
 }

@@ -9,6 +9,7 @@ import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
 import { Textarea } from '@/components/ui/input'
 import { groupedAddress } from '@/lib/address'
+import { cn } from '@/lib/cn'
 import { errorText, hasCode } from '@/lib/errors'
 import type { MemberProfile } from '@/lib/member'
 import { memberSession } from '@/lib/session'
@@ -98,10 +99,14 @@ export function WalletForm({ profile }: WalletFormProps) {
                 void registered.onBlur(event)
               }}
             />
-            {focused || typed === '' ? null : (
+            {typed === '' ? null : (
+              // Its room is kept while one types: a press on the button below ends that, and must not move it away.
               <span
                 aria-hidden
-                className="pointer-events-none m-px rounded-[7px] bg-card px-3 py-2.5 font-mono text-field md:text-body"
+                className={cn(
+                  'pointer-events-none m-px rounded-[7px] bg-card px-3 py-2.5 font-mono text-field md:text-body',
+                  focused && 'invisible',
+                )}
               >
                 {groupedAddress(typed)}
               </span>

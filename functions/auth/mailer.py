@@ -24,15 +24,15 @@ _SMTP_TIMEOUT_SECONDS = 8
 _PLACEHOLDER = re.compile(r"\{\{\s*\.([A-Za-z_][\w.]*)\s*\}\}")
 _LINK = '<p><a href="{{ .ConfirmationURL }}">%s</a></p><p>Code: {{ .Token }}</p>'
 _SUBJECTS = {
-    "confirmation": "Confirm your e-mail address",
+    "confirmation": "Confirm your email address",
     "recovery": "Reset your password",
     "recovery_unconfirmed": "Reset your password",
     "invite": "You have been invited",
-    "email_change": "Confirm your new e-mail address",
+    "email_change": "Confirm your new email address",
     "magic_link": "Your sign-in link",
     "reauthentication": "{{ .Token }} is your confirmation code",
     "password_changed_notification": "Your password was changed",
-    "email_changed_notification": "Your e-mail address was changed",
+    "email_changed_notification": "Your email address was changed",
     "mfa_factor_enrolled_notification": "A second factor was added",
     "mfa_factor_unenrolled_notification": "A second factor was removed",
     "sign_in_blocked_notification": "Sign-in to your account was paused",
@@ -41,9 +41,9 @@ _SUBJECTS = {
 }
 # What is sent while no template is set, or the set one cannot be read.
 _BODIES = {
-    "confirmation": _LINK % "Confirm your e-mail address",
+    "confirmation": _LINK % "Confirm your email address",
     "recovery": _LINK % "Choose a new password",
-    "recovery_unconfirmed": _LINK % "Confirm your e-mail address and choose a new password",
+    "recovery_unconfirmed": _LINK % "Confirm your email address and choose a new password",
     "invite": _LINK % "Accept the invitation",
     "email_change": _LINK % "Confirm the change to {{ .NewEmail }}",
     "magic_link": _LINK % "Sign in",
@@ -54,7 +54,7 @@ _BODIES = {
     "mfa_factor_unenrolled_notification": "<p>A second factor was removed from {{ .Email }}.</p>",
     "sign_in_blocked_notification": "<p>Sign-in to {{ .Email }} is paused: too many failed attempts.</p>",
     "mfa_blocked_notification": "<p>Codes for {{ .Email }} are paused: too many failed attempts.</p>",
-    "code_blocked_notification": "<p>The code mailed to you works no more: too many failed attempts.</p>",
+    "code_blocked_notification": "<p>The code we emailed you no longer works: too many failed attempts.</p>",
 }
 
 

@@ -27,7 +27,7 @@ router = APIRouter()
 
 Role = Literal["super_admin", "finance_admin", "support_admin"]
 FullName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
-INVALID_EMAIL = ApiError(400, "invalid_input", "This is no e-mail address.")
+INVALID_EMAIL = ApiError(400, "invalid_input", "This is not an email address.")
 
 
 class ListAccounts(CamelModel):

@@ -33,7 +33,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
 ('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
 ('wallet.strict', 'false', 'boolean', null, null, false, 'Refuse a wallet address that is no TRC20 address instead of warning'),
-('mail.ready', 'false', 'boolean', null, null, false, 'Outgoing e-mail was tested'),
+('mail.ready', 'false', 'boolean', null, null, false, 'Outgoing email was tested'),
 ('terms.text', 'null', 'text', 1, 100000, true, 'Terms of use'),
 ('terms.version', 'null', 'text', 1, 40, true, 'Version of the terms'),
 ('terms.published_at', 'null', 'time', null, null, true, 'When the terms were published'),
@@ -344,7 +344,7 @@ language sql stable set search_path = '' as $$
     union all
     select 'countries', pg_catalog.jsonb_array_length(private.setting('operator.countries')) > 0, 'List the countries whose residents may sign up.'
     union all
-    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test mail and confirm that it arrived.'
+    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test email and confirm that it arrived.'
     union all
     select 'two_step',
         not exists (
@@ -383,12 +383,12 @@ declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
 begin
     if not private.consume_rate_limit('test_mail', v_admin.id::text, 5, interval '1 hour') then
-        perform private.raise_error(429, 'too_many_requests', 'Five test mails an hour. Wait a while.');
+        perform private.raise_error(429, 'too_many_requests', 'Five test emails an hour. Try again later.');
     end if;
     insert into private.outbox (template, recipient, data) values (
         'test_mail', v_admin.email, pg_catalog.jsonb_build_object(
-            'display_name', v_admin.full_name, 'title', 'Outgoing mail works',
-            'body', 'You asked for this mail to see whether outgoing mail works. Confirm on the readiness page that it arrived.',
+            'display_name', v_admin.full_name, 'title', 'Outgoing email works',
+            'body', 'You asked for this email to test outgoing email. Confirm on the readiness page that it arrived.',
             'link', '/admin/readiness'
         )
     );
@@ -404,7 +404,7 @@ declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
 begin
     if not exists (select 1 from private.outbox as o where o.template = 'test_mail' and o.recipient = v_admin.email and o.sent_at is not null) then
-        perform private.raise_error(409, 'not_sent', 'No test mail to you has left yet.');
+        perform private.raise_error(409, 'not_sent', 'No test email has been sent to you yet.');
     end if;
     update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
     perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');

@@ -553,7 +553,7 @@ begin
     on conflict (email) do nothing
     returning * into v_admin;
     if v_admin.id is null then
-        perform private.raise_error(409, 'email_taken', 'There is an administrator with this e-mail.');
+        perform private.raise_error(409, 'email_taken', 'There is already an administrator with this email.');
     end if;
     perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
     return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin)) || private.audit_entries();

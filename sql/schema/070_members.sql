@@ -619,7 +619,7 @@ begin
         where u.id = (p_member).user_id
             and pg_catalog.lower(pg_catalog.btrim(p_email)) in (pg_catalog.lower(u.email), pg_catalog.lower(nullif(u.email_change, '')))
     ) then
-        perform private.raise_error(422, 'confirm_email_change', 'Change your e-mail address first, then confirm it from your mailbox.');
+        perform private.raise_error(422, 'confirm_email_change', 'Change your email address first, then confirm it from your mailbox.');
     end if;
 end
 $$;

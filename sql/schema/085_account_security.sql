@@ -75,7 +75,7 @@ begin
         delete from private.username_reservations as r where r.email = v_member.email;
         perform private.place_withdrawal_hold(new.id, 'email');
         perform private.notify_member(
-            new.id, 'email_changed', 'Your e-mail address was changed',
+            new.id, 'email_changed', 'Your email address was changed',
             pg_catalog.format('You sign in with %s now. Withdrawals are approved 24 hours from now at the earliest. If this was not you, contact support.', new.email),
             null, '/profile'
         );
@@ -138,7 +138,7 @@ begin
         email_change = '', email_change_token_new = '', email_change_token_current = '', email_change_confirm_status = 0
     where u.id = v_user_id and u.email_change <> '';
     if not found then
-        perform private.raise_error(404, 'not_found', 'No change of your e-mail address is waiting.');
+        perform private.raise_error(404, 'not_found', 'No change of your email address is waiting.');
     end if;
     delete from auth.one_time_tokens as t
     where t.user_id = v_user_id and t.token_type in ('email_change_token_new', 'email_change_token_current');

@@ -84,7 +84,7 @@ declare
     v_user_id uuid := (private.require_member()).user_id;
 begin
     if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
-        perform private.raise_error(400, 'invalid_input', 'This mail cannot be switched off.');
+        perform private.raise_error(400, 'invalid_input', 'This email cannot be switched off.');
     end if;
     insert into private.mail_choices as c (user_id, topic, wanted) values (v_user_id, p_topic, p_wanted)
     on conflict (user_id, topic) do update set wanted = excluded.wanted, at = excluded.at
@@ -244,7 +244,7 @@ begin
     update private.outbox as o set attempts = 0, failed_at = null, next_attempt_at = pg_catalog.clock_timestamp()
     where o.id = p_id and o.failed_at is not null;
     if not found then
-        perform private.raise_error(404, 'not_found', 'There is no failed mail like this.');
+        perform private.raise_error(404, 'not_found', 'There is no failed email like this.');
     end if;
     perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));
     return '{"success": true}'::jsonb;

@@ -50,7 +50,7 @@ def test_a_seeded_installation_never_leaves_demo_mode(super_admin: Administrator
 
 def test_a_test_mail_arrives(super_admin: Administrator, mailbox: Mailbox) -> None:
     super_admin.function("admin-settings", {"action": "send_test_mail"}).raise_for_status()
-    mailbox.wait_for(super_admin.email, "Outgoing mail works")
+    mailbox.wait_for(super_admin.email, "Outgoing email works")
 
 
 DEPOSIT_ADDRESS = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"

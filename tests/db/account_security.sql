@@ -52,7 +52,7 @@ rollback to savepoint fixture_members;
 -- A change of address is taken back
 -- =====================================================================================================================
 select act_as('freya');
-select raises('select cancel_email_change()', 404, 'not_found', 'No change of your e-mail address is waiting.', 'nothing waits');
+select raises('select cancel_email_change()', 404, 'not_found', 'No change of your email address is waiting.', 'nothing waits');
 select act_as_owner();
 set local role supabase_auth_admin;
 update auth.users set email_change = 'new@people.test', email_change_token_new = 'new' || id, email_change_token_current = 'current' || id, email_change_confirm_status = 1

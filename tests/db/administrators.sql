@@ -130,7 +130,7 @@ select is(
 );
 select raises(
     format($$ select edge.create_administrator(%L, 'NEW@admins.test', 'New', 'support_admin', '$argon2id$x') $$, user_id('olga')),
-    409, 'email_taken', 'There is an administrator with this e-mail.', 'once'
+    409, 'email_taken', 'There is already an administrator with this email.', 'once'
 );
 select act_as('olga');
 select ok(not (list_administrators() -> 'administrators' -> 0 ? 'password_hash'), 'lists carry no hash');

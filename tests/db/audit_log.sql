@@ -227,7 +227,7 @@ declare
     v_actions text;
 begin
     execute 'select string_agg(a.action, '' '' order by a.id) from private.audit_log as a where true'
-        || private.audit_conditions(p_actor, p_action, p_object, false) into v_actions;
+        || private.audit_conditions(p_actor, p_action, p_object, null, null, false) into v_actions;
     return v_actions;
 end
 $$;
@@ -272,16 +272,16 @@ select is(pg_temp.searched(text), null, 'nothing is found, and nothing is wrong:
 select is(
     list_audit(jsonb_build_object('search', list_audit() #>> '{entries,0,seq}')) #>> '{entries,0,seq}', list_audit() #>> '{entries,0,seq}', 'an entry by its number'
 );
-create function actors.entries_between(p_from integer, p_to integer) returns bigint language sql as $$
+create function pg_temp.entries_between(p_from integer, p_to integer) returns bigint language sql as $$
     select (list_audit(jsonb_strip_nulls(jsonb_build_object('from', d.newest + p_from, 'to', d.newest + p_to))) ->> 'total')::bigint
     from (select ((list_audit() #>> '{entries,0,at}')::timestamptz at time zone 'UTC')::date as newest) as d
 $$;
-grant execute on function actors.entries_between(integer, integer) to public;
-select cmp_ok(entries_between(0, 0), '>', 0::bigint, 'a day is found, first and last included');
-select is(entries_between(1, null), 0::bigint, 'nothing after it');
-select is(entries_between(null, 0)::text, list_audit() ->> 'total', 'all until it');
-select is(entries_between(-100000, null)::text, list_audit() ->> 'total', 'or since long before');
-select is(entries_between(null, -100000), 0::bigint, 'but nothing until then');
+grant execute on function pg_temp.entries_between(integer, integer) to public;
+select cmp_ok(pg_temp.entries_between(0, 0), '>', 0::bigint, 'a day is found, first and last included');
+select is(pg_temp.entries_between(1, null), 0::bigint, 'nothing after it');
+select is(pg_temp.entries_between(null, 0)::text, list_audit() ->> 'total', 'all until it');
+select is(pg_temp.entries_between(-100000, null)::text, list_audit() ->> 'total', 'or since long before');
+select is(pg_temp.entries_between(null, -100000), 0::bigint, 'but nothing until then');
 select is(
     list_audit(jsonb_build_object('to', '9999-12-31')) #>> '{entries,0,seq}', list_audit() #>> '{entries,0,seq}', 'the newest first as ever'
 );

@@ -104,7 +104,7 @@ select raises($$ select retry_mail(1) $$, 403, 'forbidden', 'A finance admin can
 select act_as('olga');
 select is(list_jobs() #>> '{failed,0,recipient}', 'gone@people.test', 'Olga sees what was given up');
 select lives_ok($$ select retry_mail(l.id) from lost as l $$, 'and sends it once more');
-select raises($$ select retry_mail(l.id) from lost as l $$, 404, 'not_found', 'There is no failed mail like this.', 'while it waits there is nothing to retry');
+select raises($$ select retry_mail(l.id) from lost as l $$, 404, 'not_found', 'There is no failed email like this.', 'while it waits there is nothing to retry');
 select act_as_owner();
 select is((select attempts from private.outbox where recipient = 'gone@people.test'), 0, 'with all its attempts');
 select is((select action from private.audit_log order by id desc limit 1), 'mail.retried', 'on the record');
@@ -136,7 +136,7 @@ select throws_ok('select get_mail_choices()', '42501', null, 'an anonymous clien
 select act_as('freya');
 select is(get_mail_choices() -> 0 ->> 'topic', 'bots', 'Freya sees what can be switched off');
 select is((get_mail_choices() #>> '{0,wanted}')::boolean, true, 'all of it is wanted until she says otherwise');
-select raises($$ select set_mail_choice('money', false) $$, 400, 'invalid_input', 'This mail cannot be switched off.', 'money is not among it');
+select raises($$ select set_mail_choice('money', false) $$, 400, 'invalid_input', 'This email cannot be switched off.', 'money is not among it');
 select raises($$ select set_mail_choice('bots', null) $$, 400, 'invalid_input', null, 'a choice is yes or no');
 select is((set_mail_choice('bots', false) #>> '{0,wanted}')::boolean, false, 'she switches bots off');
 select is((set_mail_choice('bots', false) #>> '{0,wanted}')::boolean, false, 'twice is once');

@@ -42,7 +42,7 @@ select raises($$ update profiles set email = null $$, 400, 'fields_required', 'P
 select raises(format('update profiles set display_name = %L', repeat('x', 81)), 400, 'invalid_display_name',
     'A name has at most 80 characters, on one line.', 'a display name has a limit');
 select raises($$ update profiles set email = 'ask@people.test' $$, 422, 'confirm_email_change',
-    'Change your e-mail address first, then confirm it from your mailbox.', 'an unconfirmed address is rejected');
+    'Change your email address first, then confirm it from your mailbox.', 'an unconfirmed address is rejected');
 select lives_ok($$ update profiles set email = 'FREYA@people.test' $$, 'the present address passes');
 select is((select email from profiles where username = 'Freya_2'), 'freya@people.test', 'and changes nothing');
 select raises($$ update profiles set trc20_wallet_address = ' ' $$, 400, 'wallet_required', 'Wallet address required', 'a wallet cannot be emptied');

@@ -91,8 +91,8 @@ select is(
 -- Readiness names what is missing.
 select act_as('olga');
 select is((get_readiness() ->> 'ready')::boolean, false, 'a fresh installation is not ready');
-select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test mail and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
-select raises($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test mail to you has left yet.', 'a mail that never left is not confirmed');
+select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test email and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
+select raises($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test email has been sent to you yet.', 'a mail that never left is not confirmed');
 do $$
 begin
     perform change_setting(k, v) from (values
@@ -137,7 +137,7 @@ select audited(a, 'a step towards real money') from unnest(array['setting.change
 select is((select count(*) from private.audit_log where action = 'setting.changed' and payload @> '{"key": "mail.ready", "after": "true"}'), 1::bigint, 'so is the test mail');
 select act_as('olga');
 select send_test_mail() from generate_series(1, 4);
-select raises($$ select send_test_mail() $$, 429, 'too_many_requests', 'Five test mails an hour. Wait a while.', 'the sixth test mail of an hour');
+select raises($$ select send_test_mail() $$, 429, 'too_many_requests', 'Five test emails an hour. Try again later.', 'the sixth test mail of an hour');
 select ok(jsonb_array_length(list_settings()) > 10, 'Olga sees all settings');
 select act_as('sam');
 select raises('select ' || call, 403, 'forbidden', 'A support admin cannot do this.', 'Sam is kept from ' || call)

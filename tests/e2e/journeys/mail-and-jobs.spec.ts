@@ -14,7 +14,7 @@ test('a mail that was given up is seen and sent again', async ({ browser }) => {
   const context = await administratorBrowser(browser, {})
   const page = await context.newPage()
   await page.goto('/admin/readiness')
-  const jobs = page.getByRole('region', { name: 'Mail and jobs' })
+  const jobs = page.getByRole('region', { name: 'Email and jobs' })
   const mail = jobs.getByRole('listitem').filter({ hasText: recipient })
   await expect(mail.getByText(`Test mail to ${recipient}`)).toBeVisible()
   await expect(mail.getByText(/^12 attempts, the last /)).toBeVisible()

@@ -23,7 +23,7 @@ export function ResendButton({ label, onSend }: { label: string; onSend: () => P
       setLeft(pause)
     } catch (error) {
       console.error(error)
-      setSaid({ text: 'The mail could not be sent. Try again in a minute.', failed: true })
+      setSaid({ text: 'The email could not be sent. Try again in a minute.', failed: true })
     } finally {
       setSending(false)
     }

@@ -85,12 +85,12 @@ export function JobsSection() {
   return (
     <section aria-labelledby="jobs" className="card-box">
       <h2 id="jobs" className="mb-4 text-section">
-        Mail and jobs
+        Email and jobs
       </h2>
       <Region
         query={query}
-        errorText="Mail and jobs did not load."
-        loadingText="Loading mail and jobs"
+        errorText="Email and jobs did not load."
+        loadingText="Loading email and jobs"
         skeleton={<Skeleton className="h-28 w-full" />}
       >
         {(jobs) => (

@@ -21,7 +21,7 @@ const names: Record<string, string> = {
   terms: 'Terms of use',
   risk: 'Risk notice',
   countries: 'Countries',
-  mail: 'Outgoing mail',
+  mail: 'Outgoing email',
   two_step: 'Two-step sign-in',
   never_seeded: 'No sample data',
   no_money: 'No money from demo mode',
@@ -40,17 +40,13 @@ function MailActs() {
   }
   return (
     <span className="mt-2 flex flex-wrap gap-2">
-      <Button
-        variant="outline"
-        size="compact"
-        onClick={() => void run('send_test_mail', 'Test mail is on its way')}
-      >
-        Send a test mail
+      <Button variant="outline" size="compact" onClick={() => void run('send_test_mail', 'Test email sent')}>
+        Send a test email
       </Button>
       <Button
         variant="outline"
         size="compact"
-        onClick={() => void run('confirm_test_mail', 'Outgoing mail confirmed')}
+        onClick={() => void run('confirm_test_mail', 'Outgoing email confirmed')}
       >
         It arrived
       </Button>

@@ -1,15 +1,46 @@
 -- Deposits can be closed: a setting, an error, and no address meanwhile. Administrators see on which device they signed
--- in, and super administrators end the sessions of others. The audit log is narrowed to days.
+-- in, and super administrators end the sessions of others. The audit log is narrowed to days. And 'email' is what it is
+-- called everywhere.
 SET local check_function_bodies = off;
 
 INSERT INTO private.settings (key, value, kind, is_public, description) VALUES
 ('deposit.open', 'true', 'boolean', true, 'Members can send deposits. Off: they are told to send nothing, and see no address');
+
+UPDATE private.settings SET description = 'Outgoing email was tested' WHERE key = 'mail.ready';
 
 -- squawk-ignore ban-drop-function
 DROP FUNCTION "edge"."record_admin_sign_in"(text, text, boolean);
 
 -- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."audit_conditions"(text, text, uuid, boolean);
+
+CREATE OR REPLACE FUNCTION edge.create_administrator (
+  p_caller    uuid,
+  p_email     text,
+  p_full_name text,
+  p_role      text,
+  p_hash      text
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_caller private.admin_users := private.require_super_admin(p_caller);
+    v_admin private.admin_users;
+begin
+    insert into private.admin_users (email, full_name, role, password_hash)
+    values (pg_catalog.lower(p_email), p_full_name, p_role::public.admin_role, p_hash)
+    on conflict (email) do nothing
+    returning * into v_admin;
+    if v_admin.id is null then
+        perform private.raise_error(409, 'email_taken', 'There is already an administrator with this email.');
+    end if;
+    perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
+    return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin)) || private.audit_entries();
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION edge.record_admin_sign_in (
   p_email      text,
@@ -163,6 +194,136 @@ begin
     new.voided_at := null;
     new.decision_no := null;
     return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.readiness()
+  RETURNS TABLE (
+    item    text,
+    ok      boolean,
+    missing text
+  )
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+    select 'operator', private.setting_text('operator.name') is not null and private.setting_text('operator.address') is not null,
+        'Set the operator''s legal name and postal address.'
+    union all
+    select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.'
+    union all
+    select 'deposit_address',
+        private.is_trc20_address(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        'Set your own deposit address; the present one is a sample.'
+    union all
+    select 'terms', private.setting_text('terms.text') is not null and private.setting_text('terms.version') is not null, 'Publish terms of use.'
+    union all
+    select 'risk', private.setting_text('risk.text') is not null and private.setting_text('risk.version') is not null, 'Publish the risk notice.'
+    union all
+    select 'countries', pg_catalog.jsonb_array_length(private.setting('operator.countries')) > 0, 'List the countries whose residents may sign up.'
+    union all
+    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test email and confirm that it arrived.'
+    union all
+    select 'two_step',
+        not exists (
+            select 1 from private.admin_users as a where a.is_active and a.role <> 'support_admin' and a.totp_confirmed_at is null
+        ),
+        'Every finance and super administrator needs two-step sign-in.'
+    union all
+    select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.'
+    union all
+    select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),
+        'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.'
+$function$;
+
+CREATE OR REPLACE FUNCTION private.users_sync_email()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_member private.profiles;
+begin
+    update private.profiles as p set email = pg_catalog.lower(new.email)
+    where p.user_id = new.id and p.closed_at is null
+    returning * into v_member;
+    if v_member.id is not null then
+        -- Those of the address's sign-ups, which are void now.
+        delete from private.username_reservations as r where r.email = v_member.email;
+        perform private.place_withdrawal_hold(new.id, 'email');
+        perform private.notify_member(
+            new.id, 'email_changed', 'Your email address was changed',
+            pg_catalog.format('You sign in with %s now. Withdrawals are approved 24 hours from now at the earliest. If this was not you, contact support.', new.email),
+            null, '/profile'
+        );
+    end if;
+    return null;
+exception when others then
+    raise log 'e-mail of % not carried over: % %', new.id, sqlstate, sqlerrm;
+    return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.validate_email_change (
+  p_email  text,
+  p_member private.profiles
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    if coalesce(pg_catalog.btrim(p_email), '') = '' then
+        perform private.raise_error(400, 'fields_required', 'Please fill in all required fields');
+    end if;
+    if not exists (
+        select 1 from auth.users as u
+        where u.id = (p_member).user_id
+            and pg_catalog.lower(pg_catalog.btrim(p_email)) in (pg_catalog.lower(u.email), pg_catalog.lower(nullif(u.email_change, '')))
+    ) then
+        perform private.raise_error(422, 'confirm_email_change', 'Change your email address first, then confirm it from your mailbox.');
+    end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.cancel_email_change()
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_user_id uuid := (private.require_member()).user_id;
+begin
+    update auth.users as u set
+        email_change = '', email_change_token_new = '', email_change_token_current = '', email_change_confirm_status = 0
+    where u.id = v_user_id and u.email_change <> '';
+    if not found then
+        perform private.raise_error(404, 'not_found', 'No change of your email address is waiting.');
+    end if;
+    delete from auth.one_time_tokens as t
+    where t.user_id = v_user_id and t.token_type in ('email_change_token_new', 'email_change_token_current');
+    return pg_catalog.jsonb_build_object('success', true);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.confirm_test_mail()
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+begin
+    if not exists (select 1 from private.outbox as o where o.template = 'test_mail' and o.recipient = v_admin.email and o.sent_at is not null) then
+        perform private.raise_error(409, 'not_sent', 'No test email has been sent to you yet.');
+    end if;
+    update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
+    perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');
+    return '{"success": true}'::jsonb;
 end
 $function$;
 
@@ -332,6 +493,72 @@ begin
         ),
         'total', least(v_total, 10000)
     ) || case when v_total > 10000 then '{"more": true}' else '{}' end::jsonb;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.retry_mail (
+  p_id bigint
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+begin
+    update private.outbox as o set attempts = 0, failed_at = null, next_attempt_at = pg_catalog.clock_timestamp()
+    where o.id = p_id and o.failed_at is not null;
+    if not found then
+        perform private.raise_error(404, 'not_found', 'There is no failed email like this.');
+    end if;
+    perform private.audit('admin:' || v_admin.id, 'mail.retried', null, null, pg_catalog.jsonb_build_object('id', p_id));
+    return '{"success": true}'::jsonb;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.send_test_mail()
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+begin
+    if not private.consume_rate_limit('test_mail', v_admin.id::text, 5, interval '1 hour') then
+        perform private.raise_error(429, 'too_many_requests', 'Five test emails an hour. Try again later.');
+    end if;
+    insert into private.outbox (template, recipient, data) values (
+        'test_mail', v_admin.email, pg_catalog.jsonb_build_object(
+            'display_name', v_admin.full_name, 'title', 'Outgoing email works',
+            'body', 'You asked for this email to test outgoing email. Confirm on the readiness page that it arrived.',
+            'link', '/admin/readiness'
+        )
+    );
+    return '{"success": true}'::jsonb;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.set_mail_choice (
+  p_topic  text,
+  p_wanted boolean
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_user_id uuid := (private.require_member()).user_id;
+begin
+    if p_wanted is null or not exists (select 1 from private.mail_topics as t where t.topic = p_topic) then
+        perform private.raise_error(400, 'invalid_input', 'This email cannot be switched off.');
+    end if;
+    insert into private.mail_choices as c (user_id, topic, wanted) values (v_user_id, p_topic, p_wanted)
+    on conflict (user_id, topic) do update set wanted = excluded.wanted, at = excluded.at
+        where c.wanted <> excluded.wanted;
+    return public.get_mail_choices();
 end
 $function$;
 

@@ -157,8 +157,8 @@ CALLS: list[Call] = [
     Call(
         "rpc/get_statement",
         "member",
-        "select public.get_statement((now() at time zone 'UTC' - interval '400 days')::date)",
-        "of old",
+        "select public.get_statement(%(joined)s)",
+        "of the first month",
     ),
     Call("rpc/get_notifications", "member", "select public.get_notifications()"),
     Call("rpc/get_deposit_options", "member", "select public.get_deposit_options()"),
@@ -429,7 +429,8 @@ class Screens:
                 (
                     select private.encode_cursor(t.created_at, t.id) from public.transactions as t
                     where t.user_id = p.user_id order by t.created_at desc offset 2 limit 1
-                )
+                ),
+                date_trunc('month', p.created_at at time zone 'UTC')::date
             from private.positions as o
             inner join private.profiles as p on o.user_id = p.user_id
             where o.no = %s
@@ -437,7 +438,7 @@ class Screens:
             [no],
         ).fetchone()
         assert row
-        names = ("profile_id", "user_id", "username", "own_pending", "receipt_url", "cursor")
+        names = ("profile_id", "user_id", "username", "own_pending", "receipt_url", "cursor", "joined")
         return dict(zip(names, row, strict=True)) | {
             "pending_deposit": self._one(
                 "select id from public.deposits where status = 'pending' order by created_at limit 1"

@@ -54,8 +54,11 @@ test('while deposits are closed nobody is shown where to send, and every page sa
   const notice = page.getByText(/^Deposits are closed at the moment\. Send no USDT\./)
   try {
     await set(false)
-    await page.goto('/dashboard')
-    await expect(page.getByRole('status').filter({ has: notice })).toBeVisible()
+    // What a page begins with may be two seconds old.
+    await expect(async () => {
+      await page.goto('/dashboard')
+      await expect(page.getByRole('status').filter({ has: notice })).toBeVisible({ timeout: 2_000 })
+    }).toPass()
     await page.goto('/deposit')
     await expect(page.getByRole('main').getByText(/^Deposits are closed at the moment\./)).toBeVisible()
     await expect(notice).toHaveCount(1)

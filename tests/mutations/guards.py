@@ -107,7 +107,7 @@ def _mutations(source: str) -> Iterator[tuple[str, str]]:
             worded = [*arguments[:2], f"({arguments[2].strip()}) || '~'", *arguments[3:]]
             yield f"sentence {code}", f"{source[: found.end()]}{', '.join(worded)}){source[end:]}"
         else:
-            yield f"call {found['function']}", f"{source[: found.start()]}null{source[end:]}"
+            yield f"call {found['function']}", f"{source[: found.start()]}perform null{source[end:]}"
     for found in ROW_LOCK.finditer(source):
         yield "lock of a row", source[: found.start()] + source[found.end() :]
     for found in MEMBER_LOCK.finditer(source):

@@ -226,6 +226,9 @@ def test_any_origin_may_ask_and_no_credentials_are_allowed(responses: Responses)
 def test_nothing_behind_the_gateway_is_shown(responses: Responses) -> None:
     shown = [str(route) for route in CLOSED if responses[route].status_code != 404]
     assert shown == []
+    # By the gateway itself, which does not even look for a file of that name.
+    operators = ("/metrics", "/metrics/", "/METRICS", "/debug/pprof/", "/.env")
+    assert [path for path in operators if responses[Route(path, 404)].text != "Not found"] == []
     # A folder is no page.
     assert "<title>404" in responses[Route("/assets", 404)].text
     assert [str(route) for route, response in responses.items() if "SECRET" in response.text] == []

@@ -227,7 +227,7 @@ def test_nothing_behind_the_gateway_is_shown(responses: Responses) -> None:
     shown = [str(route) for route in CLOSED if responses[route].status_code != 404]
     assert shown == []
     # By the gateway itself, which does not even look for a file of that name.
-    operators = ("/metrics", "/metrics/", "/METRICS", "/debug/pprof/", "/.env")
+    operators = ("/metrics", "/metrics/", "/METRICS", "/ready", "/live", "/health", "/debug/pprof/", "/.env")
     assert [path for path in operators if responses[Route(path, 404)].text != "Not found"] == []
     # A folder is no page.
     assert "<title>404" in responses[Route("/assets", 404)].text

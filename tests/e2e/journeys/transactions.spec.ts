@@ -220,9 +220,14 @@ test('a transaction hash leads to the operator’s block explorer @alone', async
   const admin = await administratorBrowser(browser)
   try {
     const page = await openAs(browser, person)
-    await page.goto('/transactions')
     const link = page.getByRole('link', { name: /^Open payout reference .* in the block explorer/ })
-    await expect(link).toHaveAttribute('href', `https://explorer.example/#/transaction/${hash}`)
+    // What a page begins with may be two seconds old.
+    await expect(async () => {
+      await page.goto('/transactions')
+      await expect(link).toHaveAttribute('href', `https://explorer.example/#/transaction/${hash}`, {
+        timeout: 3_000,
+      })
+    }).toPass()
     await expect(link).toHaveAttribute('target', '_blank')
     await expect(link).toHaveAttribute('rel', 'noopener noreferrer')
     // The link is the link, not the row.

@@ -61,6 +61,7 @@ test('from the landing page to a deposit in review', async ({ page }) => {
   await page.keyboard.press('Enter')
   await reach(page, page.getByRole('radio', { name: /Starter/ }))
   await page.keyboard.press('ArrowDown')
+  await press(page, page.getByRole('radio', { name: /Basic/ }), 'Space')
   await expect(page.getByRole('radio', { name: /Basic/ })).toBeChecked()
   await type(page, 'Reference number', randomBytes(32).toString('hex'))
   const [chooser] = await Promise.all([

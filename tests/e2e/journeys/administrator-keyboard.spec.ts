@@ -26,8 +26,12 @@ test.describe('the focus of an administrator', () => {
     await page.keyboard.press('Enter')
     const question = page.getByRole('dialog', { name: `Suspend ${username}?` })
     await expect(question.locator(':focus')).toBeVisible()
-    // Until the details know that something lies above them, keys are theirs, and nothing tells when they do.
-    await page.waitForTimeout(500)
+    // Keys are the details' until they have been told that something lies above them, which React does when idle.
+    await expect(page.locator('[role=dialog]', { hasText: username }).first()).toHaveCSS(
+      'pointer-events',
+      'none',
+    )
+    await page.evaluate(() => new Promise((idle) => requestIdleCallback(idle)))
     await page.keyboard.press('Escape')
     await expect(suspend).toBeFocused()
     await page.keyboard.press('Escape')

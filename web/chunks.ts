@@ -24,16 +24,24 @@ const kinds: readonly RegExp[] = [
 /** A set of kinds as bits. */
 type Kinds = number
 
-/** What is opened first, often on a phone: the landing page, a member's dashboard. */
-const first: Kinds = 1 | (1 << 3)
-
 /** Bytes of source below which a file is not worth a request: where a first page would carry it, and elsewhere. */
 const small = { first: 8_000, later: 24_000 }
 
 const everyKind: Kinds = 2 ** kinds.length - 1
 
+function kindOf(page: string): Kinds {
+  const kind = kinds.findIndex((pages) => pages.test(page))
+  if (kind < 0) throw new Error(`chunks.ts: ${page} is of no kind of pages`)
+  return 1 << kind
+}
+
+const visitors = kindOf(landing)
+
 /** All but the landing page: they begin with the router. */
-const routed: Kinds = everyKind & ~1
+const routed: Kinds = everyKind & ~visitors
+
+/** What is opened first, often on a phone. */
+const firstOpened: Kinds = visitors | kindOf(`${source}/routes/dashboard.tsx`)
 
 /** All that a module imports, itself included; not what it fetches later. */
 function closure(entry: string, lookup: Lookup): Set<string> {
@@ -53,9 +61,7 @@ function needs(lookup: Lookup): Map<string, Kinds> {
     (file) => lookup(file)?.dynamicallyImportedIds ?? [],
   )
   for (const page of [landing, ...fetched.flat()]) {
-    const kind = kinds.findIndex((pages) => pages.test(page))
-    if (kind < 0) throw new Error(`chunks.ts: ${page} is of no kind of pages`)
-    for (const id of closure(page, lookup)) found.set(id, (found.get(id) ?? 0) | (1 << kind))
+    for (const id of closure(page, lookup)) found.set(id, (found.get(id) ?? 0) | kindOf(page))
   }
   const first = closure(landing, lookup)
   for (const id of closure(router, lookup)) found.set(id, first.has(id) ? everyKind : routed)
@@ -70,11 +76,11 @@ function merge(found: Map<string, Kinds>, lookup: Lookup): void {
   for (const [few, size] of [...sizes].sort(([a], [b]) => count(a) - count(b))) {
     // What lies beside the landing page's code may need no router.
     const wider = [...sizes.keys()].filter(
-      (more) => more !== few && (more & few) === few && (more & 1) === (few & 1),
+      (more) => more !== few && (more & few) === few && (more & visitors) === (few & visitors),
     )
     const nearest = wider.sort((a, b) => count(a) - count(b) || a - b)[0]
     if (nearest === undefined || count(few) === 1) continue
-    if (size >= (nearest & ~few & first ? small.first : small.later)) continue
+    if (size >= (nearest & ~few & firstOpened ? small.first : small.later)) continue
     for (const [id, of] of found) if (of === few) found.set(id, nearest)
     sizes.set(nearest, (sizes.get(nearest) ?? 0) + size)
     sizes.delete(few)

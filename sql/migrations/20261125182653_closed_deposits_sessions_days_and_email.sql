@@ -365,7 +365,7 @@ begin
     return pg_catalog.jsonb_build_object(
         'verification', private.verification_result(v_member),
         'package_value', private.money(v_member.package_value),
-        'open', private.setting('deposit.open'),
+        'deposits_open', private.setting('deposit.open'),
         'deposit_address', case when private.setting_text('deposit.open')::boolean then private.setting_text('deposit.address') end,
         'deposit_address_sample', private.is_demo(),
         'choices', (

@@ -21,22 +21,22 @@ _failed: list[str] = []
 
 
 def record(
-    goal: str, what: str, value: float | str, unit: str, limit: str = "", stored: bool | None = None
+    goal: str, what: str, value: float | str, unit: str, limit: str = "", met: bool | None = None
 ) -> None:
     """Print one figure and record it.
 
     Args:
-        goal: its number, such as "P2"; "C4" is that a decision happens once.
+        goal: its number, such as "P2"; "B4" is an ordinary day.
         what: what was measured, on how many members.
         value: the figure; a ratio is a figure of its own, with the unit "x".
         unit: such as "ms"; empty for a growth exponent.
         limit: the goal in words, such as "at least 20"; empty for a figure without one.
-        kept: whether the goal was met; None for a figure without one.
+        met: whether the goal was met; None for a figure without one.
     """
     text = value if isinstance(value, str) else _rounded(value)
-    result = {True: "kept", False: "MISSED", None: ""}[stored]
+    result = {True: "kept", False: "MISSED", None: ""}[met]
     print(f"  {goal:4}{what:64}{text:>12} {unit:12}{limit:24}{result}", flush=True)
-    if stored is False:
+    if met is False:
         _failed.append(what)
     if path := os.environ.get("BENCH_RECORDS"):
         line = json.dumps([goal, what, text, unit, limit, result])
@@ -62,7 +62,7 @@ def write(records: Path) -> None:
     # P2 before P10, and what has no number after what has one.
     rows.sort(key=lambda row: (row[0][0], not row[0][1:].isdigit(), row[0][1:].zfill(3)))
     missed = sum(row[5] == "MISSED" for row in rows)
-    stored = sum(row[5] == "kept" for row in rows)
+    met = sum(row[5] == "kept" for row in rows)
     text = [
         "# Results of the last `make bench`",
         "",
@@ -71,7 +71,7 @@ def write(records: Path) -> None:
         "",
         *_surroundings(),
         "",
-        f"{stored} goals kept, {missed} missed.",
+        f"{met} goals kept, {missed} missed.",
         "",
         "| goal | what | value | limit | verdict |",
         "|---|---|---:|---|---|",

@@ -39,6 +39,7 @@ select raises(
     'Deposits are closed at the moment. Send no USDT. If you already have, submit the request once they open again.', 'nothing is taken while deposits are closed'
 );
 select is(get_deposit_options() -> 'deposit_address', 'null', 'nobody is shown where to send');
+select is(get_deposit_options() -> 'deposits_open', 'false', 'and whoever would pay is told');
 select is(get_platform() -> 'deposits_open', 'false', 'everybody is told');
 select act_as_owner();
 update private.settings set value = 'true' where key = 'deposit.open';

@@ -179,7 +179,9 @@ language sql as $$
         ),
         'withdrawals', (
             select jsonb_agg(jsonb_build_array(
-                l.label, w.amount, w.wallet_address, w.status, w.admin_notes, case w.payout_reference when w.id::text then 'paid' else w.payout_reference end, w.voided_at is not null
+                l.label, w.amount, w.wallet_address, w.status, w.admin_notes,
+                -- Races pay each withdrawal with a reference of its own, its id, which differs from group to group.
+                case w.payout_reference when w.id::text then 'paid' else w.payout_reference end, w.voided_at is not null
             ) order by l.label, w.amount)
             from public.withdrawals as w inner join labels as l on w.user_id = l.user_id
         ),

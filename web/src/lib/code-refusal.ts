@@ -1,4 +1,4 @@
-import { errorText, hasCode, Refusal } from './errors'
+import { errorText, hasCode, Refusal, unreachableText } from './errors'
 
 /** Why an authenticator's code was not taken. Only a code that was looked at and refused "did not match". */
 export function codeRefusal(error: unknown): string {
@@ -6,5 +6,5 @@ export function codeRefusal(error: unknown): string {
     return 'That code did not match. Codes change every 30 seconds.'
   if (error instanceof Refusal && error.status === 429)
     return 'Too many attempts. Wait a few minutes and try again.'
-  return errorText(error, 'We couldn’t reach the server. Check your connection and try again.')
+  return errorText(error, unreachableText)
 }

@@ -55,6 +55,9 @@ export function unwrap<T>(answer: { data: T; error: unknown; status?: number }):
   return answer.data as NonNullable<T>
 }
 
+/** Said where no response came, and nothing was asked for that could have been done twice. */
+export const unreachableText = 'We couldn’t reach the server. Check your connection and try again.'
+
 /** The server's own sentence when it sent one, else the product's text for this moment. */
 export function errorText(error: unknown, fallback: string): string {
   return error instanceof Refusal && error.speaks && error.message ? error.message : fallback

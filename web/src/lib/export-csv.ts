@@ -2,6 +2,7 @@ import { administratorSession } from './administrator-session'
 import { readConfig } from './config'
 import { saveText } from './csv'
 import { errorText, Refusal } from './errors'
+import { narrowing } from './narrowing'
 import { toasts } from './toast-queue'
 
 type ExportedList = 'deposits' | 'withdrawals' | 'transactions' | 'audit'
@@ -12,16 +13,10 @@ interface Narrowed {
   filters: Record<string, string>
 }
 
-/** What the list is narrowed to, by the names of the wire; what filters nothing is left out. */
-function filtersOf({ search, sort, filters }: Narrowed): Record<string, string> {
-  const entries = Object.entries({ search, sort, ...filters })
-  return Object.fromEntries(entries.filter(([, value]) => value !== '' && value !== 'all'))
-}
-
 /** Streams a list into a file and tells how many rows have come. */
 async function download(
   list: ExportedList,
-  narrowed: Narrowed,
+  { search, sort, filters }: Narrowed,
   progress: (rows: number) => void,
 ): Promise<string> {
   const { supabaseUrl, supabaseKey } = readConfig()
@@ -32,7 +27,7 @@ async function download(
       apikey: supabaseKey,
       authorization: `Bearer ${administratorSession.current()?.access_token ?? supabaseKey}`,
     },
-    body: JSON.stringify({ list, filters: filtersOf(narrowed) }),
+    body: JSON.stringify({ list, filters: narrowing({ search, sort, ...filters }) }),
   })
   if (!answer.ok || !answer.body) {
     const said = (await answer.json().catch(() => ({}))) as { error?: string; code?: string }

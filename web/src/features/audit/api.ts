@@ -1,5 +1,6 @@
 import type { TablePage } from '@/components/data-table/types'
 import type { ListRequest } from '@/components/data-table/use-admin-list'
+import { narrowing } from '@/lib/narrowing'
 import { administratorClient, callFunction } from '@/lib/supabase'
 
 /** One recorded act. */
@@ -22,13 +23,10 @@ export interface AuditPage extends TablePage<AuditEntry> {
 }
 
 export async function listAudit(request: ListRequest): Promise<AuditPage> {
-  const asked = Object.entries(request).filter(
-    ([name, value]) => name !== 'sort' && value !== '' && value !== 'all',
-  )
   const { entries, ...rest } = await callFunction<Omit<AuditPage, 'items'> & { entries: AuditEntry[] }>(
     await administratorClient(),
     'admin-audit',
-    Object.fromEntries(asked),
+    narrowing({ ...request, sort: '' }),
   )
   return { ...rest, items: entries }
 }

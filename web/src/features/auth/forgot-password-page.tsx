@@ -5,7 +5,7 @@ import { TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
 import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
-import { Refusal } from '@/lib/errors'
+import { Refusal, unreachableText } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { requestPasswordReset } from './api'
 import type { EmailValues } from './email-schema'
@@ -67,9 +67,7 @@ export function ForgotPasswordPage() {
             autoComplete="email"
           />
           <div role="alert" className="empty:hidden">
-            {unreachable ? (
-              <ErrorLine>We couldn’t reach the server. Check your connection and try again.</ErrorLine>
-            ) : null}
+            {unreachable ? <ErrorLine>{unreachableText}</ErrorLine> : null}
           </div>
           <Button type="submit" size="wide" busy={busy && 'Sending...'}>
             Send link

@@ -4,7 +4,7 @@ import { ErrorLine } from '@/components/field'
 import { TextField, useAppForm } from '@/components/form'
 import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
-import { Refusal } from '@/lib/errors'
+import { Refusal, unreachableText } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { requestPasswordReset, resendConfirmation } from './api'
 import type { EmailValues } from './email-schema'
@@ -59,9 +59,7 @@ export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
             autoComplete="email"
           />
           <div role="alert" className="empty:hidden">
-            {unreachable ? (
-              <ErrorLine>We couldn’t reach the server. Check your connection and try again.</ErrorLine>
-            ) : null}
+            {unreachable ? <ErrorLine>{unreachableText}</ErrorLine> : null}
           </div>
           <Button type="submit" size="wide" busy={busy && 'Sending...'}>
             Send a new link

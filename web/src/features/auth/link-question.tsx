@@ -4,7 +4,7 @@ import { ErrorLine } from '@/components/field'
 import { Facts } from '@/components/review-dialog'
 import { Button } from '@/components/ui/button'
 import { Dialog, DialogContent } from '@/components/ui/dialog'
-import { errorText } from '@/lib/errors'
+import { errorText, unreachableText } from '@/lib/errors'
 import { linkOffer, type LinkOffer } from '@/lib/link-session'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
@@ -77,7 +77,7 @@ export default function LinkQuestion({ offer, onContinue }: LinkQuestionProps) {
       onContinue()
     } catch (error) {
       console.error(error)
-      setProblem(errorText(error, 'We couldn’t reach the server. Check your connection and try again.'))
+      setProblem(errorText(error, unreachableText))
     } finally {
       setBusy(false)
     }

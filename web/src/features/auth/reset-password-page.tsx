@@ -4,7 +4,7 @@ import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'
-import { errorText } from '@/lib/errors'
+import { errorText, unreachableText } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
@@ -53,7 +53,7 @@ export function ResetPasswordPage() {
       await navigate(paths.dashboard, { replace: true })
     } catch (error) {
       console.error(error)
-      setProblem(errorText(error, 'We couldn’t reach the server. Check your connection and try again.'))
+      setProblem(errorText(error, unreachableText))
     } finally {
       setBusy(false)
     }

@@ -5,7 +5,7 @@ import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components
 import { Notice } from '@/components/notice'
 import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
-import { hasCode, Refusal } from '@/lib/errors'
+import { hasCode, Refusal, unreachableText } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { toasts } from '@/lib/toast-queue'
@@ -25,7 +25,7 @@ function problemOf(error: unknown): Problem {
 const sentences: Record<Exclude<Problem, 'unconfirmed'>, string> = {
   wrong: 'Check your email and password.',
   often: 'Too many attempts. Wait a few minutes and try again.',
-  unreachable: 'We couldn’t reach the server. Check your connection and try again.',
+  unreachable: unreachableText,
 }
 
 interface SignInFormProps {

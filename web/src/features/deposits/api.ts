@@ -20,7 +20,7 @@ export interface DepositOptions {
   verification: Verification
   package_value: Decimal
   /** False while the operator takes no deposits; then there is no address. */
-  open: boolean
+  deposits_open: boolean
   deposit_address: string | null
   /** True in demo mode: money sent there is lost. */
   deposit_address_sample: boolean

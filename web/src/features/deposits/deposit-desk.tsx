@@ -114,8 +114,9 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
 }
 
 /** Why nothing more can be sent now; null when it can. */
-function closedBecause({ verification, open, pending, pending_limit: limit }: DepositOptions): string | null {
-  if (!open) return depositsClosedText
+function closedBecause(options: DepositOptions): string | null {
+  const { verification, deposits_open: isOpen, pending, pending_limit: limit } = options
+  if (!isOpen) return depositsClosedText
   if (!verification.canDeposit) return 'Deposits open once your account is active.'
   if (pending.length < limit) return null
   return `${limit} of your deposits are in review. Cancel one, or wait for its decision, before you send another.`

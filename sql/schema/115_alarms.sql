@@ -165,7 +165,7 @@ begin
         ('disk', 'any', pg_catalog.format('The disk of %s is more than %s%% full.', (p_alarm).object, v_details ->> 'above'), 'Make room before it is full: the product stops then.'),
         ('dead_job', 'any', pg_catalog.format('The job %s failed and was given up.', pg_catalog.regexp_replace((p_alarm).object, '^.*:', '')), 'The worker''s log says why. This ends when the job works again.'),
         ('failed_mail', 'any', pg_catalog.format(
-            '%s could not be sent and %s given up.', case when v_details ->> 'emails' = '1' then 'One e-mail' else v_details ->> 'emails' || ' e-mails' end,
+            '%s could not be sent and %s given up.', case when v_details ->> 'emails' = '1' then 'One email' else v_details ->> 'emails' || ' emails' end,
             case when v_details ->> 'emails' = '1' then 'was' else 'were' end
         ), 'See Readiness for the reasons, and send them again there.')
     ) as t (kind, object, problem, advice)

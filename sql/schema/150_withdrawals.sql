@@ -269,7 +269,7 @@ begin
             409, 'on_hold', pg_catalog.format(
                 'On hold until %s UTC, 24 hours after a change of %s.',
                 pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
-                case (p_member).hold_reason when 'email' then 'e-mail' when 'factor' then 'second factor' else (p_member).hold_reason end
+                case (p_member).hold_reason when 'factor' then 'second factor' else (p_member).hold_reason end
             )
         );
     end if;
@@ -482,7 +482,7 @@ begin
             select 'hold', pg_catalog.format(
                 'On hold until %s UTC, 24 hours after a change of %s',
                 pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'),
-                case (p_member).hold_reason when 'email' then 'e-mail' when 'factor' then 'second factor' else (p_member).hold_reason end
+                case (p_member).hold_reason when 'factor' then 'second factor' else (p_member).hold_reason end
             )
             where (p_member).hold_until > pg_catalog.now()
             union all

@@ -84,7 +84,7 @@ export function AlarmsPage() {
               <EmptyState
                 drawing="mooring"
                 title="No alarm is open"
-                text="The ledger is checked every minute. What is found appears here and is e-mailed to finance and super administrators."
+                text="The ledger is checked every minute. What is found appears here and is emailed to finance and super administrators."
               />
             }
           >

@@ -178,6 +178,24 @@ async function signInWithCode(page: Page, person: Person, secret: string): Promi
   await expect(page).toHaveURL(/\/dashboard/)
 }
 
+test('who has two-step sign-in closes the account with the password alone, having shown a code', async ({
+  browser,
+}) => {
+  const person = await createMember('tage')
+  const page = await openAs(browser, person)
+  await setUpDevice(page)
+  await page.getByRole('button', { name: 'Close my account' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Close your account?' })
+  await dialog.getByLabel('Your password').fill('not the one')
+  await dialog.getByRole('button', { name: 'Close account' }).click()
+  await expect(dialog.getByText('This password is not right')).toBeVisible()
+  await dialog.getByLabel('Your password').fill(person.password)
+  await dialog.getByRole('button', { name: 'Close account' }).click()
+  await expect(page).toHaveURL(/\/sign-in/)
+  await expect(page.getByText(/^Your account is closed\./)).toBeVisible()
+  await page.context().close()
+})
+
 test('two-step sign-in is set up, asked for, and removed with a code', async ({ browser }) => {
   const person = await createMember('tove')
   const page = await openAs(browser, person)

@@ -257,6 +257,36 @@ test('without any network nobody claims that it was not sent, and after a reload
   network.close()
 })
 
+test('a deposit sent once more after its decision says that it is decided, and none is made', async ({
+  browser,
+}) => {
+  const [person, account] = await createPayer('decided')
+  const network = await Network.open()
+  const page = await openOver(browser, network, person)
+  await page.goto('/deposit')
+  await fillDeposit(page)
+  await review(page).click()
+  network.cut('unanswered', isDeposit)
+  await page.route('**/rpc/get_deposit_options', (route) => route.abort())
+  await submit(page).click()
+  await expect(page.getByRole('dialog')).toContainText('It may have been sent.')
+  const [deposit] = await made(account, 'deposits')
+  await decideDeposit(deposit?.id ?? '', { action: 'reject', reason: 'Transaction not found' })
+  network.mend()
+  await submit(page).click()
+  await expect(
+    page.getByText('Your deposit had arrived the first time and was not approved. Nothing was sent twice.'),
+  ).toBeVisible()
+  await expect(page.getByText(/submitted successfully/)).toHaveCount(0)
+  await page.unroute('**/rpc/get_deposit_options')
+  await page.reload()
+  await expect(page.getByLabel('Reference number')).toHaveValue('')
+  await expect(object(page)).toHaveCount(0)
+  expect(await made(account, 'deposits')).toHaveLength(1)
+  await page.context().close()
+  network.close()
+})
+
 test('a deposit that was lost on the way says what is known, and is sent once with the same id', async ({
   browser,
 }) => {

@@ -1,4 +1,4 @@
-import { LogOut } from 'lucide-react'
+import { ArrowDownToLine, ArrowUpFromLine, LogOut, type LucideIcon } from 'lucide-react'
 import { lazy } from 'react'
 import { Link, NavLink } from 'react-router'
 import { LazyMenu } from '@/components/lazy-menu'
@@ -42,9 +42,16 @@ function SignOutButton({ variant, size }: { variant: 'ghost' | 'outline'; size?:
   )
 }
 
+const icons: Partial<Record<string, LucideIcon>> = {
+  [paths.deposit]: ArrowDownToLine,
+  [paths.withdraw]: ArrowUpFromLine,
+}
+
 function HeaderLink({ to, label, from }: (typeof inHeader)[number]) {
+  const Icon = icons[to]
   return (
     <NavLink to={to} className={({ isActive }) => cn(headerItem(isActive), shown[from])}>
+      {Icon ? <Icon className="mr-1.5 hidden size-4 stroke-[1.75] xl:block" aria-hidden /> : null}
       {label}
     </NavLink>
   )
@@ -53,10 +60,7 @@ function HeaderLink({ to, label, from }: (typeof inHeader)[number]) {
 /** What a width has no place for is under 'More'. */
 function Links() {
   return (
-    <nav
-      aria-label="Main"
-      className="ml-5 hidden h-full items-stretch gap-3 md:flex lg:ml-6 lg:gap-4 xl:gap-5"
-    >
+    <nav aria-label="Main" className="ml-5 hidden h-full items-stretch gap-3 md:flex lg:ml-6 lg:gap-4">
       {inHeader.map((page) => (isMoney(page.to) ? null : <HeaderLink key={page.to} {...page} />))}
       <LazyMenu button={MoreButton}>
         <MoreMenu />

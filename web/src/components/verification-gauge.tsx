@@ -8,7 +8,7 @@ const stops: { step: VerificationStep; label: string }[] = [
   { step: 'complete', label: 'Complete' },
 ]
 
-/** Four stops; the lamp stands at the last one passed, the next one is named in bold. */
+/** Four stops; the lamp stands at the one that is to be done now, named in bold. */
 export function VerificationGauge({
   verification,
   className,
@@ -23,7 +23,7 @@ export function VerificationGauge({
       kind="progressbar"
       label="Verification"
       valueText={verification.stepMessage}
-      value={complete ? 3 : Math.max(0, next - 1)}
+      value={complete ? 3 : Math.max(0, next)}
       max={3}
       marks={stops.map(({ label }, at) => ({ at, label, strong: !complete && at === next }))}
       className={className}

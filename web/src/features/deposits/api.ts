@@ -5,6 +5,7 @@ import { memberKey, useRefreshMember, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
 import type { Package } from '@/lib/platform'
 import { memberClient } from '@/lib/supabase'
+import type { StoredRequest } from '@/lib/use-one-request'
 import type { PreparedReceipt } from './receipt-file'
 
 export interface PendingDeposit {
@@ -49,7 +50,7 @@ interface NewDeposit {
 }
 
 /** The request as the server has it; null where it was taken but could not be read again. */
-async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit | null> {
+async function createDeposit(deposit: NewDeposit): Promise<(PendingDeposit & StoredRequest) | null> {
   const client = await memberClient()
   unwrap(
     await client.from('deposits').upsert(
@@ -67,9 +68,8 @@ async function createDeposit(deposit: NewDeposit): Promise<PendingDeposit | null
   )
   const { data } = await client
     .from('deposits')
-    .select('id, amount::text, reference_number, receipt_url, created_at')
+    .select('id, amount::text, reference_number, receipt_url, created_at, status')
     .eq('id', deposit.id)
-    .eq('status', 'pending')
     .maybeSingle()
   return data
 }
@@ -80,7 +80,7 @@ export function useCreateDeposit() {
   return useMutation({
     mutationFn: createDeposit,
     onSuccess: (made) => {
-      if (!made) return
+      if (made?.status !== 'pending') return
       // Shown from the server's own row at once, also where the network goes away before the next reading.
       queries.setQueryData(depositOptionsQuery.queryKey, (known) =>
         known?.pending.every(({ id }) => id !== made.id)

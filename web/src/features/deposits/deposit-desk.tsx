@@ -8,7 +8,7 @@ import { cn } from '@/lib/cn'
 import { memberQuery } from '@/lib/member'
 import { depositsClosedText, type Platform } from '@/lib/platform'
 import { toasts } from '@/lib/toast-queue'
-import { useOneRequest } from '@/lib/use-one-request'
+import { decidedBefore, useOneRequest } from '@/lib/use-one-request'
 import { useCreateDeposit, type DepositOptions } from './api'
 import { DepositAddress } from './deposit-address'
 import { DepositForm } from './deposit-form'
@@ -34,10 +34,12 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
   const [arrived, setArrived] = useState<string | null>(null)
   // Null until the person decides: what was typed is never out of sight by itself.
   const [opened, setOpened] = useState<boolean | null>(null)
-  const request = useOneRequest(`deposit:${account.userId}`, pending, (id) => {
-    toasts.success('Deposit request submitted successfully! Admin will review and process your deposit.', {
-      money: true,
-    })
+  const request = useOneRequest(`deposit:${account.userId}`, pending, (id, stored) => {
+    toasts.success(
+      decidedBefore('deposit', stored) ??
+        'Deposit request submitted successfully! Admin will review and process your deposit.',
+      { money: true },
+    )
     deposit.clear()
     setOpened(null)
     setArrived(id)
@@ -58,6 +60,7 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
   }
 
   const closed = closedBecause(options)
+  const notice = closed ? <Notice tone="info">{closed}</Notice> : null
   const isWaiting = pending.length > 0
   const isOpen = !isWaiting || (opened ?? deposit.isStarted)
   return (
@@ -70,12 +73,10 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
       )}
     >
       <div className="flex min-w-0 flex-col gap-4">
+        {options.deposits_open ? null : notice}
         <PendingDeposits options={options} packages={platform.packages} arrived={arrived} />
-        {closed || !address ? (
-          <Notice tone="info">
-            {closed ?? 'The operator has not set a deposit address yet. Deposits are closed until then.'}
-          </Notice>
-        ) : (
+        {options.deposits_open ? notice : null}
+        {notice || !address ? null : (
           <Disclosure
             title="Send another deposit"
             note="Only for a second, separate transfer."
@@ -115,8 +116,15 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
 
 /** Why nothing more can be sent now; null when it can. */
 function closedBecause(options: DepositOptions): string | null {
-  const { verification, deposits_open: isOpen, pending, pending_limit: limit } = options
+  const {
+    verification,
+    deposits_open: isOpen,
+    deposit_address: address,
+    pending,
+    pending_limit: limit,
+  } = options
   if (!isOpen) return depositsClosedText
+  if (!address) return 'The operator has not set a deposit address yet. Deposits are closed until then.'
   if (!verification.canDeposit) return 'Deposits open once your account is active.'
   if (pending.length < limit) return null
   return `${limit} of your deposits are in review. Cancel one, or wait for its decision, before you send another.`

@@ -1,4 +1,5 @@
 import { ChevronRight } from 'lucide-react'
+import { Money } from '@/components/money'
 import { MovementAmount } from '@/components/movement-amount'
 import { StatusBadge } from '@/components/status-badge'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
@@ -13,6 +14,7 @@ import { BalanceAfter, OpenButton, RowIcon, RowNote } from './row-parts'
 
 interface HistoryListProps {
   items: Movement[]
+  whole: Parameters<typeof groupByDay>[2]
   onOpen: (item: HistoryItem) => void
 }
 
@@ -26,19 +28,28 @@ export function itemKey(item: HistoryItem): string {
 }
 
 /** By day: a table from 768 px, cards below; each row opens its details. */
-export function HistoryList({ items, onOpen }: HistoryListProps) {
+export function HistoryList({ items, whole, onOpen }: HistoryListProps) {
   const wide = useMedia('(min-width: 48rem)')
-  const days = groupByDay(items, useNow())
+  const days = groupByDay(items, useNow(), whole)
   return wide ? <Rows days={days} onOpen={onOpen} /> : <Cards days={days} onOpen={onOpen} />
 }
 
 /** On paper, which is read on another day, only the date. */
-function DayName({ word, date }: Omit<Day, 'items'>) {
+function DayName({ word, date }: Pick<Day, 'word' | 'date'>) {
   return (
     <>
       <span data-print="no">{word}, </span>
       {date}
     </>
+  )
+}
+
+function DaySum({ bonuses }: Pick<Day, 'bonuses'>) {
+  if (bonuses === null) return null
+  return (
+    <span className="text-compact font-normal text-muted-foreground">
+      <Money value={bonuses} signed /> bonuses this day
+    </span>
   )
 }
 
@@ -66,11 +77,16 @@ function Rows({ days, onOpen }: DaysProps) {
           </TableHead>
         </tr>
       </thead>
-      {days.map(({ word, date, items }) => (
+      {days.map(({ word, date, items, bonuses }) => (
         <tbody key={date} className="border-b last:border-b-0">
           <tr>
             <th scope="rowgroup" colSpan={6} className="pt-4 pb-1 text-left text-compact font-semibold">
-              <DayName word={word} date={date} />
+              <span className="flex flex-wrap justify-between gap-x-4">
+                <span>
+                  <DayName word={word} date={date} />
+                </span>
+                <DaySum bonuses={bonuses} />
+              </span>
             </th>
           </tr>
           {items.map((item) => (
@@ -113,11 +129,14 @@ function Rows({ days, onOpen }: DaysProps) {
 }
 
 function Cards({ days, onOpen }: DaysProps) {
-  return days.map(({ word, date, items }) => (
+  return days.map(({ word, date, items, bonuses }) => (
     <section key={date} aria-label={`${word}, ${date}`} className="mt-5 first:mt-0">
-      <h2 className="text-compact font-semibold">
-        <DayName word={word} date={date} />
-      </h2>
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <h2 className="text-compact font-semibold">
+          <DayName word={word} date={date} />
+        </h2>
+        <DaySum bonuses={bonuses} />
+      </div>
       <ul className="divide-y">
         {items.map((item) => (
           <li key={itemKey(item)} className="relative flex gap-3 py-3">

@@ -73,7 +73,11 @@ function History({ table, months }: HistoryProps) {
       >
         {() => (
           <section aria-label="Transactions" aria-busy={query.isPlaceholderData} className="card-box">
-            <HistoryList items={items} onOpen={(item: HistoryItem) => table.set('item', itemKey(item))} />
+            <HistoryList
+              items={items}
+              whole={table.filtered ? 'none' : query.hasNextPage ? 'but the last' : 'all'}
+              onOpen={(item: HistoryItem) => table.set('item', itemKey(item))}
+            />
             <p role="status" className="sr-only">
               {items.length} transactions shown
             </p>

@@ -3,6 +3,7 @@ import { unwrap } from '@/lib/errors'
 import { memberKey, useRefreshMember, type Balance, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
 import { memberClient } from '@/lib/supabase'
+import type { StoredRequest } from '@/lib/use-one-request'
 
 export interface PendingWithdrawal {
   id: string
@@ -41,7 +42,9 @@ interface NewWithdrawal {
 }
 
 /** The request as the server has it; null where it was taken but could not be read again. */
-async function createWithdrawal(withdrawal: NewWithdrawal): Promise<PendingWithdrawal | null> {
+async function createWithdrawal(
+  withdrawal: NewWithdrawal,
+): Promise<(PendingWithdrawal & StoredRequest) | null> {
   const { id, userId, amount, address } = withdrawal
   const client = await memberClient()
   // Decimal text, which numeric reads exactly; the generated type only knows numbers.
@@ -55,9 +58,8 @@ async function createWithdrawal(withdrawal: NewWithdrawal): Promise<PendingWithd
   if (written.error) unwrap(written)
   const { data } = await client
     .from('withdrawals')
-    .select('id, amount::text, wallet_address, created_at')
+    .select('id, amount::text, wallet_address, created_at, status')
     .eq('id', id)
-    .eq('status', 'pending')
     .maybeSingle()
   return data
 }
@@ -68,7 +70,7 @@ export function useCreateWithdrawal() {
   return useMutation({
     mutationFn: createWithdrawal,
     onSuccess: (made) => {
-      if (!made) return
+      if (made?.status !== 'pending') return
       // Shown from the server's own row at once, also where the network goes away before the next reading.
       queries.setQueryData(withdrawOptionsQuery.queryKey, (known) =>
         known?.pending.every(({ id }) => id !== made.id)

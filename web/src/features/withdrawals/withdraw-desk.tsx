@@ -4,7 +4,7 @@ import { Disclosure } from '@/components/disclosure'
 import type { Account } from '@/lib/account'
 import { compare, formatMoney, type Decimal } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
-import { useOneRequest } from '@/lib/use-one-request'
+import { decidedBefore, useOneRequest } from '@/lib/use-one-request'
 import { useCreateWithdrawal, type WithdrawOptions } from './api'
 import { useWithdrawForm, WithdrawForm } from './withdraw-form'
 
@@ -32,9 +32,10 @@ export function WithdrawDesk({ account, options, address, onArrived }: WithdrawD
   // Null until the person decides: what was typed is never out of sight by itself.
   const [opened, setOpened] = useState<boolean | null>(null)
   const [round, setRound] = useState(0)
-  const request = useOneRequest(`withdrawal:${account.userId}`, pending, (id) => {
+  const request = useOneRequest(`withdrawal:${account.userId}`, pending, (id, stored) => {
     toasts.success(
-      'Withdrawal request submitted successfully! Admin will process your request within 24 hours.',
+      decidedBefore('withdrawal', stored) ??
+        'Withdrawal request submitted successfully! Admin will process your request within 24 hours.',
       { money: true },
     )
     withdrawal.clear()

@@ -184,7 +184,7 @@ export function ErrorSummary<T extends FieldValues>({ form }: { form: UseFormRet
           <li key={name}>
             <button
               type="button"
-              className="text-link text-left"
+              className="text-link text-left align-top"
               onClick={() => form.setFocus(name as Path<T>)}
             >
               {error?.message}

@@ -49,9 +49,10 @@ export function useReturnFocus(first?: (event: Event) => void) {
   }
 }
 
+/** Over what was opened before too, such as the sheet that a question is asked from. */
 export function Overlay() {
   return (
-    <Primitive.Overlay className="fixed inset-0 z-40 animate-popover-in bg-foreground/40 dark:bg-background/70" />
+    <Primitive.Overlay className="fixed inset-0 z-50 animate-popover-in bg-foreground/40 dark:bg-background/70" />
   )
 }
 

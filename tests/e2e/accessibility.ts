@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -13,18 +13,25 @@ interface Violation {
   nodes: { html: string }[]
 }
 
+interface Checker {
+  run: (within: Node, options: object) => Promise<{ violations: Violation[] }>
+}
+
 /**
- * What the checker complains of, or only what the theme decides. The page's policy forbids inline scripts, so it is
+ * What the checker complains of, or only what the theme decides, on the page or within a part of it. The page's policy forbids inline scripts, so it is
  * run by the browser's tools, not by a tag.
  */
-export async function violations(page: Page, only: 'all' | 'colours' = 'all'): Promise<string[]> {
+export async function violations(
+  page: Page,
+  only: 'all' | 'colours' = 'all',
+  part: Locator = page.locator('html'),
+): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
   const runOnly = only === 'all' ? standards : { type: 'rule', values: themeRules }
-  const found = await page.evaluate(async (rules) => {
-    const checker = (
-      globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Violation[] }> } }
-    ).axe
-    const { violations: list } = await checker.run({ runOnly: rules, resultTypes: ['violations'] })
+  const found = await part.evaluate(async (element, rules) => {
+    const checker = (globalThis as unknown as { axe: Checker }).axe
+    const within = element === document.documentElement ? document : element
+    const { violations: list } = await checker.run(within, { runOnly: rules, resultTypes: ['violations'] })
     return list
   }, runOnly)
   return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`)

@@ -169,8 +169,8 @@ export async function createFunded(
 }
 
 /** A member who may withdraw $1,100.00: funded at $1,000, and so is the pair of referrals. */
-export async function createEarner(prefix: string): Promise<[Person, Account]> {
-  const [person, account] = await createFunded(prefix, 1000)
+export async function createEarner(prefix: string, more: NewMember = {}): Promise<[Person, Account]> {
+  const [person, account] = await createFunded(prefix, 1000, more)
   const referrer = await profileId(account)
   await Promise.all([1, 2].map(() => createFunded(prefix, 1000, { referrer })))
   return [person, account]

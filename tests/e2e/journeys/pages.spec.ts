@@ -1,14 +1,12 @@
 import { expect, test, type Browser, type BrowserContext, type Page } from '@playwright/test'
 import { overflow, tableOverflow, violations } from '../accessibility'
+import { desk, phone, switchTo, themes, type Size } from '../looks'
 import { administratorPages, memberPages, publicPages } from '../pages'
 import { administratorBrowser, createFunded, memberBrowser, requestDeposit, send } from '../people'
 import { need } from '../stack'
 
 // Every page is opened and looked at in one theme and at every width, by turns, and in the long run in the other one
 // and on a phone; the pictures are taken to be looked at.
-const themes = ['light', 'dark'] as const
-const desk = { width: 1440, height: 900 }
-const phone = { width: 390, height: 844 }
 const smallest = { width: 320, height: 640 }
 
 const people: Record<string, { paths: string[]; open: (browser: Browser) => Promise<BrowserContext> }> = {
@@ -37,12 +35,6 @@ test.beforeAll(async () => {
   })
 })
 
-/** Changes the system's theme under an open page, which must follow. */
-async function switchTo(page: Page, theme: (typeof themes)[number]): Promise<void> {
-  await page.emulateMedia({ colorScheme: theme })
-  await expect(page.locator('html')).toHaveClass(theme === 'dark' ? /\bdark\b/ : /^(?!.*\bdark\b)/)
-}
-
 /** Only when asked: `npm run screens`. */
 async function takePicture(page: Page, path: string, theme: string): Promise<void> {
   if (!process.env.SCREENS) return
@@ -51,7 +43,7 @@ async function takePicture(page: Page, path: string, theme: string): Promise<voi
   await page.screenshot({ path: `.output/screens/${name}-${width}-${theme}.png`, fullPage: true })
 }
 
-async function open(page: Page, path: string, size: typeof desk): Promise<void> {
+async function open(page: Page, path: string, size: Size): Promise<void> {
   await page.setViewportSize(size)
   await page.goto(path, { waitUntil: 'networkidle' })
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()

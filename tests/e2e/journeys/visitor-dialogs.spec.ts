@@ -1,0 +1,73 @@
+import { expect, test } from '@playwright/test'
+import { checkEach, desk, dialog, phone, press, pressed, sent, type Opening } from '../looks'
+
+// What visitors see only once they ask for it, or after a mistake, as member-dialogs.spec.ts looks at members'.
+
+// What cannot be pressed is said at once, not when the time of all is over.
+test.use({ actionTimeout: 15_000 })
+
+const visitorOpenings: Opening[] = [
+  { name: 'Navigation', path: '/', open: pressed('Menu', 'dialog', 'Navigation'), only: phone },
+  { name: 'Theme menu', path: '/sign-in', open: pressed('Theme', 'menu'), only: desk },
+  {
+    name: 'Theme menu in the navigation',
+    path: '/sign-in',
+    only: phone,
+    open: async (page) => {
+      await press(page, 'Menu')
+      return pressed('Theme', 'menu')(page)
+    },
+  },
+  {
+    name: 'Sign-up with errors',
+    path: '/sign-up',
+    open: sent('Create account', async (page) => {
+      await page.getByLabel('Referral code').fill('nobody-by-this-name')
+      await page.getByLabel('Username').fill('mara_l')
+      await expect(page.getByText('Username already exists.').first()).toBeVisible()
+      await page.getByLabel('Password', { exact: true }).fill('short')
+    }),
+  },
+  { name: 'Sign-in with errors', path: '/sign-in', open: sent('Sign in', () => Promise.resolve()) },
+  {
+    name: 'Refused sign-in',
+    path: '/sign-in',
+    open: async (page) => {
+      await page.getByLabel('Email').fill('nobody@example.com')
+      await page.getByLabel('Password', { exact: true }).fill('not the one')
+      await press(page, 'Sign in')
+      await expect(page.getByText('Check your email and password.')).toBeVisible()
+      return page.locator('form')
+    },
+  },
+  {
+    name: 'Forgotten password with an error',
+    path: '/forgot-password',
+    open: async (page) => {
+      await page.getByLabel('Email').fill('nobody')
+      await page.locator('form').getByRole('button').click()
+      await expect(page.getByLabel('Email')).toHaveAttribute('aria-invalid', 'true')
+      return page.locator('form')
+    },
+  },
+  {
+    name: 'Leave question',
+    path: '/sign-up',
+    open: async (page) => {
+      await page.getByLabel('Full name').fill('Ilse Brandt')
+      await page.locator('main').getByRole('link', { name: 'Sign in' }).click()
+      return dialog(page, 'Leave without saving?')
+    },
+  },
+  {
+    name: 'Sign-in of an administrator with errors',
+    path: '/admin/login',
+    open: sent('Sign in', () => Promise.resolve()),
+  },
+]
+
+test('what a visitor opens is accessible and fits the window', { tag: '@long' }, async ({ browser }) => {
+  const context = await browser.newContext()
+  await checkEach(context, visitorOpenings)
+  await context.close()
+})

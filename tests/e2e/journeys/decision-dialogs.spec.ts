@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
-import { checkEach, dialog, press, pressed, unreasoned, type Opening } from '../looks'
+import { checkEach, desk, dialog, press, pressed, unreasoned, type Opening } from '../looks'
 import {
   administratorBrowser,
   createEarner,
@@ -204,11 +204,9 @@ function members({ username, profile }: Prepared): Opening[] {
     {
       name: 'Password of a bot',
       path: `/admin/bots?q=${username}`,
-      anew: true,
+      only: desk,
       open: async (page) => {
-        const show = page.getByRole('button', { name: `Show the MT5 password of ${username}` })
-        if (!(await show.isVisible())) await page.locator('summary, [aria-expanded=false]').last().click()
-        await show.click()
+        await press(page, `Show the MT5 password of ${username}`)
         await expect(page.getByText(/^p{256}$/)).toBeVisible()
         return page.locator('main')
       },

@@ -7,7 +7,7 @@ import { administratorSession } from '../stack'
 // What administrators see only once they ask for it, or after a mistake; decision-dialogs.spec.ts has the decisions.
 
 // What cannot be pressed is said at once, not when the time of all is over.
-test.use({ actionTimeout: 15_000 })
+test.use({ actionTimeout: 30_000 })
 
 const openings: Opening[] = [
   {

@@ -17,7 +17,7 @@ import { administratorSession, need } from '../stack'
 // What is asked before money or a member is decided about, as member-dialogs.spec.ts looks at what members are asked.
 
 // What cannot be pressed is said at once, not when the time of all is over.
-test.use({ actionTimeout: 15_000 })
+test.use({ actionTimeout: 30_000 })
 
 const finance = { email: need('DEMO_FINANCE_EMAIL'), password: need('DEMO_FINANCE_PASSWORD') }
 

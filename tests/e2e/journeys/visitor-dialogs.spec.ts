@@ -4,7 +4,7 @@ import { checkEach, desk, dialog, phone, press, pressed, sent, type Opening } fr
 // What visitors see only once they ask for it, or after a mistake, as member-dialogs.spec.ts looks at members'.
 
 // What cannot be pressed is said at once, not when the time of all is over.
-test.use({ actionTimeout: 15_000 })
+test.use({ actionTimeout: 30_000 })
 
 const visitorOpenings: Opening[] = [
   { name: 'Navigation', path: '/', open: pressed('Menu', 'dialog', 'Navigation'), only: phone },

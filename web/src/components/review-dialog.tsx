@@ -29,7 +29,7 @@ export function Facts({ facts }: { facts: Fact[] }) {
   return (
     <dl className="border-t">
       {facts.map((fact) => (
-        <div key={fact.label} className="grid grid-cols-[minmax(84px,30%)_1fr] gap-3 border-b py-2.5">
+        <div key={fact.label} className="grid grid-cols-[minmax(104px,30%)_1fr] gap-3 border-b py-2.5">
           <dt className="text-muted-foreground">{fact.label}</dt>
           <dd className="min-w-0">{fact.value}</dd>
         </div>

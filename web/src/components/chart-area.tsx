@@ -26,7 +26,7 @@ export function ChartArea({ className, children, over }: ChartAreaProps) {
   }, [near])
   const waiting = <Skeleton className="size-full" />
   return (
-    <div ref={place} className={cn('relative', className)}>
+    <div ref={place} className={cn('tabular relative', className)}>
       {near ? <Suspense fallback={waiting}>{children}</Suspense> : waiting}
       {over}
     </div>

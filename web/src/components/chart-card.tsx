@@ -67,7 +67,7 @@ export function ChartCard({
   return (
     <section aria-label={title} className={cn('card-box flex min-w-0 flex-col gap-4', className)}>
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <div className="min-w-0">
+        <div className="min-w-0 grow basis-60">
           <h2 className="text-section">{title}</h2>
           <p className="tabular text-compact text-muted-foreground">{summary}</p>
         </div>

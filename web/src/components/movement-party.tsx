@@ -1,6 +1,7 @@
+import { Fragment } from 'react'
 import type { HistoryItem } from '@/lib/member'
-import { pairNames } from '@/lib/movement'
 import { Address } from './address'
+import { ClippedName } from './clipped-name'
 import { Reference } from './reference'
 
 /** Who or what stands at the other end of a movement: a member, a pair, an address, a reference. */
@@ -8,7 +9,15 @@ export function MovementParty({ item }: { item: HistoryItem }) {
   if (item.transaction_type === 'pairing bonus' && item.pair_names) {
     return (
       <span>
-        Pair {item.pair_number}: {pairNames(item.pair_names)}
+        Pair {item.pair_number}:{' '}
+        {item.pair_names
+          .filter((name) => name !== null)
+          .map((name, index) => (
+            <Fragment key={name}>
+              {index > 0 ? ', ' : null}
+              <ClippedName name={name} />
+            </Fragment>
+          ))}
       </span>
     )
   }
@@ -18,7 +27,7 @@ export function MovementParty({ item }: { item: HistoryItem }) {
   if (!item.counterparty) return null
   return (
     <span>
-      {item.counterparty}
+      <ClippedName name={item.counterparty} />
       {item.pair_number === null ? '' : `, pair ${item.pair_number}`}
     </span>
   )

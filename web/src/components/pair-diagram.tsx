@@ -49,7 +49,7 @@ export function PairDiagram() {
   return (
     <figure className="flex flex-col gap-3">
       <svg
-        viewBox="0 0 320 178"
+        viewBox="-8 0 336 178"
         role="img"
         aria-labelledby={`${id}-title`}
         aria-describedby={`${id}-text`}

@@ -23,7 +23,7 @@ export function BonusBreakdown({ bonuses }: { bonuses: Member['bonuses'] }) {
         <h2 id="bonuses-by-type" className="text-section">
           Bonuses by type
         </h2>
-        <Table>
+        <Table label="Bonuses by type">
           <thead>
             <tr>
               <TableHead>Type</TableHead>
@@ -36,12 +36,12 @@ export function BonusBreakdown({ bonuses }: { bonuses: Member['bonuses'] }) {
           <tbody>
             {kinds.map(({ name, colour, sum, query }) => (
               <TableRow key={name}>
-                <TableCell className="font-semibold">
+                <TableCell className="font-semibold whitespace-nowrap">
                   <Link
                     to={`${paths.transactions}?type=${query}`}
                     className="inline-flex items-center gap-2 rounded-mark hover:underline"
                   >
-                    <span aria-hidden className={`size-3 rounded-mark ${colour}`} />
+                    <span aria-hidden className={`size-3 shrink-0 rounded-mark ${colour}`} />
                     {name}
                   </Link>
                 </TableCell>
@@ -58,7 +58,7 @@ export function BonusBreakdown({ bonuses }: { bonuses: Member['bonuses'] }) {
               </TableRow>
             ))}
             <TableRow className="font-semibold">
-              <TableCell>Total</TableCell>
+              <TableCell className="whitespace-nowrap">Total</TableCell>
               <TableCell data-align="right">{count}</TableCell>
               <TableCell data-align="right">
                 <Money value={bonuses.total} />

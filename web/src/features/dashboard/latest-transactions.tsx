@@ -62,7 +62,12 @@ function Rows({ items }: { items: HistoryItem[] }) {
       <tbody>
         {items.map((item) => (
           <TableRow key={`${item.source}-${item.id}`}>
-            <TableCell className={movedNothing(item) ? 'text-muted-foreground' : 'font-semibold'}>
+            <TableCell
+              className={cn(
+                'whitespace-nowrap',
+                movedNothing(item) ? 'text-muted-foreground' : 'font-semibold',
+              )}
+            >
               <Link to={details(item)} className="rounded-mark hover:underline">
                 {movementTitle(item)}
               </Link>

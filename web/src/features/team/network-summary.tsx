@@ -150,13 +150,13 @@ function Distribution({ summary }: { summary: Summary }) {
             </TableCell>
             <TableCell data-align="right">
               <span className="inline-flex items-center gap-1.5">
-                <Percent value={percent} />
                 <About
                   label="profit %"
                   text="Company profit as a share of all packages; 0 without packages."
                   formula={`${formatMoney(profit)} / ${formatMoney(packages)} = ${formatPercent(percent)}`}
                   asOf={asOf}
                 />
+                <Percent value={percent} />
               </span>
             </TableCell>
           </TableRow>

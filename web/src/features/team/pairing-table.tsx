@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Info } from 'lucide-react'
+import { ClippedName } from '@/components/clipped-name'
 import { EmptyState } from '@/components/empty-state'
 import { Money, Percent } from '@/components/money'
 import { Region } from '@/components/region'
@@ -7,6 +8,7 @@ import { Badge } from '@/components/status-badge'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { Table, TableCell, TableHead, TableRow } from '@/components/ui/table'
+import { clipName } from '@/lib/clip-name'
 import { useMedia } from '@/lib/use-media'
 import { pairingsQuery, type PairChild, type Pairing, type PairingPage } from './api'
 import { nameOf } from './names'
@@ -60,18 +62,28 @@ export default function PairingTable() {
   )
 }
 
+/** The first of a pair who has not funded a package. */
+function blockerOf({ left_child: left, right_child: right }: Pairing): PairChild | undefined {
+  return [left, right].find((child) => child !== null && !child.funded) ?? undefined
+}
+
 function StateBadge({ pair }: { pair: Pairing }) {
-  const tone = pair.state === 'paying' ? 'positive' : pair.state === 'blocked' ? 'warning' : 'outline'
-  return <Badge tone={tone}>{pair.state_text}</Badge>
+  const { state, state_text: text } = pair
+  const tone = state === 'paying' ? 'positive' : state === 'blocked' ? 'warning' : 'outline'
+  const blocker = blockerOf(pair)
+  const name = blocker ? nameOf(blocker) : ''
+  return (
+    <span title={text} className="lg:whitespace-nowrap">
+      <Badge tone={tone}>{text.replace(name, clipName(name, 14))}</Badge>
+    </span>
+  )
 }
 
 function Child({ child }: { child: PairChild | null }) {
   if (!child) return <span className="text-muted-foreground">Nobody yet</span>
   return (
     <span className="inline-flex flex-wrap items-baseline gap-x-2">
-      <span className="font-semibold" title={nameOf(child)}>
-        {nameOf(child)}
-      </span>
+      <ClippedName name={nameOf(child)} className="font-semibold" />
       <Money value={child.package_value} className="text-muted-foreground" />
     </span>
   )
@@ -90,9 +102,13 @@ function Pairs({ pairs, totals }: PairsProps) {
           <TableHead>Pair</TableHead>
           <TableHead>Left child</TableHead>
           <TableHead>Right child</TableHead>
-          <TableHead data-align="right">Pair volume</TableHead>
+          <TableHead data-align="right" className="whitespace-nowrap">
+            Pair volume
+          </TableHead>
           <TableHead data-align="right">Rate</TableHead>
-          <TableHead data-align="right">Your bonus</TableHead>
+          <TableHead data-align="right" className="whitespace-nowrap">
+            Your bonus
+          </TableHead>
           <TableHead className="pl-6">State</TableHead>
         </tr>
       </thead>
@@ -177,8 +193,8 @@ function Cards({ pairs, totals }: PairsProps) {
 /** Why the first waiting pair waits, in words. */
 function WaitingNote({ pairs }: { pairs: Pairing[] }) {
   const waiting = pairs.find((pair) => pair.state === 'blocked')
-  const blocker = [waiting?.left_child, waiting?.right_child].find((child) => child && !child.funded)
-  if (!waiting || !blocker) return null
+  const blocker = waiting && blockerOf(waiting)
+  if (!blocker) return null
   const name = nameOf(blocker)
   return (
     <p className="mt-3 flex max-w-none items-start gap-2 text-compact text-muted-foreground">

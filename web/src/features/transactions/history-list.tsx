@@ -71,7 +71,9 @@ function Rows({ days, onOpen }: DaysProps) {
           <TableHead>Movement</TableHead>
           <TableHead>Status</TableHead>
           <TableHead data-align="right">Amount</TableHead>
-          <TableHead data-align="right">Balance after</TableHead>
+          <TableHead data-align="right" className="whitespace-nowrap">
+            Balance after
+          </TableHead>
           <TableHead data-print="no" className="w-8">
             <span className="sr-only">Details</span>
           </TableHead>
@@ -147,7 +149,10 @@ function Cards({ days, onOpen }: DaysProps) {
                 <MovementAmount item={item} dash className="font-semibold" />
               </div>
               <p className="text-compact text-muted-foreground">
-                <Time item={item} /> <RowNote item={item} />
+                <span className="mr-2.5">
+                  <Time item={item} />
+                </span>
+                <RowNote item={item} />
               </p>
               <div className="mt-1 flex items-end justify-between gap-4">
                 <StatusBadge status={shownStatus(item)} />

@@ -2,6 +2,7 @@ import { ArrowDownToLine, ArrowUpFromLine, Ban, Minus, Plus, Undo2, X, type Luci
 import { Address } from '@/components/address'
 import { Money } from '@/components/money'
 import { Reference } from '@/components/reference'
+import { clipName } from '@/lib/clip-name'
 import { cn } from '@/lib/cn'
 import { formatDay } from '@/lib/dates'
 import { formatMoney, isNegative } from '@/lib/money'
@@ -46,15 +47,28 @@ export function RowIcon({ item }: Part) {
   )
 }
 
+/** Where a bonus comes from, as a row has room for it. */
+function shortProvenance(item: Movement): string | null {
+  const short = (name: string | null) => name && clipName(name)
+  const [left, right] = item.pair_names ?? [null, null]
+  return provenance({
+    ...item,
+    counterparty: short(item.counterparty),
+    pair_names: item.pair_names && [short(left), short(right)],
+  })
+}
+
 interface OpenButtonProps extends Part {
   onOpen: (item: Movement) => void
 }
 
-/** The title of a row. Pressing anywhere in the row presses it. */
+/** The title of a row. Pressing anywhere in the row presses it; resting there shows in full what the row clips. */
 export function OpenButton({ item, onOpen }: OpenButtonProps) {
+  const whole = provenance(item)
   return (
     <button
       type="button"
+      title={whole === null || whole === shortProvenance(item) ? undefined : whole}
       className={cn(
         'rounded-mark text-left after:absolute after:inset-0',
         movedNothing(item) ? 'text-muted-foreground' : 'font-semibold',
@@ -73,7 +87,7 @@ export function OpenButton({ item, onOpen }: OpenButtonProps) {
 /** The second line of a row: whom it came from or went to, and what became of it. */
 export function RowNote({ item }: Part) {
   if (item.transaction_type === 'correction') return correctionNote(item)
-  if (item.source !== 'deposit' && item.source !== 'withdrawal') return provenance(item)
+  if (item.source !== 'deposit' && item.source !== 'withdrawal') return shortProvenance(item)
   const note = requestNote(item)
   if (movedNothing(item)) return note
   if (item.source === 'deposit') {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
+import { filled } from '../filled'
 import { linkOf, mailTo } from '../mail'
 import {
   codeOf,
@@ -27,12 +28,18 @@ async function saveWallet(page: Page): Promise<void> {
 test('a doubtful wallet address gets a warning, is stored, and can be corrected', async ({ browser }) => {
   const page = await openAs(browser, await createMember('wally'))
   await page.goto('/settings')
+  await expect(page.getByLabel('TRC20 wallet address')).toHaveValue('')
+  expect(await filled(page)).toEqual(['Save address'])
   await page.getByLabel('TRC20 wallet address').fill('T123')
   await expect(page.getByText(/This does not look like a TRC20 address/)).toBeVisible()
   await page.getByRole('button', { name: 'Save address' }).click()
   await expect(page.getByText('Profile updated successfully')).toBeVisible()
   await saveWallet(page)
   await expect(page.getByText(/This does not look like a TRC20 address/)).toBeHidden()
+  // Saved as it stands: the page asks for one thing at a time.
+  expect(await filled(page)).toEqual([])
+  await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()
+  expect(await filled(page)).toEqual(['Continue'])
   await page.context().close()
 })
 

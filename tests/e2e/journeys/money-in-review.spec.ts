@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
+import { filled } from '../filled'
 import { Network } from '../network'
 import {
   createEarner,
@@ -50,24 +51,6 @@ const submit = (page: Page) => page.getByRole('dialog').getByRole('button', { na
 const waiting = (page: Page) => page.getByRole('region', { name: 'Waiting for review' })
 const object = (page: Page) => waiting(page).getByRole('article')
 
-/** The filled buttons and links of a page: what it asks for. */
-function filled(page: Page): Promise<string[]> {
-  return page
-    .locator('main')
-    .locator('button, a')
-    .evaluateAll((all) => {
-      const probe = document.createElement('i')
-      probe.style.color = 'var(--primary)'
-      document.body.append(probe)
-      const brand = getComputedStyle(probe).color
-      probe.remove()
-      return all
-        .filter((one) => one.checkVisibility() && getComputedStyle(one).backgroundColor === brand)
-        .filter((one) => one.getAttribute('role') !== 'checkbox')
-        .map((one) => one.textContent ?? '')
-    })
-}
-
 for (const width of [1440, 390])
   test(`a deposit that was sent is what one sees and has the focus, at ${width} px`, async ({ browser }) => {
     const [person] = await createPayer('seen')
@@ -113,6 +96,9 @@ for (const width of [1440, 390])
       }),
     ).toBeVisible()
     await expect(page.getByText('Select a package and make your first deposit')).toBeVisible()
+    const steps = page.getByRole('list', { name: 'Steps' }).getByRole('listitem')
+    await expect(steps).toHaveText([/Done$/, /Done$/, /Done$/, /^4Deposit.*In review$/])
+    await expect(steps.nth(3)).toHaveAttribute('aria-current', 'step')
     await expect(page.getByRole('link', { name: 'Go to deposit' })).toHaveCount(0)
     expect(await filled(page)).toEqual([])
     await context.close()
@@ -147,7 +133,7 @@ test('a request that takes longer than usual says so, and still asks for nothing
 })
 
 test('a withdrawal that was sent is an object too, on its page and on the dashboard', async ({ browser }) => {
-  const [person] = await createEarner('payout')
+  const [person, account] = await createEarner('payout')
   const page = await openAs(browser, person)
   await page.goto('/withdraw')
   await page.getByLabel('Amount').fill('100')
@@ -162,6 +148,12 @@ test('a withdrawal that was sent is an object too, on its page and on the dashbo
   const folded = page.getByRole('region', { name: 'In review' })
   await expect(folded).toContainText('Withdrawal of $100.00')
   await expect(folded).toContainText('Nothing to do now.')
+  // More of the balance can be requested; while a deposit is in review nothing is asked for.
+  expect(await filled(page)).toEqual(['Withdraw'])
+  await requestDeposit(account, 75)
+  await page.reload()
+  await expect(folded.getByRole('article')).toHaveCount(2)
+  expect(await filled(page)).toEqual([])
   await folded.getByRole('link', { name: 'Open Withdrawal of $100.00' }).click()
   await expect(page).toHaveURL('/withdraw')
   await page.context().close()

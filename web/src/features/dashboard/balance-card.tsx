@@ -16,7 +16,7 @@ export function BalanceCard({ member, minimum }: { member: Member; minimum: Deci
   const canWithdraw =
     member.verification.canWithdraw &&
     compare(balance.requestable, minimum) >= 0 &&
-    member.pending.every(({ source }) => source !== 'withdrawal')
+    member.pending.every(({ source }) => source !== 'deposit')
   return (
     <section aria-labelledby="balance" className="card-box grid gap-x-6 md:grid-cols-[1fr_auto]">
       <div className="min-w-0">

@@ -112,15 +112,16 @@ function WhatIsTrc20() {
   )
 }
 
-const words = { done: 'Done', now: 'Now', next: '' }
+const words = { done: 'Done', now: 'Now', review: 'In review', next: '' }
 
 function Row({ row, number }: { row: StepRow; number: number }) {
   const { name, text, state } = row
+  const isCurrent = state === 'now' || state === 'review'
   const id = useId()
   return (
     <li
       aria-labelledby={id}
-      aria-current={state === 'now' ? 'step' : undefined}
+      aria-current={isCurrent ? 'step' : undefined}
       className="flex items-center gap-4 border-b py-3 last:border-b-0 last:pb-0"
     >
       <span
@@ -128,7 +129,7 @@ function Row({ row, number }: { row: StepRow; number: number }) {
         className={cn(
           'tabular flex size-7 shrink-0 items-center justify-center rounded-badge border text-compact font-semibold',
           state === 'done' && 'border-transparent bg-positive-soft text-positive',
-          state === 'now' && 'border-primary bg-primary text-primary-foreground',
+          isCurrent && 'border-primary bg-primary text-primary-foreground',
           state === 'next' && 'border-input text-muted-foreground',
         )}
       >
@@ -140,7 +141,7 @@ function Row({ row, number }: { row: StepRow; number: number }) {
         </span>
         <span className="block text-compact text-muted-foreground wrap-anywhere">{text}</span>
       </span>
-      <span className={cn('shrink-0 text-compact', state === 'now' && 'font-semibold text-primary')}>
+      <span className={cn('shrink-0 text-compact', isCurrent && 'font-semibold text-primary')}>
         {words[state]}
       </span>
     </li>

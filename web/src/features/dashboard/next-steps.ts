@@ -7,7 +7,7 @@ import type { Package } from '@/lib/platform'
 export interface StepRow {
   name: string
   text: string
-  state: 'done' | 'now' | 'next'
+  state: 'done' | 'now' | 'review' | 'next'
 }
 
 interface NextStep {
@@ -104,7 +104,7 @@ export function stepRowsOf(member: Member, packages: Package[]): StepRow[] {
       text: waiting
         ? `${formatMoney(waiting.amount)}, in review`
         : 'Send USDT over TRC20, then the proof. Review usually within 24 hours.',
-      state: waiting ? 'now' : state(4),
+      state: waiting ? 'review' : state(4),
     },
   ]
 }

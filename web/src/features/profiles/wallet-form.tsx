@@ -134,7 +134,12 @@ export function WalletForm({ profile }: WalletFormProps) {
           email.
         </p>
       ) : null}
-      <Button type="submit" className="self-start" busy={update.isPending && 'Saving...'}>
+      <Button
+        type="submit"
+        variant={stored === '' || form.formState.isDirty ? 'default' : 'outline'}
+        className="self-start"
+        busy={update.isPending && 'Saving...'}
+      >
         Save address
       </Button>
     </form>

@@ -48,7 +48,7 @@ export function SheetContent({
             </Button>
           </Primitive.Close>
         </div>
-        <div className="min-h-0 grow overflow-y-auto p-4">{children}</div>
+        <div className="min-h-0 grow overflow-y-auto p-4 [&>dl:first-child]:border-t-0">{children}</div>
         {footer ? <div className="flex flex-wrap gap-3 border-t p-4">{footer}</div> : null}
       </Primitive.Content>
     </Primitive.Portal>

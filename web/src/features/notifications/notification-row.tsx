@@ -15,6 +15,19 @@ function iconOf(kind: string): LucideIcon {
   return Bell
 }
 
+/** A bonus came in. What was refused or taken back moved nothing. */
+function Amount({ item }: { item: Notification }) {
+  if (item.amount === null) return null
+  const movedNothing = /_(rejected|cancelled)$/.test(item.kind)
+  return (
+    <Money
+      value={item.amount}
+      signed={/bonus/.test(item.kind)}
+      className={movedNothing ? 'text-muted-foreground' : 'font-semibold'}
+    />
+  )
+}
+
 interface NotificationRowProps {
   item: Notification
   onOpen: () => void
@@ -41,7 +54,7 @@ export function NotificationRow({ item, onOpen }: NotificationRowProps) {
               item.title
             )}
           </p>
-          {item.amount === null ? null : <Money value={item.amount} className="font-semibold" />}
+          <Amount item={item} />
         </div>
         <p className="text-compact text-muted-foreground">{item.body}</p>
         <Timestamp value={item.created_at} className="text-caption text-muted-foreground" />

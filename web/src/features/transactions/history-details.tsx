@@ -11,7 +11,7 @@ import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
 import { useCancelRequest, type HistoryItem } from '@/lib/member'
 import { formatMoney, isNegative, unsigned, type Decimal } from '@/lib/money'
-import { movementTitle, shownStatus } from '@/lib/movement'
+import { movedNothing, movementTitle, shownStatus } from '@/lib/movement'
 import { toasts } from '@/lib/toast-queue'
 import { correctionNote, provenance, refusal } from './history-words'
 
@@ -36,11 +36,11 @@ function factsOf(item: HistoryItem & { balance_after?: Decimal }): Fact[] {
   if (from) add(item.transaction_type === 'correction' ? 'What happened' : 'From', from)
   if (item.reentry !== null) add('Re-entry', <Reentry value={item.reentry} />)
   if (item.reference) add('Reference', <Reference value={item.reference} copy />)
-  if (item.wallet_address) add('Paid to', <Address value={item.wallet_address} copy />)
+  const isPaid = item.source === 'withdrawal' && item.status !== 'pending' && !movedNothing(item)
+  if (item.wallet_address) add(isPaid ? 'Paid to' : 'To', <Address value={item.wallet_address} copy />)
   if (item.payout_reference)
     add('Payout reference', <Reference value={item.payout_reference} what="payout reference" copy />)
-  if (item.balance_after !== undefined)
-    add(item.in_balance ? 'Balance after' : 'Balance then', <Money value={item.balance_after} />)
+  if (item.balance_after !== undefined) add('Balance after', <Money value={item.balance_after} />)
   return facts
 }
 
@@ -86,7 +86,9 @@ export function HistoryDetails({ item, onClose }: HistoryDetailsProps) {
           </Notice>
         ) : null}
         {item.status !== 'rejected' && item.admin_notes ? (
-          <Notice tone="info">{item.admin_notes}</Notice>
+          <Notice tone="info" className="mb-4">
+            {item.admin_notes}
+          </Notice>
         ) : null}
         <Facts facts={factsOf(item)} />
         <ReviewDialog

@@ -30,7 +30,7 @@ test('a new member meets one next step, one figure, and names of what is to come
   await expect(main.getByRole('link', { name: 'Deposit', exact: true })).toHaveAccessibleDescription(
     'Deposit opens after step 2, Withdraw after step 4.',
   )
-  const coming = main.getByRole('region', { name: 'What will stand here' })
+  const coming = main.getByRole('region', { name: 'What will appear here' })
   await expect(coming.getByRole('listitem')).toHaveText([
     'Earnings by typeYour first bonus will appear here.',
     'No team members yetTwo funded referrals form a pair.',

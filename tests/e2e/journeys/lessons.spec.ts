@@ -63,7 +63,7 @@ test('a checklist begins without a tick, and what is ticked stays', async ({ bro
     name: 'Checklist before a trade, Intermediate',
   })
   await expect(intermediate.getByText('1 of 4 ticked')).toBeVisible()
-  await expect(page.getByText('demo progress')).toHaveCount(3)
+  await expect(page.getByText(/^\d+%, demo progress\. Yours: 0 of 4 lessons\.$/)).toHaveCount(3)
 
   const taken = page.waitForResponse((response) => response.url().includes('/lesson_progress'))
   await page.getByRole('checkbox', { name: 'My stop is set.' }).click()

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test'
-import { openAs } from '../people'
+import { createFunded, openAs } from '../people'
 import { need } from '../stack'
 
 const demo = () => ({ email: need('DEMO_MEMBER_EMAIL'), password: need('DEMO_MEMBER_PASSWORD') })
@@ -38,6 +38,17 @@ test('the referral link is copied whole, and its code saved as a picture', async
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download QR' }).click()
   expect((await saved).suggestedFilename()).toBe('mara_l.png')
+  await page.context().close()
+})
+
+test('with the highest package nothing leads to a next one', async ({ browser }) => {
+  const [person] = await createFunded('top', 1000)
+  const page = await openAs(browser, person)
+  await page.goto('/packages')
+  await expect(page.getByText('This is the highest package.')).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Go to deposit' })).toHaveCount(0)
+  await page.goto('/deposit')
+  await expect(page.getByRole('heading', { name: 'Other amount', exact: true })).toBeVisible()
   await page.context().close()
 })
 

@@ -43,8 +43,10 @@ export function BotsPage() {
     <PageBody className="flex flex-col gap-8">
       <PageHead title="Bots & Tools" purpose="Free trading bots for your own MT5 account." />
       <Notice tone="info">
-        Runs on the provider&apos;s VPS with your own MT5 account; hosting costs about $5 per month. Bots can
-        lose money. Bots do not fund bonuses.
+        <p>
+          Runs on the provider&apos;s VPS with your own MT5 account; hosting costs about $5 per month. Bots
+          can lose money. Bots do not fund bonuses.
+        </p>
       </Notice>
       <Region
         query={query}
@@ -100,7 +102,7 @@ function BotCard({ bot, subscription }: { bot: Bot; subscription: BotSubscriptio
         <span className="font-semibold">Free</span>
         {subscription ? (
           <span className="block text-muted-foreground">
-            {subscription.mt5_server}, login {subscription.mt5_login}, since{' '}
+            {subscription.mt5_server}, login {subscription.mt5_login}, subscribed{' '}
             <Timestamp value={subscription.subscribed_at} />
           </span>
         ) : null}

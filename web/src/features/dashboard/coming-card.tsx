@@ -49,7 +49,7 @@ export function ComingCard({ member }: { member: Member }) {
   return (
     <section aria-labelledby="coming" className="card-box">
       <h2 id="coming" className="font-sans text-body font-semibold tracking-normal">
-        What will stand here
+        What will appear here
       </h2>
       <ul
         className={cn(

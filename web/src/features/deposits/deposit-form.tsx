@@ -136,6 +136,11 @@ interface AmountSectionProps {
   packages: Platform['packages']
 }
 
+function headingOf({ choices, other_amount_allowed: isOtherAllowed }: DepositOptions): string {
+  if (!isOtherAllowed) return 'Choose a package'
+  return choices.length > 0 ? 'Upgrade or other amount' : 'Other amount'
+}
+
 function AmountSection({ form, options, packages }: AmountSectionProps) {
   const title = useId()
   const [choice, typed] = useWatch({ control: form.control, name: ['choice', 'typed'] })
@@ -146,7 +151,7 @@ function AmountSection({ form, options, packages }: AmountSectionProps) {
   return (
     <section aria-labelledby={title}>
       <h2 id={title} className="text-section">
-        {upgrading ? 'Upgrade or other amount' : 'Choose a package'}
+        {headingOf(options)}
       </h2>
       <Controller
         control={form.control}

@@ -92,7 +92,7 @@ function LevelSection({ level, done, sample }: LevelSectionProps) {
   const count = level.lessons.filter((lesson) => done.includes(lesson.id)).length
   const percent = sample ? level.demoProgress : (count / level.lessons.length) * 100
   const text = sample
-    ? `${level.demoProgress}%, demo progress`
+    ? `${level.demoProgress}%, demo progress. Yours: ${count} of ${level.lessons.length} lessons.`
     : `${count} of ${level.lessons.length} lessons done`
   return (
     <section aria-labelledby={level.name} className="grid gap-x-16 gap-y-3 lg:grid-cols-[280px_1fr]">

@@ -84,17 +84,19 @@ function Mine({ member, next }: { member: Member; next: Package | null }) {
         )}
       </p>
       {next ? (
-        <p className="border-t pt-3 text-compact">
-          {profile.package_label
-            ? `Moving to ${next.label} costs the full ${formatMoney(next.value)}. What you paid before is not deducted.`
-            : `The smallest one, ${next.label}, costs ${formatMoney(next.value)}.`}
-        </p>
+        <>
+          <p className="border-t pt-3 text-compact">
+            {profile.package_label
+              ? `Moving to ${next.label} costs the full ${formatMoney(next.value)}. What you paid before is not deducted.`
+              : `The smallest one, ${next.label}, costs ${formatMoney(next.value)}.`}
+          </p>
+          <Button asChild variant="outline" className="mt-2 self-start">
+            <Link to={paths.deposit}>Go to deposit</Link>
+          </Button>
+        </>
       ) : (
         <p className="border-t pt-3 text-compact">This is the highest package.</p>
       )}
-      <Button asChild variant="outline" className="mt-2 self-start">
-        <Link to={paths.deposit}>Go to deposit</Link>
-      </Button>
     </aside>
   )
 }
@@ -159,7 +161,7 @@ function Plan({ platform }: { platform: Platform }) {
       {top ? (
         <div>
           <h3 className="text-body">
-            Where the {formatMoney(top.value)} of a {top.label} go
+            Where the {formatMoney(top.value)} for a {top.label} goes
           </h3>
           <div className="mt-3">
             <SplitBar price={top.value} rates={{ pairing: top.rate, referral, override }} />

@@ -91,8 +91,10 @@ function Facts({ member }: { member: Member }) {
         <Row name="Member since">{formatDay(new Date(profile.created_at))}</Row>
       </dl>
       <p className="mt-3 text-compact text-muted-foreground">
-        Your sponsor and your place in the team never change. Members above and below you see your name and
-        package, and nothing else.
+        Your sponsor and your place in the team never change. Members above you see your name, username and
+        package, whether it is funded, your position and pair, your team and when you joined. Members you
+        invited see your name, username, package and when you joined. Anyone with your referral link sees your
+        name and username. No other member sees your email, wallet or balance.
       </p>
     </aside>
   )

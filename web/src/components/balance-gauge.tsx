@@ -8,14 +8,13 @@ interface BalanceGaugeProps {
   valueText: string
 }
 
-// Shares of the line between which three labels stand apart even on a narrow phone.
-const roomLeft = 0.34
+// The share of the line up to which the label of the minimum leaves room for the one of the balance on a narrow phone.
 const roomRight = 0.62
 
 function marksOf(available: Decimal, minimum: Decimal, end: Decimal): GaugeMark[] {
   const at = fractionOf(minimum, end)
   const minimumLabel = `${formatMoney(minimum)} minimum`
-  const zero = { at: 0, label: at > roomLeft ? formatMoney('0') : undefined }
+  const zero = { at: 0, label: formatMoney('0'), yields: true }
   if (compare(available, minimum) <= 0) return [zero, { at: 1, label: minimumLabel }]
   return [
     zero,

@@ -6,6 +6,8 @@ export interface GaugeMark {
   label?: string
   /** The stop that matters now. */
   strong?: boolean
+  /** Of the first one: printed only where it leaves room for the next label. */
+  yields?: boolean
 }
 
 interface GaugeProps {
@@ -27,21 +29,40 @@ interface GaugeProps {
 const needle = 10
 const place = (share: number) => `calc(${share * 100}% - ${share * needle}px)`
 
-/** Centred under its tick, but never beyond the ends of the line. */
-function placeOfLabel(share: number): string {
-  return `translateX(clamp(0px, ${share * 100}cqw - 50%, 100cqw - 100%))`
+// What a line less a length leaves, times this, is more than any label is wide.
+const much = 9999
+
+/**
+ * Centred under its tick, or beginning there where what stands left of it leaves no room for that; never beyond the
+ * end of the line.
+ */
+function placeOfLabel(share: number, taken: string): string {
+  const half = `clamp(0px, (${share * 100}cqw - ${taken} - 50%) * ${much}, 50%)`
+  return `translateX(min(${share * 100}cqw - ${half}, 100cqw - 100%))`
 }
 
 function Marks({ marks, max }: { marks: GaugeMark[]; max: number }) {
   const named = marks.filter((mark) => mark.label)
-  if (named.length === 0) return null
+  const [first, second] = named
+  if (!first) return null
+  const share = (mark: GaugeMark) => (max > 0 ? mark.at / max : 0)
+  // The room of a first label that may yield, and the least gap beside it.
+  const taken = first.yields ? `${(first.label?.length ?? 0) + 1}ch` : '0px'
   return (
     <div className="tabular @container relative -mt-1 h-5 text-compact text-muted-foreground">
       {named.map((mark) => (
         <span
           key={mark.label}
           className={cn('absolute left-0 whitespace-nowrap', mark.strong && 'font-semibold text-foreground')}
-          style={{ transform: placeOfLabel(max > 0 ? mark.at / max : 0) }}
+          style={{
+            transform: placeOfLabel(share(mark), mark === first ? '0px' : taken),
+            ...(mark.yields && second
+              ? {
+                  maxWidth: `clamp(0px, (${share(second) * 100}cqw - ${taken}) * ${much}, 100%)`,
+                  overflow: 'hidden',
+                }
+              : {}),
+          }}
         >
           {mark.label}
         </span>

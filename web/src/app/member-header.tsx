@@ -111,7 +111,7 @@ export default function MemberHeader() {
           </Link>
           <Links />
         </div>
-        <div className="-mr-3 flex items-center">
+        <div className="-mr-3 flex items-center gap-2 md:gap-1 lg:gap-2">
           <NotificationBell />
           <div className="hidden items-center md:flex">
             <LazyMenu button={AccountButton}>

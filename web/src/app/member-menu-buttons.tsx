@@ -17,7 +17,10 @@ export function AccountButton({ className, ...rest }: ComponentProps<'button'>) 
       size="compact"
       aria-label={name ? `Account: ${name}` : 'Account'}
       aria-haspopup="menu"
-      className={cn('w-26 justify-between gap-1.5 data-[state=open]:bg-accent xl:w-30', className)}
+      className={cn(
+        'max-w-26 min-w-26 justify-between gap-1.5 data-[state=open]:bg-accent xl:max-w-36',
+        className,
+      )}
       {...rest}
     >
       <span className="truncate">{name ?? 'Account'}</span>

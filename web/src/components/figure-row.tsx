@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Figure } from './figure'
 import { Skeleton } from './ui/skeleton'
 
 /** Figures side by side, parted by a line; one under the other on a phone. */
@@ -10,12 +11,15 @@ export function FigureRow({ children }: { children: ReactNode }) {
   )
 }
 
-/** Stands where figures will be. */
-export function FigureRowSkeleton({ figures }: { figures: number }) {
+/** Stands where figures will be, each as tall as the one with this note. */
+export function FigureRowSkeleton({ notes }: { notes: string[] }) {
   return (
     <FigureRow>
-      {Array.from({ length: figures }, (_, index) => (
-        <Skeleton key={index} className="h-[68px]" />
+      {notes.map((note, index) => (
+        <div key={index} aria-hidden className="grid *:col-start-1 *:row-start-1">
+          <Figure label="&nbsp;" value="&nbsp;" note={note} className="invisible" />
+          <Skeleton className="h-full" />
+        </div>
       ))}
     </FigureRow>
   )

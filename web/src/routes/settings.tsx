@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Address } from '@/components/address'
 import { PageBody } from '@/components/page-body'
 import { PageContents } from '@/components/page-contents'
 import { PageHead } from '@/components/page-head'
@@ -15,7 +17,6 @@ import { devicesQuery } from '@/features/security/api'
 import { PasswordForm } from '@/features/security/password-form'
 import { SessionsSection } from '@/features/security/sessions-section'
 import { TwoStepSection } from '@/features/security/two-step-section'
-import { shortAddress } from '@/lib/address'
 import { memberQuery } from '@/lib/member'
 import { paths } from '@/lib/paths'
 
@@ -50,11 +51,11 @@ const sections = [
 ]
 
 /** The address that is paid to, and whether a code is asked for. */
-function useStates(): Partial<Record<string, string>> {
+function useStates(): Partial<Record<string, ReactNode>> {
   const wallet = useQuery(memberQuery).data?.profile.trc20_wallet_address
   const devices = useQuery(devicesQuery).data
   return {
-    ...(wallet ? { wallet: shortAddress(wallet) } : {}),
+    ...(wallet ? { wallet: <Address value={wallet} short /> } : {}),
     ...(devices ? { 'two-step': devices.length > 0 ? 'On' : 'Off' } : {}),
   }
 }

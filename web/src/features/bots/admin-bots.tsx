@@ -152,7 +152,11 @@ export function AdminBots() {
         actions={<RefreshButton queries={[query]} />}
       />
       <div className="my-6">
-        {query.data ? <Cards counts={query.data.counts} /> : <FigureRowSkeleton figures={4} />}
+        {query.data ? (
+          <Cards counts={query.data.counts} />
+        ) : (
+          <FigureRowSkeleton notes={['', '', '', 'by the member']} />
+        )}
       </div>
       <RevealedPassword>
         <DataTable

@@ -57,7 +57,11 @@ export function AdminDashboard() {
       <Region
         query={stats}
         errorText="Failed to load dashboard statistics"
-        skeleton={<FigureRowSkeleton figures={4} />}
+        skeleton={
+          <FigureRowSkeleton
+            notes={['', 'with packages', 'waiting for a decision', 'waiting for a decision']}
+          />
+        }
       >
         {body}
       </Region>

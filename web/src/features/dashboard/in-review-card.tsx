@@ -57,7 +57,7 @@ function InReviewCard({ request }: { request: PendingRequest }) {
         </Badge>
       </div>
       <ReviewProgress request={request} className="mt-2" />
-      <div className="mt-1 flex items-center justify-between gap-4">
+      <div className="mt-1 -mb-2.5 flex items-center justify-between gap-4">
         <span>Nothing to do now.</span>
         <Link
           to={to}

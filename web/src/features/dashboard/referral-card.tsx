@@ -47,16 +47,18 @@ export function ReferralCard({
           onFailed={() => toasts.error('Failed to copy link')}
         />
       </div>
-      <div className="mt-3 flex flex-wrap gap-2 *:grow max-sm:*:px-2.5 sm:*:grow-0">
-        <Button variant="outline" aria-expanded={shown} onClick={() => setShown(!shown)}>
-          <QrIcon aria-hidden />
-          {shown ? 'Hide QR Code' : 'Show QR Code'}
-        </Button>
-        <Button variant="outline" onClick={() => void download()}>
-          <Download aria-hidden />
-          Download QR
-        </Button>
-        <ShareButton link={link} />
+      <div className="@container mt-3">
+        <div className="grid grid-cols-2 gap-2 *:px-2 *:last:col-span-2 @[25rem]:flex @[25rem]:*:px-4">
+          <Button variant="outline" aria-expanded={shown} onClick={() => setShown(!shown)}>
+            <QrIcon aria-hidden />
+            {shown ? 'Hide QR Code' : 'Show QR Code'}
+          </Button>
+          <Button variant="outline" onClick={() => void download()}>
+            <Download aria-hidden />
+            Download QR
+          </Button>
+          <ShareButton link={link} />
+        </div>
       </div>
       {shown ? <QrCode text={link} label="QR code of your referral link" className="mt-4" /> : null}
       <RiskLine className="mt-auto pt-4 text-muted-foreground" />

@@ -13,7 +13,7 @@ export function VerificationCard({ member }: { member: Member }) {
         Verification
       </h2>
       <VerificationGauge verification={verification} className="mt-1" />
-      <p className="mt-3 flex items-start gap-2.5">
+      <p className="mt-3 flex items-start gap-2.5 lg:mb-6">
         <CircleCheck className="mt-0.5 size-5 stroke-[1.75] text-positive" aria-hidden />
         {verification.stepMessage}
       </p>

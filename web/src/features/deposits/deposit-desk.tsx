@@ -69,7 +69,7 @@ export function DepositDesk({ account, options, platform }: DepositDeskProps) {
         'grid gap-8 lg:gap-x-4',
         isWaiting
           ? 'lg:grid-cols-[minmax(0,1fr)_352px]'
-          : 'lg:grid-cols-[minmax(0,560px)_minmax(320px,1fr)] lg:gap-x-16',
+          : 'lg:grid-cols-[minmax(0,560px)_320px] lg:justify-between',
       )}
     >
       <div className="flex min-w-0 flex-col gap-4">

@@ -61,7 +61,7 @@ function purposeOf(options: DepositOptions | undefined): string {
 
 function FormSkeleton() {
   return (
-    <div className="grid gap-16 lg:grid-cols-[minmax(0,560px)_minmax(320px,1fr)]">
+    <div className="grid gap-16 lg:grid-cols-[minmax(0,560px)_320px] lg:justify-between lg:gap-4">
       <div className="flex flex-col gap-4">
         <Skeleton className="h-6 w-40" />
         <Skeleton className="h-28 w-full" />

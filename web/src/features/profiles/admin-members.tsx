@@ -106,7 +106,11 @@ export function AdminMembers() {
         actions={<RefreshButton queries={[query]} />}
       />
       <div className="my-6">
-        {query.data ? <Cards cards={query.data.cards} /> : <FigureRowSkeleton figures={4} />}
+        {query.data ? (
+          <Cards cards={query.data.cards} />
+        ) : (
+          <FigureRowSkeleton notes={['', 'package value above 0', '', 'sum of package values']} />
+        )}
       </div>
       <DataTable
         name="users"

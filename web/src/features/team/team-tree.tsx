@@ -49,6 +49,7 @@ function Tree({ root, selfId, onRoot }: TreeProps) {
   const { top, rows, toggle, showMore } = useTree(root)
   const wide = useMedia('(min-width: 48rem)')
   const [details, setDetails] = useState<MemberRow | null>(null)
+  const isEmpty = (total: number | undefined) => root === null && total === 0
 
   function toggleRow(row: MemberRow) {
     if (row.level >= deepestIndent && !row.expanded) onRoot(row.node.id)
@@ -57,19 +58,21 @@ function Tree({ root, selfId, onRoot }: TreeProps) {
 
   return (
     <section aria-label="Team Tree" className="flex flex-col gap-4">
-      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
-        <div className="flex grow flex-wrap items-center gap-x-4 gap-y-2 sm:grow-0">
-          <TreeSearch onFind={onRoot} />
-          {top.data ? <Count root={top.data.root} self={root === null} /> : null}
+      {isEmpty(top.data?.total) ? null : (
+        <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
+          <div className="flex grow flex-wrap items-center gap-x-4 gap-y-2 sm:grow-0">
+            <TreeSearch onFind={onRoot} />
+            {top.data ? <Count root={top.data.root} self={root === null} /> : null}
+          </div>
+          <TreeLegend />
         </div>
-        <TreeLegend />
-      </div>
+      )}
       <Region
         query={top}
         errorText="Failed to load MLM data"
         loadingText="Loading team"
         skeleton={<Skeleton className="h-96 w-full rounded-card" />}
-        isEmpty={(data) => root === null && data.total === 0}
+        isEmpty={(data) => isEmpty(data.total)}
         empty={<NoTeam selfId={selfId} />}
       >
         {(data) => {
@@ -157,7 +160,7 @@ function NoTeam({ selfId }: { selfId: string }) {
       title="No team members yet"
       text="People who sign up with your link appear here in the order they join."
       action={
-        <>
+        <div className="flex flex-col items-center gap-4">
           <CopyButton
             text={referralLink(selfId)}
             what="referral link"
@@ -167,7 +170,7 @@ function NoTeam({ selfId }: { selfId: string }) {
             Copy referral link
           </CopyButton>
           <RiskLine className="text-left" />
-        </>
+        </div>
       }
     />
   )

@@ -125,7 +125,7 @@ export function AdminTransactions() {
         actions={<RefreshButton queries={[query]} />}
       />
       <div className="my-6">
-        {query.data ? <Cards cards={query.data.cards} /> : <FigureRowSkeleton figures={3} />}
+        {query.data ? <Cards cards={query.data.cards} /> : <FigureRowSkeleton notes={['', '', '']} />}
       </div>
       <DataTable
         name="transactions"

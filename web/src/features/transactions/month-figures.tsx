@@ -14,10 +14,13 @@ function count(rows: number, what: string): string {
 
 function noteOf(closing: Decimal, balance: Balance | undefined): string {
   if (compare(closing, '0') < 0) return 'below zero after a correction: nothing can be withdrawn'
-  return balance && compare(balance.reserved, '0') > 0
+  if (!balance) return '\u00a0'
+  return compare(balance.reserved, '0') > 0
     ? `${formatMoney(balance.reserved)} of it reserved`
     : 'nothing reserved'
 }
+
+const opening = 'at the start of the month, UTC'
 
 /** What this month did to the balance: opening, in, out, now. They add up. */
 export function MonthFigures({ month, balance }: { month: string; balance: Balance | undefined }) {
@@ -28,14 +31,18 @@ export function MonthFigures({ month, balance }: { month: string; balance: Balan
         query={useQuery(monthQuery(month))}
         errorText="Failed to load transactions"
         loadingText="Loading this month"
-        skeleton={<FigureRowSkeleton figures={4} />}
+        skeleton={
+          <FigureRowSkeleton
+            notes={[opening, count(0, 'movement'), count(0, 'movement'), 'nothing reserved']}
+          />
+        }
       >
         {(statement) => (
           <FigureRow>
             <Figure
               label={`Balance on ${utcDay(statement.from).replace(/ \d+$/, '')}`}
               value={<Money value={statement.opening} />}
-              note="at the start of the month, UTC"
+              note={opening}
             />
             <Figure
               label={`In, ${name}`}

@@ -45,6 +45,9 @@ interface HistoryProps {
 function History({ table, months }: HistoryProps) {
   const query = useInfiniteQuery({ ...historyQuery(table.filters), placeholderData: keepPreviousData })
   const member = useQuery(memberQuery)
+  // The running month is known before the member is.
+  const now = useNow()
+  const [month] = monthsBetween(now, now)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   const open = [...items, ...(member.data?.latest ?? [])].find((item) => itemKey(item) === table.item)
   return (
@@ -61,7 +64,7 @@ function History({ table, months }: HistoryProps) {
         }
       />
       <PrintedHead profile={member.data?.profile} filters={table.filters} />
-      {months[0] ? <MonthFigures month={months[0]} balance={member.data?.balance} /> : null}
+      {month ? <MonthFigures month={month} balance={member.data?.balance} /> : null}
       <HistoryToolbar table={table} />
       <Region
         query={query}

@@ -57,7 +57,7 @@ function Body({ account, options }: { account: Account; options: WithdrawOptions
         'grid gap-8 lg:gap-x-4',
         options.pending.length > 0
           ? 'lg:grid-cols-[minmax(0,1fr)_352px]'
-          : 'lg:grid-cols-[minmax(0,560px)_minmax(320px,1fr)] lg:gap-x-16',
+          : 'lg:grid-cols-[minmax(0,560px)_320px] lg:justify-between',
       )}
     >
       <div className="flex min-w-0 flex-col gap-4">
@@ -73,7 +73,7 @@ function Body({ account, options }: { account: Account; options: WithdrawOptions
         <div className="card-box flex flex-col gap-2 text-compact text-muted-foreground">
           <p className="font-semibold text-foreground">How withdrawals work</p>
           <p>
-            You ask for at least <Money value={options.minimum} />. The amount is reserved at once.
+            The minimum is <Money value={options.minimum} />. The amount is reserved immediately.
           </p>
           <p>An administrator reviews it. You are notified by email and in the app.</p>
           <p>Your balance is your bonuses less approved withdrawals. Deposits are not part of it.</p>

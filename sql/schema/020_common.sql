@@ -207,6 +207,7 @@ comment on function private.is_recent(timestamptz, interval) is
 create function private.age_text(p_age interval) returns text
 language sql immutable set search_path = '' as $$
     select case
+        when s < 60 then 'less than a minute'
         when s < 120 then '1 minute'
         when s < 3600 then pg_catalog.floor(s / 60)::text || ' minutes'
         when s < 7200 then '1 hour'
@@ -216,7 +217,7 @@ language sql immutable set search_path = '' as $$
     end
     from (select extract(epoch from p_age) as s) as span
 $$;
-comment on function private.age_text(interval) is 'An age in words: "12 minutes", "3 days"; less than a minute counts as one.';
+comment on function private.age_text(interval) is 'An age in words: "less than a minute", "12 minutes", "3 days".';
 
 create function private.relative_time(p_at timestamptz, p_now timestamptz) returns text
 language sql immutable set search_path = '' as $$

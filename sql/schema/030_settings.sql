@@ -17,7 +17,7 @@ comment on table private.settings is 'Operator settings. minimum and maximum bou
 alter table private.settings enable row level security;
 
 insert into private.settings (key, value, kind, minimum, maximum, is_public, description) values
-('product.name', '"Harborline"', 'text', 1, 60, true, 'Name shown in titles and mails'),
+('product.name', '"Harborline"', 'text', 1, 60, true, 'Name shown in titles and emails'),
 ('demo', 'true', 'boolean', null, null, true, 'No real money is accepted. Ends once, through readiness'),
 ('demo.seeded', 'false', 'boolean', null, null, false, 'Sample data was loaded; such an installation never leaves demo mode'),
 ('support.name', '"Member support"', 'text', 1, 120, true, 'Who answers, wherever a text says "contact support"'),

@@ -92,28 +92,28 @@ language sql immutable set search_path = '' as $$
     ('I02', 'A member''s journal does not sum to deposits plus bonuses minus withdrawals.', 'Compare the member''s transactions with the deposits, bonuses and withdrawals.'),
     ('I03', 'A deposit and its journal row do not say the same.', 'Compare the deposit with its transaction and with the audit log.'),
     ('I04', 'A withdrawal and its journal row do not say the same.', 'Compare the withdrawal with its transaction and with the audit log. Pay nothing meanwhile.'),
-    ('I05', 'A journal row has no bonus, deposit, withdrawal or correction behind it.', 'Find out who wrote the row: nothing of the product does.'),
+    ('I05', 'A journal row has no bonus, deposit, withdrawal or correction behind it.', 'Find out who wrote the row: the product never writes such a row.'),
     ('I06', 'A deposit or withdrawal has more than one journal row.', 'Find out who wrote the second row: the product writes one.'),
     ('I07', 'A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong.', 'Rebuild the counters once it is known who changed what.'),
     ('I08', 'A member withdrew more than was earned, and no correction explains it.', 'Compare bonuses and withdrawals of the member; void what was not paid.'),
     ('I09', 'A member''s cash-in is not the sum of the approved deposits.', 'Compare the member''s deposits with the audit log; rebuild the counters.'),
     ('I10', 'A bonus is stored twice.', 'Find out who wrote the second row: the product writes one.'),
     ('I11', 'A bonus does not follow from the referral tree and the packages, or is paid to another member.', 'Find out who changed the bonus, the tree or a package. The next run of the bonus comparison repairs the amount.'),
-    ('I12', 'A member earns a bonus from the own package.', 'Find out who changed the bonus or the tree.'),
+    ('I12', 'A member earns a bonus from their own package.', 'Find out who changed the bonus or the tree.'),
     ('I13', 'A member''s package does not follow from the deposits and corrections.', 'Compare the package with the deposits; a correction sets another one.'),
     ('I14', 'A member''s level is not one below the sponsor''s.', 'Find out who moved the member: the product moves nobody.'),
-    ('I15', 'A member joined before the own sponsor.', 'Find out who changed a sponsor or a date: the product changes neither.'),
+    ('I15', 'A member joined before their own sponsor.', 'Find out who changed a sponsor or a date: the product changes neither.'),
     ('I16', 'An amount is out of range.', 'Find out who changed it: the product accepts no such amount.'),
     ('I17', 'A decided request has no decider or no time, or a pending one has.', 'Compare the request with the audit log.'),
-    ('I18', 'Two members have the same username.', 'Rename one of them.'),
+    ('I18', 'Two members have the same username.', 'Ask one of them to choose another username under Profile.'),
     ('I19', 'A transfer was approved twice.', 'Compare the receipts; void the deposit that did not arrive.'),
     ('I20', 'A receipt is missing, is another file than was sent, or is not the member''s.', 'Compare the receipt with a backup; find out who replaced it.'),
     ('I21', 'All bonuses together exceed 56% of the funded packages, which the plan cannot pay.', 'Find out which bonuses or packages were changed.'),
     ('I22', 'More was paid out than came in.', 'Pay nothing more before it is known why.'),
-    ('I23', 'A member''s place among the sponsor''s referrals is wrong, or differs from the own package.', 'Find out who changed the tree; rebuild the counters.'),
-    ('I24', 'A member has two running subscriptions of one bot.', 'Cancel one of them.'),
-    ('I25', 'An administrator''s session lasts longer than eight hours.', 'Sign this administrator out everywhere and find out who made the session.'),
-    ('I26', 'The audit log was changed, or its end was cut off.', 'Compare it with a backup: who changed it hides something.'),
+    ('I23', 'A member''s place among the sponsor''s referrals is wrong, or differs from their own package.', 'Find out who changed the tree; rebuild the counters.'),
+    ('I24', 'A member has two running subscriptions of one bot.', 'Ask the member to unsubscribe one of them.'),
+    ('I25', 'An administrator''s session lasts longer than eight hours.', 'Sign this administrator out under Administrators and find out who made the session.'),
+    ('I26', 'The audit log was changed, or its end was cut off.', 'Compare it with a backup. Whoever changed it is hiding something.'),
     ('I27', 'A total on the dashboards is not the sum of its rows.', 'Rebuild the counters once it is known who changed what.'),
     ('I28', 'A member''s daily earnings differ from the journal.', 'The chart is wrong, not the balance. Rebuild the counters.'),
     ('I29', 'A member''s team totals differ from the members of the team.', 'The figures of the team are wrong, not the balance. Rebuild the counters.'),
@@ -126,7 +126,7 @@ language sql immutable set search_path = '' as $$
     ('I37', 'The number of a member''s bonuses is wrong in the totals.', 'Rebuild the counters once it is known who changed what.'),
     ('I38', 'The stored coverage of a past day is not what had been decided when it was computed.', 'Find out who changed the day, or a deposit, withdrawal or bonus from before it. The day stays as it is: acknowledge this once it is known why.'),
     ('I39', 'A published income disclosure is not what had been decided when it was published, or contradicts itself.', 'Find out who changed it, or a withdrawal or bonus of its period, before anybody relies on it. It stays as it is: acknowledge this once it is known why.'),
-    ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Set it back at once: every bonus is worked out with it.'),
+    ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Whoever runs the database must set it back at once: sizes and pairing rates in private.packages, a percentage in the function of its name. Every bonus is worked out with it.'),
     ('I41', 'The referrals of a member are not numbered in the order of joining, which decides who is paired with whom.', 'Find out who changed the order; rebuild the counters.'),
     ('I42', 'A request or a bonus is older than what it follows from, or lies in the future.', 'Compare the times with the audit log.'),
     ('I43', 'A deposit has no entry in the audit log, more than one, or one that says something else.', 'Compare the deposit with the audit log and the receipt before it is decided.'),
@@ -158,16 +158,16 @@ begin
         ('repair', 'any', pg_catalog.format(
             '%s stored differently from what tree and packages say, and repaired.',
             case when v_details ->> 'rows' = '1' then 'One bonus was' else coalesce(v_details ->> 'rows', 'Some') || ' bonuses were' end
-        ), 'Find out who changed the rows: the product does not.'),
+        ), 'Find out who changed the rows: the product never does.'),
         ('deposit_address', 'changed', pg_catalog.format('The deposit address was changed to %s.', v_details ->> 'to'), 'If this was not agreed, change it back at once: members send their deposits there.'),
         ('deposit_address', 'unexpected', pg_catalog.format('Members are shown the deposit address %s, which is not the expected one.', v_details ->> 'shown'), 'Find out who changed it before another deposit is sent.'),
         ('audit_entry', 'any', 'Entries wait to be written into the audit log''s chain.', 'See whether the worker runs, and what its log says.'),
         ('disk', 'any', pg_catalog.format('The disk of %s is more than %s%% full.', (p_alarm).object, v_details ->> 'above'), 'Make room before it is full: the product stops then.'),
-        ('dead_job', 'any', pg_catalog.format('The job %s failed and was given up.', pg_catalog.regexp_replace((p_alarm).object, '^.*:', '')), 'The worker''s log says why. This ends when the job works again.'),
+        ('dead_job', 'any', pg_catalog.format('The job %s failed and was given up.', pg_catalog.regexp_replace((p_alarm).object, '^.*:', '')), 'See Readiness: the failed jobs are listed there with their times. This ends when the job works again.'),
         ('failed_mail', 'any', pg_catalog.format(
             '%s could not be sent and %s given up.', case when v_details ->> 'emails' = '1' then 'One email' else v_details ->> 'emails' || ' emails' end,
             case when v_details ->> 'emails' = '1' then 'was' else 'were' end
-        ), 'See Readiness for the reasons, and send them again there.')
+        ), 'A super administrator sees the reasons under Readiness and sends them again there.')
     ) as t (kind, object, problem, advice)
     where t.kind = (p_alarm).kind and t.object in ('any', (p_alarm).object);
 end
@@ -266,26 +266,28 @@ begin
     end if;
     v_id := pg_catalog.substr((p_alarm).object, 5, 36)::uuid;
     return (
-        select pg_catalog.jsonb_build_object('kind', o.kind, 'id', v_id)
+        select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('kind', o.kind, 'id', o.id, 'name', o.name))
         from (
-            select 'deposit' as kind from public.deposits as d where d.id = v_id
+            select 'deposit' as kind, d.id, null as name from public.deposits as d where d.id = v_id
             union all
-            select 'withdrawal' from public.withdrawals as w where w.id = v_id
+            select 'withdrawal', w.id, null from public.withdrawals as w where w.id = v_id
             union all
-            select 'bonus' from public.bonuses as b where b.id = v_id
+            select 'bonus', b.id, null from public.bonuses as b where b.id = v_id
             union all
-            select 'transaction' from public.transactions as t where t.id = v_id
+            select 'transaction', t.id, null from public.transactions as t where t.id = v_id
             union all
-            select 'member' from private.profiles as p where v_id in (p.id, p.user_id)
+            select 'member', v_id, null from private.profiles as p where v_id in (p.id, p.user_id)
             union all
-            select 'administrator' from private.admin_users as a where a.id = v_id
+            -- A session has no page of its own: whose it is, is what can be acted on.
+            select 'administrator', a.id, a.email from private.admin_users as a
+            where a.id in (v_id, (select s.admin_id from public.admin_sessions as s where s.session_token = v_id))
         ) as o
         limit 1
     );
 end
 $$;
 comment on function private.alarm_object(private.alarms) is
-'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member, administrator) and id; null when it is no such row.';
+'The row that a violation names: kind (deposit, withdrawal, bonus, transaction, member, administrator) and id, of an administrator the name too, also where it names a session; null when it is no such row.';
 
 create function private.alarm_item(p_alarm private.alarms) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -297,6 +299,14 @@ begin
             'problem', t.problem, 'advice', t.advice, 'stops', private.alarm_stops(p_alarm),
             'urgent', coalesce(((p_alarm).details ->> 'urgent')::boolean, false),
             'row', private.alarm_object(p_alarm),
+            -- Whose place in the tree a bonus or an order names by its number.
+            'at_place', (
+                select pg_catalog.jsonb_build_object('username', m.username, 'profile_id', m.id)
+                from private.positions as o inner join private.profiles as m on o.user_id = m.user_id
+                where
+                    (p_alarm).kind = 'ledger_violation'
+                    and o.no = pg_catalog.substring((p_alarm).object, '\AI(?:10|11|41) (?:[a-z]+ )?([0-9]{1,9})(?: |\Z)')::integer
+            ),
             'profile_id', p.id, 'username', p.username,
             'raised_at', (p_alarm).raised_at, 'changed_at', (p_alarm).changed_at, 'last_seen', (p_alarm).last_seen,
             'ended_at', (p_alarm).ended_at, 'mailed_at', (p_alarm).mailed_at,
@@ -379,6 +389,7 @@ language sql stable set search_path = '' as $$
         ' ', t.problem, t.advice,
         case when (p_alarm).kind = 'ledger_violation' then pg_catalog.format('Check %s.', (p_alarm).object) end,
         pg_catalog.format('Member: %s.', p.username),
+        pg_catalog.format('Administrator: %s.', private.alarm_object(p_alarm) ->> 'name'),
         pg_catalog.format('Since %s UTC.', pg_catalog.to_char((p_alarm).raised_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI')),
         case
             when (p_alarm).ended_at is not null then pg_catalog.format('Over since %s UTC.', pg_catalog.to_char((p_alarm).ended_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'))

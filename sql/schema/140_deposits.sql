@@ -522,27 +522,42 @@ grant execute on function public.get_deposit_options() to authenticated;
 
 create function private.repetition_texts(p_what text, p_ids uuid[]) returns setof text
 language sql stable set search_path = '' as $$
-    select v.text
-    from public.deposits as d
-    inner join private.profiles as q on d.user_id = q.user_id
-    cross join lateral (
-        select pg_catalog.to_char(coalesce(d.voided_at, d.decided_at, d.created_at) at time zone 'UTC', 'FMDD Mon YYYY') as day
-    ) as w
-    cross join lateral (
-        select case
-            when d.status = 'pending' then pg_catalog.format('Same %s as %s, %s', p_what, q.username, w.day)
-            when d.voided_at is not null then pg_catalog.format('This %s was voided on %s (%s)', p_what, w.day, q.username)
-            when d.decided_by is null then pg_catalog.format('This %s was cancelled on %s (%s)', p_what, w.day, q.username)
-            else pg_catalog.format('This %s was %s on %s (%s)', p_what, d.status, w.day, q.username)
-        end as text
-    ) as v
-    where d.id = any(p_ids)
-    group by v.text
-    order by bool_or(d.status = 'approved') desc, bool_or(d.status = 'pending') desc, max(d.created_at) desc
-    limit 3
+    with texts as (
+        select
+            v.text,
+            count(*) as requests,
+            row_number() over (
+                order by bool_or(d.status = 'approved') desc, bool_or(d.status = 'pending') desc, max(d.created_at) desc, v.text
+            ) as place
+        from public.deposits as d
+        inner join private.profiles as q on d.user_id = q.user_id
+        cross join lateral (
+            select pg_catalog.to_char(coalesce(d.voided_at, d.decided_at, d.created_at) at time zone 'UTC', 'FMDD Mon YYYY') as day
+        ) as w
+        cross join lateral (
+            select case
+                when d.status = 'pending' then pg_catalog.format('Same %s as %s, %s', p_what, q.username, w.day)
+                when d.voided_at is not null then pg_catalog.format('This %s was voided on %s (%s)', p_what, w.day, q.username)
+                when d.decided_by is null then pg_catalog.format('This %s was cancelled on %s (%s)', p_what, w.day, q.username)
+                else pg_catalog.format('This %s was %s on %s (%s)', p_what, d.status, w.day, q.username)
+            end as text
+        ) as v
+        where d.id = any(p_ids)
+        group by v.text
+    )
+
+    select l.text
+    from (
+        select t.text, t.place from texts as t where t.place <= 3
+        union all
+        select pg_catalog.format('Same %s in %s more %s', p_what, sum(t.requests), case sum(t.requests) when 1 then 'request' else 'requests' end), 4
+        from texts as t where t.place > 3
+        having count(*) > 0
+    ) as l
+    order by l.place
 $$;
 comment on function private.repetition_texts(text, uuid[]) is
-'Says who else claimed the same reference or receipt file, when, and what became of it: approved ones first, then pending ones, three at most.';
+'Says who else claimed the same reference or receipt file, when, and what became of it: approved ones first, then pending ones, three by name, and how many more there are.';
 
 create function private.deposit_flags(p_deposit public.deposits, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -559,13 +574,13 @@ declare
         inner join private.deposit_receipts as o on m.etag = o.etag and m.deposit_id <> o.deposit_id
         where m.deposit_id = (p_deposit).id
     );
-    v_shared text[] := private.wallet_sharers((p_member).trc20_wallet_address, (p_member).id);
+    v_shared text := private.wallet_sharers((p_member).trc20_wallet_address, (p_member).id);
     v_age interval := (p_deposit).created_at - (p_member).created_at;
     v_new boolean := v_age < interval '1 day' and (p_deposit).amount >= (select max(k.value) from private.packages as k);
     v_blocked boolean := (p_member).account_status in ('suspended', 'disabled');
 begin
     -- Most have none.
-    if v_same_transfer = '{}' and v_same_file = '{}' and v_shared = '{}' and not v_new and not v_blocked then
+    if v_same_transfer = '{}' and v_same_file = '{}' and v_shared is null and not v_new and not v_blocked then
         return '[]'::jsonb;
     end if;
     return (
@@ -575,7 +590,7 @@ begin
             union all
             select 'same_receipt', r.text from private.repetition_texts('receipt file', v_same_file) as r (text)
             union all
-            select 'address_shared', pg_catalog.format('Also the wallet of %s', s.username) from pg_catalog.unnest(v_shared) as s (username)
+            select 'address_shared', pg_catalog.format('Also the wallet of %s', v_shared) where v_shared is not null
             union all
             select 'new_account', pg_catalog.format('Requested %s after signing up', private.age_text(v_age)) where v_new
             union all

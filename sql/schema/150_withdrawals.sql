@@ -455,9 +455,11 @@ create function private.withdrawal_flags(p_withdrawal public.withdrawals, p_memb
 language plpgsql stable set search_path = '' as $$
 begin
     return (
-        select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text)), '[]')
+        select coalesce(
+            pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text, 'until', f.until))), '[]'
+        )
         from (
-            select 'checksum' as kind, 'This does not look like a TRC20 address' as text
+            select 'checksum' as kind, 'This does not look like a TRC20 address' as text, null::timestamptz as until
             where not private.is_trc20_address((p_withdrawal).wallet_address)
             union all
             (
@@ -465,7 +467,8 @@ begin
                     'address_changed',
                     pg_catalog.format(
                         'Wallet address changed on %s', pg_catalog.to_char(l.at at time zone 'UTC', 'FMDD Mon YYYY')
-                    )
+                    ),
+                    null
                 from private.audit_log as l
                 where
                     l.object_id = (p_member).id
@@ -476,24 +479,25 @@ begin
                 limit 1
             )
             union all
-            select 'address_shared', pg_catalog.format('Also the wallet of %s', s.username)
-            from pg_catalog.unnest(private.wallet_sharers((p_withdrawal).wallet_address, (p_member).id)) as s (username)
+            select 'address_shared', pg_catalog.format('Also the wallet of %s', s.usernames), null
+            from private.wallet_sharers((p_withdrawal).wallet_address, (p_member).id) as s (usernames)
+            where s.usernames is not null
             union all
             select 'hold', pg_catalog.format(
                 'On hold until %s UTC, 24 hours after a change of %s',
                 pg_catalog.to_char((p_member).hold_until at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'),
                 case (p_member).hold_reason when 'factor' then 'second factor' else (p_member).hold_reason end
-            )
+            ), (p_member).hold_until
             where (p_member).hold_until > pg_catalog.now()
             union all
-            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status)
+            select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status), null
             where (p_member).account_status in ('suspended', 'disabled')
         ) as f
     );
 end
 $$;
 comment on function private.withdrawal_flags(public.withdrawals, private.profiles) is
-'Flags of a pending withdrawal: no TRC20 address, wallet changed within 7 days or shared with other members, on hold, blocked.';
+'Flags of a pending withdrawal: no TRC20 address, wallet changed within 7 days or shared with other members, on hold and until when, blocked.';
 
 create function private.withdrawal_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$

@@ -206,18 +206,21 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.review_interval() is 'Time within which a request should be decided.';
 
-create function private.wallet_sharers(p_wallet text, p_member_id uuid) returns text[]
+create function private.wallet_sharers(p_wallet text, p_member_id uuid) returns text
 language plpgsql stable set search_path = '' as $$
 begin
-    return array(
-        select q.username from private.profiles as q
-        where q.trc20_wallet_address = p_wallet and q.id <> p_member_id
-        order by q.created_at
-        limit 3
+    return (
+        select pg_catalog.string_agg(s.username, ', ' order by s.place) filter (where s.place <= 3)
+            || case when count(*) > 3 then pg_catalog.format(' and %s more', count(*) - 3) else '' end
+        from (
+            select q.username, row_number() over (order by q.created_at, q.username) as place from private.profiles as q
+            where q.trc20_wallet_address = p_wallet and q.id <> p_member_id
+        ) as s
     );
 end
 $$;
-comment on function private.wallet_sharers(text, uuid) is 'Usernames of other members with this wallet, three at most.';
+comment on function private.wallet_sharers(text, uuid) is
+'Which other members have this wallet: "ask, buri, embla and 57 more", those who joined first by name; null when nobody has.';
 
 create function private.oldest_pending(p_row jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$

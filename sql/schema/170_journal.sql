@@ -641,6 +641,7 @@ begin
         pg_catalog.jsonb_build_object(
             'id', t.id,
             'user_id', t.user_id,
+            'profile_id', p.id,
             'username', p.username,
             'email', p.email,
             'amount', private.money(t.amount),

@@ -253,6 +253,7 @@ begin
         pg_catalog.jsonb_build_object(
             'id', b.id,
             'user_id', b.user_id,
+            'profile_id', p.id,
             'username', p.username,
             'email', p.email,
             'display_name', p.display_name,

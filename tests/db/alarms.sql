@@ -283,6 +283,22 @@ select is(
     private.alarm_object(jsonb_populate_record(null::private.alarms, jsonb_build_object('kind', 'ledger_violation', 'object', 'I49 ' || user_id('olga')))) ->> 'kind',
     'administrator', 'an administrator is one too'
 );
+select is(
+    private.alarm_object(jsonb_populate_record(null::private.alarms, jsonb_build_object('kind', 'ledger_violation', 'object', 'I25 ' || p.session_id))),
+    jsonb_build_object('kind', 'administrator', 'id', p.user_id, 'name', 'olga@admins.test'), 'a session names whose it is'
+) from actors.people as p where p.name = 'olga';
+select is(
+    private.alarm_item(jsonb_populate_record(null::private.alarms, jsonb_build_object('kind', 'ledger_violation', 'object', o.object))) -> 'at_place' ->> 'username',
+    o.username, 'who stands at the place of ' || o.rule
+) from (
+    select 'I11' as rule, 'I11 pairing ' || position_no('freya') || ' 1' as object, 'freya' as username
+    union all
+    select 'I10', 'I10 referral ' || position_no('freya') || ' ', 'freya'
+    union all
+    select 'I41', 'I41 ' || position_no('freya'), 'freya'
+    union all
+    select 'I11, of a row', 'I11 ' || profile_id('freya'), null
+) as o;
 select act_as('olga');
 select is((select item -> 'members' -> user_id('freya')::text ->> 'username' from listed where item ->> 'kind' = 'repair'), 'freya', 'a repair has the names of whose bonuses it changed');
 select is(list_alarms('{"status": "ended"}') -> 'total', '1', 'history is another list');
@@ -321,8 +337,8 @@ from (
     ('audit_entry', 'not linked', '{}', 'Entries wait to be written into the audit log''s chain.'),
     ('disk', 'the receipts', '{"above": 90}', 'The disk of the receipts is more than 90% full.'),
     ('dead_job', 'product:purge', '{}', 'The job purge failed and was given up.'),
-    ('failed_mail', 'outbox', '{"emails": 1}', 'One e-mail could not be sent and was given up.'),
-    ('failed_mail', 'outbox', '{"emails": 2}', '2 e-mails could not be sent and were given up.')
+    ('failed_mail', 'outbox', '{"emails": 1}', 'One email could not be sent and was given up.'),
+    ('failed_mail', 'outbox', '{"emails": 2}', '2 emails could not be sent and were given up.')
 ) as k (kind, object, details, words);
 
 -- =====================================================================================================================

@@ -24,7 +24,7 @@ export function LedgerBanner({ userId, className }: { userId?: string; className
     <Notice
       tone="negative"
       role="status"
-      title="The books differ"
+      title="The ledger differs"
       className={className}
       action={
         <Button variant="outline" size="compact" asChild>
@@ -37,7 +37,8 @@ export function LedgerBanner({ userId, className }: { userId?: string; className
       ) : (
         <>
           <p>
-            {alarms.stopping === 1 ? 'One check fails.' : `${alarms.stopping} checks fail.`} {waits(alarms)}
+            {alarms.stopping === 1 ? 'One alarm is open.' : `${alarms.stopping} alarms are open.`}{' '}
+            {waits(alarms)}
           </p>
           <ul className="mt-1 list-disc pl-5">
             {problems.slice(0, most).map((problem) => (

@@ -1,10 +1,11 @@
 import { useState } from 'react'
+import { Address } from '@/components/address'
 import { ReasonDialog } from '@/components/reason-dialog'
 import { Timestamp } from '@/components/timestamp'
 import { errorText, hasCode } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { useAcknowledgeAlarm, type Alarm } from './api'
-import { namedThing, stopsWords } from './words'
+import { blockedWords, namedThing } from './words'
 
 const failed = 'The alarm could not be acknowledged.'
 
@@ -19,16 +20,27 @@ export function AcknowledgeDialog({ alarm, onClose }: { alarm: Alarm; onClose: (
       facts={[
         { label: 'Alarm', value: <span className="break-words">{alarm.problem}</span> },
         ...(alarm.username ? [{ label: 'Member', value: alarm.username }] : []),
-        ...(thing ? [{ label: thing.label, value: <span className="break-words">{thing.name}</span> }] : []),
+        ...(thing
+          ? [
+              {
+                label: thing.label,
+                value: (
+                  <span className="break-words">
+                    {thing.name} {thing.id ? <Address value={thing.id} short what="id" /> : null}
+                  </span>
+                ),
+              },
+            ]
+          : []),
         { label: 'Since', value: <Timestamp value={alarm.raised_at} exact /> },
-        { label: 'Stops', value: stopsWords(alarm) },
+        { label: 'Blocks', value: blockedWords(alarm) },
       ]}
       warning={
         alarm.stops
           ? 'Decisions go on as if the figures were right, until they change. Nothing is repaired by this.'
           : 'No reminder follows. Nothing is repaired by this.'
       }
-      note="Stands in the audit log"
+      note="Recorded in the audit log"
       confirmLabel="Acknowledge"
       busyLabel="Acknowledging..."
       destructive={alarm.stops !== null}

@@ -1,6 +1,7 @@
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'react-router'
+import { Address } from '@/components/address'
 import { Badge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
@@ -10,9 +11,10 @@ import { DifferencesTable } from './differences-table'
 import { RepairsTable } from './repairs-table'
 import { figuresOf, namedThing, stopsWords } from './words'
 
-/** The list in which a row is found by its member. */
-function listOf({ row, username }: Alarm): string | null {
+/** Where what an alarm names is found: a row by its member. */
+function listOf({ row, username, at_place: place }: Alarm): string | null {
   if (row?.kind === 'administrator') return paths.admin.administrators
+  if (place) return `${paths.admin.users}?user=${place.profile_id}`
   if (!row || !username) return null
   const q = encodeURIComponent(username)
   if (row.kind === 'deposit') return `${paths.admin.deposits}?status=all&q=${q}`
@@ -28,11 +30,35 @@ function TextLink({ to, children }: { to: string; children: ReactNode }) {
   )
 }
 
+/** What the audit log says of an id, or one entry of it. */
+function auditOf(search: string): string {
+  return `${paths.admin.audit}?q=${search}`
+}
+
 function NamedRow({ alarm }: { alarm: Alarm }) {
   const [thing, list] = [namedThing(alarm), listOf(alarm)]
   // A member stands under Member already.
   if (!thing || alarm.row?.kind === 'member') return null
-  return <Item label={thing.label}>{list ? <TextLink to={list}>{thing.name}</TextLink> : thing.name}</Item>
+  const { label, name, id, entry } = thing
+  if (entry)
+    return (
+      <Item label={label}>
+        <TextLink to={auditOf(entry)}>{name}</TextLink>
+      </Item>
+    )
+  return (
+    <Item label={label}>
+      <span className="inline-flex max-w-full flex-wrap items-center gap-x-1.5">
+        {list && name ? <TextLink to={list}>{name}</TextLink> : name}
+        {id ? (
+          <>
+            <Address value={id} short what="id" copy />
+            <TextLink to={auditOf(id)}>Audit log</TextLink>
+          </>
+        ) : null}
+      </span>
+    </Item>
+  )
 }
 
 function Item({ label, children }: { label: string; children: ReactNode }) {
@@ -85,7 +111,7 @@ export function AlarmRow({ alarm, onAcknowledge }: { alarm: Alarm; onAcknowledge
               <Timestamp value={alarm.ended_at} />
             </Item>
           ) : null}
-          <Item label="E-mailed">{alarm.mailed_at ? <Timestamp value={alarm.mailed_at} /> : 'Not yet'}</Item>
+          <Item label="Emailed">{alarm.mailed_at ? <Timestamp value={alarm.mailed_at} /> : 'Not yet'}</Item>
         </dl>
         {alarm.acknowledged_at && alarm.acknowledged_by_name ? (
           <p className="mt-1.5 text-compact break-words text-muted-foreground">

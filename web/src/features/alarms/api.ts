@@ -29,7 +29,11 @@ export interface Alarm {
   row: {
     kind: 'deposit' | 'withdrawal' | 'bonus' | 'transaction' | 'member' | 'administrator'
     id: string
+    /** Of an administrator. */
+    name?: string
   } | null
+  /** Who has the place in the tree that a bonus or an order names. */
+  at_place: { username: string; profile_id: string } | null
   profile_id: string | null
   username: string | null
   raised_at: string

@@ -16,7 +16,7 @@ export function RebuildCounters() {
   const close = () => setOpen(false)
   return (
     <>
-      <Button variant="outline" onClick={() => setOpen(true)}>
+      <Button variant="outline" size="compact" onClick={() => setOpen(true)}>
         Rebuild counters
       </Button>
       {open ? (
@@ -27,7 +27,7 @@ export function RebuildCounters() {
             { label: 'Leaves', value: 'Deposits, withdrawals, bonuses and transactions' },
           ]}
           warning="Do this once it is known what changed the counters: afterwards the difference is in the audit log only."
-          note="Stands in the audit log"
+          note="Recorded in the audit log"
           confirmLabel="Rebuild counters"
           busyLabel="Rebuilding..."
           errorFallback="The counters could not be rebuilt."

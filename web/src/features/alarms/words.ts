@@ -3,17 +3,22 @@ import { formatMoney } from '@/lib/money'
 import type { Alarm } from './api'
 
 const stopWords = {
-  everybody: 'Stops every decision about money',
-  member: "Stops decisions about this member's money",
+  everybody: 'every decision about money',
+  member: "decisions about this member's money",
 } as const
 
-/** What an alarm stops, said as long as it is open. */
+/** What an alarm blocks. */
+export function blockedWords({ stops }: Pick<Alarm, 'stops'>): string {
+  return stops ? stopWords[stops] : 'nothing'
+}
+
+/** The same as a sentence of its own, said as long as the alarm is open. */
 export function stopsWords({
   stops,
   acknowledged_at: acknowledgedAt,
-}: Pick<Alarm, 'stops' | 'acknowledged_at'>) {
-  if (stops) return stopWords[stops]
-  return acknowledgedAt ? 'Acknowledged: stops nothing until it changes' : 'Stops nothing'
+}: Pick<Alarm, 'stops' | 'acknowledged_at'>): string {
+  if (stops) return `Blocks ${stopWords[stops]}`
+  return acknowledgedAt ? 'Acknowledged: decisions go on until it changes' : 'Decisions go on'
 }
 
 const rowWords = {
@@ -30,29 +35,51 @@ const id = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 /** How the objects of rules that name no row of a list are read: their label, and the words for what they hold. */
 const namedThings: [rule: RegExp, object: RegExp, label: string, words: (...found: string[]) => string][] = [
   [/^I2[12]$/, /^all$/, '', () => ''],
-  [/^I26$/, /^(\d+)$/, 'Link of the audit log', (seq) => seq],
+  // The member who has this place stands under Member.
+  [/^I(23|29)$/, /^\d+$/, '', () => ''],
+  [/^I26$/, /^(?:entry )?(\d+)$/, 'Where', (seq) => `Entry ${seq} of the audit log`],
   [/^I27$/, /^flow of (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
   [/^(I27|I40)$/, /^(\w+)$/, 'Figure', labelOf],
-  [/^I(23|29|41)$/, /^(\d+)$/, 'Place in the tree', (no) => no],
   [/^I3[89]$/, /^(\d{4}-\d\d-\d\d)(?: [\d:.]+)?$/, 'Day', dayWords],
   [/^I(28|30)$/, /^\d+ (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
-  [/^I1[01]$/, /^(\w+) (\d+) *$/, 'Bonus', (type, no) => `${labelOf(type)}, place ${no}`],
-  [
-    /^I11$/,
-    /^(\w+) (\d+) (\d+)$/,
-    'Bonus',
-    (type, no, pair) => `${labelOf(type)}, place ${no}, pair ${pair}`,
-  ],
-  [/./, RegExp(`^(${id}) (\\w+)\\.(\\w+)`), 'Row', (row, noun) => `${labelOf(noun)} ${row}`],
+  [/^I1[01]$/, /^(\w+) \d+ (\d*)$/, 'Bonus', (type, pair) => labelOf(type) + (pair ? `, pair ${pair}` : '')],
+  [/^I41$/, /^\d+$/, 'Referral', () => ''],
+  [/./, RegExp(`^(?:${id}) (\\w+)\\.\\w+`), 'Row', labelOf],
+  [/./, RegExp(`^${id}$`), 'Row', () => ''],
 ]
 
-/** What a violation names, with its label: "Row", "Deposit 0c1d2e3f", or a day, a figure, a place in the tree. */
-export function namedThing({ row, rule, object }: Pick<Alarm, 'row' | 'rule' | 'object'>) {
-  if (row) return { label: 'Row', name: `${rowWords[row.kind]} ${row.id.slice(0, 8)}` }
+interface NamedThing {
+  label: string
+  name: string
+  /** By which it is found in the audit log. */
+  id?: string
+  /** The same for an entry of the audit log itself. */
+  entry?: string
+}
+
+/** What a violation names, with its label: "Row", "Deposit" and its id, or a day, a figure, whose bonus it is. */
+export function namedThing({
+  row,
+  rule,
+  object,
+  at_place: place,
+}: Pick<Alarm, 'row' | 'rule' | 'object' | 'at_place'>): NamedThing | null {
+  if (row?.kind === 'administrator') return { label: rowWords[row.kind], name: row.name ?? '', id: row.id }
+  if (row) return { label: 'Row', name: rowWords[row.kind], id: row.id }
   const rest = rule ? object.slice(rule.length + 1) : ''
   for (const [rules, objects, label, words] of namedThings) {
     const found = rule && rules.test(rule) ? objects.exec(rest) : null
-    if (found) return label ? { label, name: words(...found.slice(1)) } : null
+    if (!found) continue
+    const own = words(...found.slice(1))
+    const name = place ? [own, place.username].filter(Boolean).join(' of ') : own
+    const [rowId] = new RegExp(id).exec(rest) ?? []
+    if (!label || (!name && !rowId)) return null
+    return {
+      label,
+      name,
+      ...(rowId ? { id: rowId } : {}),
+      ...(rule === 'I26' ? { entry: found[1] ?? '' } : {}),
+    }
   }
   return rest ? { label: 'Row', name: rest } : null
 }
@@ -78,7 +105,7 @@ const shownElsewhere = new Set([
 /** "caused_by_corrections" and its figure, of what the sentences do not say already. */
 export function figuresOf(details: Alarm['details']): { label: string; value: string }[] {
   return Object.entries(details)
-    .filter(([name]) => !shownElsewhere.has(name))
+    .filter(([name]) => !shownElsewhere.has(name) && !/^(stored|due)_/.test(name))
     .map(([name, value]) => ({ label: labelOf(name), value: valueWords(name, value) }))
 }
 
@@ -117,15 +144,44 @@ function valueWords(name: string, value: unknown): string {
   return name === 'kind' || name === 'role' ? labelOf(text) : text
 }
 
+interface Differences {
+  /** What the two values of a figure are. */
+  heads: [string, string]
+  caption: string
+  rows: { name: string; one: string; other: string }[]
+}
+
 /** What an entry of the audit log says and its row does not, or the other way round; all of it where one is missing. */
-export function differencesOf({ says, is }: Alarm['details']) {
+function entryDifferences({ says, is }: Alarm['details']): Differences['rows'] {
   const [entry, row] = [says, is].map((facts) => (facts ?? null) as Record<string, unknown> | null)
   const names = [...new Set([...Object.keys(entry ?? {}), ...Object.keys(row ?? {})])].sort()
-  return names
+  return names.map((name) => ({
+    name: labelOf(name),
+    one: entry ? valueWords(name, entry[name]) : 'No entry',
+    other: row ? valueWords(name, row[name]) : 'No row',
+  }))
+}
+
+/** The figures of a day or a report as they should be, and as they are stored. */
+function storedDifferences(details: Alarm['details']): Differences['rows'] {
+  return Object.keys(details)
+    .filter((key) => key.startsWith('stored_'))
+    .map((key) => key.slice('stored_'.length))
     .map((name) => ({
       name: labelOf(name),
-      entry: entry ? valueWords(name, entry[name]) : 'No entry',
-      row: row ? valueWords(name, row[name]) : 'No row',
+      one: valueWords(name, details[`due_${name}`]),
+      other: valueWords(name, details[`stored_${name}`]),
     }))
-    .filter((difference) => difference.entry !== difference.row)
+}
+
+/** The figures of an alarm that are two, where they differ. */
+export function differencesOf(details: Alarm['details']): Differences | null {
+  const entries = entryDifferences(details)
+  const rows = (entries.length > 0 ? entries : storedDifferences(details)).filter(
+    ({ one, other }) => one !== other,
+  )
+  if (rows.length === 0) return null
+  return entries.length > 0
+    ? { heads: ['In the audit log', 'In the row'], caption: 'What the audit log and the row say', rows }
+    : { heads: ['Should be', 'Stored'], caption: 'What the figures should be, and what is stored', rows }
 }

@@ -1,7 +1,8 @@
 import { cn } from '@/lib/cn'
 import { formatMoney, formatPercent, isNegative, type Decimal } from '@/lib/money'
 
-function Unknown() {
+/** A dash to the eye, words to a screen reader: what is not known is not zero. */
+export function Unknown() {
   return (
     <span>
       <span aria-hidden>—</span>

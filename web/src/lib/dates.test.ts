@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { dayWord, formatDay, formatDue, formatExact, formatLasting, formatRelative } from './dates'
+import {
+  dayWord,
+  describeSpan,
+  formatDay,
+  formatDue,
+  formatExact,
+  formatLasting,
+  formatRelative,
+} from './dates'
 
 const now = new Date(2026, 2, 16, 14, 2)
 const before = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
@@ -35,6 +43,14 @@ it.each([
   [60 * 24 * 9, 'for 9 days'],
 ])('how long %d minutes are', (minutes, text) => {
   expect(formatLasting(before(minutes), now)).toBe(text)
+})
+
+it.each([
+  [59_000, 'less than a minute'],
+  [60_000, '1 minute'],
+  [-5_000, 'less than a minute'],
+])('a span of %d ms', (span, text) => {
+  expect(describeSpan(span)).toBe(text)
 })
 
 describe('exact forms', () => {

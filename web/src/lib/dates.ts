@@ -40,9 +40,10 @@ export function dayWord(value: Date, now: Date): string {
   return days === 0 ? 'Today' : days === 1 ? 'Yesterday' : weekday.format(value)
 }
 
-/** "3 hours", "12 days": a span of time in the largest unit that it fills. */
+/** "less than a minute", "3 hours", "12 days": a span of time in the largest unit that it fills. */
 export function describeSpan(span: number): string {
-  if (span < hour) return count(Math.max(0, Math.floor(span / minute)), 'minute')
+  if (span < minute) return 'less than a minute'
+  if (span < hour) return count(Math.floor(span / minute), 'minute')
   return span < day ? count(Math.floor(span / hour), 'hour') : count(Math.floor(span / day), 'day')
 }
 
@@ -57,8 +58,7 @@ export function formatRelative(value: Date, now: Date): string {
 
 /** "for 3 hours": how long something has lasted. */
 export function formatLasting(since: Date, now: Date): string {
-  const age = now.getTime() - since.getTime()
-  return age < minute ? 'for less than a minute' : `for ${describeSpan(age)}`
+  return `for ${describeSpan(now.getTime() - since.getTime())}`
 }
 
 /** The short name of the reader's zone on that day, such as "CET". */

@@ -6,10 +6,11 @@ import { formatMoney } from '@/lib/money'
 import { readDecided, type RequestNoun } from '@/lib/request-changes'
 import { toasts } from '@/lib/toast-queue'
 import { LedgerBanner } from '@/components/ledger-banner'
+import { Notice } from '@/components/notice'
 import { ReasonField } from '@/components/reason-field'
 import { ReviewDialog, type Fact } from '@/components/review-dialog'
 import type { DecisionAction, MoneyRequest, RequestFlag } from './request'
-import { decidedText, requestTexts } from './texts'
+import { decidedText, flagText, requestTexts } from './texts'
 
 /** What stands out about a request, one line each. */
 export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
@@ -19,7 +20,7 @@ export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
       {flags.map((flag) => (
         <li key={flag.kind + flag.text} className="inline-flex items-center gap-1.5 text-warning">
           <TriangleAlert className="size-3.5" aria-hidden />
-          {flag.text}
+          {flagText(flag)}
         </li>
       ))}
     </ul>
@@ -47,6 +48,8 @@ interface DecisionDialogProps {
   action: DecisionAction
   row: MoneyRequest
   facts: Fact[]
+  /** Said below the flags. */
+  flagNote?: string
   /** Said before the sentence every decision carries. */
   note?: ReactNode
   /** What this decision may be given beside the reason. */
@@ -62,7 +65,7 @@ interface DecisionDialogProps {
 
 /** Approving or rejecting a request for money: once, with the facts in sight, and with the reason the member reads. */
 export function DecisionDialog(props: DecisionDialogProps) {
-  const { noun, action, row, facts, note, children } = props
+  const { noun, action, row, facts, flagNote, note, children } = props
   const { decide, onClose, onDecided, onUncertain, onCloseAutoFocus } = props
   const { amount, flags } = row
   const [reason, setReason] = useState('')
@@ -117,9 +120,14 @@ export function DecisionDialog(props: DecisionDialogProps) {
         <>
           <LedgerBanner userId={row.user_id} className="mb-4" />
           {flags.length > 0 ? (
-            <div className="mb-4 text-compact">
-              <RequestFlags flags={flags} />
-            </div>
+            <Notice tone="warning" className="mb-4">
+              <ul>
+                {flags.map((flag) => (
+                  <li key={flag.kind + flag.text}>{flagText(flag)}</li>
+                ))}
+              </ul>
+              {flagNote ? <p className="mt-1">{flagNote}</p> : null}
+            </Notice>
           ) : null}
         </>
       }

@@ -7,6 +7,7 @@ import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { describeSpan } from '@/lib/dates'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
+import { compare } from '@/lib/money'
 import { shownStatus } from '@/lib/movement'
 import type { RequestNoun } from '@/lib/request-changes'
 import { offlineText, useOnline } from '@/lib/use-online'
@@ -112,13 +113,17 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
         <Facts
           facts={[
             { label: 'Display name', value: row.display_name ?? 'None' },
-            { label: 'Email', value: row.email ?? 'N/A' },
+            { label: 'Email', value: <span className="no-kerning">{row.email ?? 'N/A'}</span> },
             { label: 'Joined', value: <Joined row={row} /> },
             {
               label: 'Wallet',
               value: row.trc20_wallet_address ? <Address value={row.trc20_wallet_address} copy /> : 'Not set',
             },
-            { label: 'Package', value: <Money value={row.package_value} /> },
+            {
+              label: 'Package',
+              value:
+                compare(row.package_value, '0') === 0 ? 'No package' : <Money value={row.package_value} />,
+            },
             { label: 'Cash-in', value: <Money value={row.cash_in_amount} /> },
             { label: 'Available', value: <Money value={row.available_balance} /> },
             ...memberFacts,

@@ -29,7 +29,9 @@ interface RequestListProps<Row extends MoneyRequest> {
   load: (request: ListRequest) => Promise<RequestPage<Row>>
   columnsOf: (acts: RequestActs<Row>) => ColumnDef<Row>[]
   /** What the decision dialog repeats. */
-  factsOf: (row: Row) => Fact[]
+  factsOf: (row: Row, action: DecisionAction) => Fact[]
+  /** What is to be done about its flags before the decision. */
+  flagNoteOf?: (row: Row, action: DecisionAction) => string | undefined
   noteOf?: (row: Row, action: DecisionAction) => ReactNode
   /** More fields of the decision dialog. */
   fieldsOf?: (row: Row, action: DecisionAction) => ReactNode
@@ -56,7 +58,7 @@ function useRequestTable() {
 
 /** A list of requests for money: what waits, oldest first, and every decision that was made. */
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
-  const { noun, load, columnsOf, factsOf, noteOf, fieldsOf, decide, details } = props
+  const { noun, load, columnsOf, factsOf, flagNoteOf, noteOf, fieldsOf, decide, details } = props
   const { table, status } = useRequestTable()
   const query = useAdminList(noun, table, load, requestTexts[noun].failedToLoad)
   const forbidden = useMoneyForbidden()
@@ -129,7 +131,8 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
           noun={noun}
           action={open.action}
           row={open.row}
-          facts={factsOf(open.row)}
+          facts={factsOf(open.row, open.action)}
+          flagNote={flagNoteOf?.(open.row, open.action)}
           note={noteOf?.(open.row, open.action)}
           decide={(reason) => decide(open.row, open.action, reason)}
           onClose={close}

@@ -8,6 +8,8 @@ export type DecisionAction = 'approve' | 'reject'
 export interface RequestFlag {
   kind: string
   text: string
+  /** Until when it stands out, where that is known. */
+  until?: string
 }
 
 /** What deposit and withdrawal requests have in common for an administrator. Money is decimal text. */

@@ -26,7 +26,7 @@ export function StatusCounts({
 }) {
   const chosen = table.state.filters.status
   return (
-    <div role="group" aria-label="Filter by status" className="-mb-px flex overflow-x-auto">
+    <div role="group" aria-label="Filter by status" className="-mb-px flex min-w-0 flex-wrap">
       {[...statuses, ...(noun === 'withdrawal' ? payouts : [])].map(({ status, label }) => {
         const active = chosen === status
         return (
@@ -36,7 +36,7 @@ export function StatusCounts({
             aria-pressed={active}
             onClick={() => table.change({ filters: { status: active ? 'all' : status } })}
             className={cn(
-              'relative flex min-w-28 flex-col items-start gap-0.5 rounded-badge py-3 pr-4 text-left -outline-offset-2 after:absolute after:right-4 after:bottom-0 after:left-0 after:h-[3px] hover:text-foreground md:min-w-40',
+              'relative flex min-w-28 flex-col items-start gap-0.5 rounded-badge py-3 pr-4 text-left whitespace-nowrap max-md:grow max-md:py-2 -outline-offset-2 after:absolute after:right-4 after:bottom-0 after:left-0 after:h-[3px] hover:text-foreground md:min-w-40',
               active ? 'text-foreground after:bg-primary' : 'text-muted-foreground',
             )}
           >

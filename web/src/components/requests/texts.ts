@@ -1,4 +1,6 @@
+import { formatExact, zoneName } from '@/lib/dates'
 import type { DecidedRequest } from '@/lib/request-changes'
+import type { RequestFlag } from './request'
 
 /** Every sentence that names the kind of request, written out, so that each can be found and read as it is. */
 export const requestTexts = {
@@ -39,6 +41,13 @@ export const requestTexts = {
     void: 'Void this withdrawal',
   },
 } as const
+
+/** A flag in words; the server names a time in UTC, the lists beside it name the reader's zone. */
+export function flagText({ text, until }: RequestFlag): string {
+  if (!until) return text
+  const end = new Date(until)
+  return text.replace(/ until .+ UTC/, ` until ${formatExact(end)} ${zoneName(end)}`)
+}
 
 type Decided = Pick<DecidedRequest, 'status' | 'admin_notes' | 'decided_by_name'>
 

@@ -23,9 +23,9 @@ export function AdminDeposits() {
         noun="deposit"
         load={listDeposits}
         columnsOf={columnsOf}
-        factsOf={(deposit) => depositFacts(deposit, packages, () => setReceipt(deposit))}
-        noteOf={(deposit) =>
-          deposit.flags.some((flag) => flag.kind === 'same_reference')
+        factsOf={(deposit, action) => depositFacts(deposit, action, packages, () => setReceipt(deposit))}
+        flagNoteOf={(deposit, action) =>
+          action === 'approve' && deposit.flags.some((flag) => flag.kind === 'same_reference')
             ? 'A transaction hash is public. Compare sender, amount and time with the receipt.'
             : undefined
         }

@@ -1,36 +1,34 @@
 import { Reference } from '@/components/reference'
 import { Change, type Fact } from '@/components/review-dialog'
 import { Money } from '@/components/money'
+import type { DecisionAction } from '@/components/requests/request'
 import { Button } from '@/components/ui/button'
 import type { Package } from '@/lib/platform'
 import type { AdminDeposit } from './admin-api'
 
-function packageName(value: string, packages: Package[]): string {
-  return packages.find((one) => one.value === value)?.label ?? 'None'
-}
-
 function PackageStep({ deposit, packages }: { deposit: AdminDeposit; packages: Package[] }) {
   const { package_before: before, package_after: after } = deposit
-  const told = (value: string) => (
-    <>
-      {packageName(value, packages)} <Money value={value} />
-    </>
-  )
+  const told = (value: string) => {
+    const name = packages.find((one) => one.value === value)?.label
+    return name ? (
+      <>
+        {name} <Money value={value} />
+      </>
+    ) : (
+      'No package'
+    )
+  }
   return before === after ? <>{told(before)}, unchanged</> : <Change from={told(before)} to={told(after)} />
 }
 
-/** What an approval would do, said before it is done. */
-export function depositFacts(deposit: AdminDeposit, packages: Package[], onReceipt: () => void): Fact[] {
-  return [
-    {
-      label: 'Member',
-      value: (
-        <>
-          <span className="font-semibold">{deposit.display_name}</span> {deposit.username}
-        </>
-      ),
-    },
-    { label: 'Amount', value: <Money value={deposit.amount} className="font-semibold" /> },
+/** What is decided about, and what an approval would do, said before it is done. */
+export function depositFacts(
+  deposit: AdminDeposit,
+  action: DecisionAction,
+  packages: Package[],
+  onReceipt: () => void,
+): Fact[] {
+  const effects: Fact[] = [
     { label: 'Package', value: <PackageStep deposit={deposit} packages={packages} /> },
     {
       label: 'Cash-in',
@@ -41,11 +39,23 @@ export function depositFacts(deposit: AdminDeposit, packages: Package[], onRecei
         />
       ),
     },
+  ]
+  return [
+    {
+      label: 'Member',
+      value: (
+        <>
+          <span className="font-semibold">{deposit.display_name}</span> {deposit.username}
+        </>
+      ),
+    },
+    { label: 'Amount', value: <Money value={deposit.amount} className="font-semibold" /> },
+    ...(action === 'approve' ? effects : []),
     { label: 'Reference', value: <Reference value={deposit.reference_number} copy /> },
     {
       label: 'Receipt',
       value: (
-        <Button variant="link" size="text" onClick={onReceipt}>
+        <Button variant="link" size="text" className="pointer-coarse:-my-2.5" onClick={onReceipt}>
           View receipt
         </Button>
       ),

@@ -1,12 +1,13 @@
 import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
 import { Address } from '@/components/address'
-import { Money } from '@/components/money'
+import { Money, Unknown } from '@/components/money'
 import { Reference } from '@/components/reference'
-import type { RequestActs } from '@/components/requests/request'
+import type { DecisionAction, RequestActs } from '@/components/requests/request'
 import { requestColumns } from '@/components/requests/request-columns'
 import { RequestDetails } from '@/components/requests/request-details'
 import { RequestList } from '@/components/requests/request-list'
+import { flagText } from '@/components/requests/texts'
 import { VoidRequest } from '@/components/requests/void-request'
 import { Change, type Fact } from '@/components/review-dialog'
 import { Badge } from '@/components/status-badge'
@@ -22,10 +23,16 @@ interface UnpaidActsProps {
   acts: RequestActs<AdminWithdrawal>
 }
 
-/** The balance does not cover it: the approval would be refused. */
+/** The balance does not cover it. */
+function isUncovered(row: AdminWithdrawal): boolean {
+  return row.status === 'pending' && compare(row.available_balance, row.amount) < 0
+}
+
+/** Why the approval would be refused. */
 function blockedText(row: AdminWithdrawal): string | null {
-  const uncovered = row.status === 'pending' && compare(row.available_balance, row.amount) < 0
-  return uncovered ? 'Insufficient available balance' : null
+  if (isUncovered(row)) return 'Insufficient available balance'
+  const hold = row.flags.find((flag) => flag.kind === 'hold')
+  return hold ? flagText(hold) : null
 }
 
 /** Whether it was approved and still has to be recorded as paid. */
@@ -36,7 +43,7 @@ function isUnpaid({ status, voided_at: voided, payout_reference: reference }: Ad
 function PayoutState({ row }: { row: AdminWithdrawal }) {
   if (row.payout_reference !== null)
     return <Address value={row.payout_reference} short what="payout reference" copy />
-  return isUnpaid(row) ? <Badge tone="warning">Unpaid</Badge> : '—'
+  return isUnpaid(row) ? <Badge tone="warning">Unpaid</Badge> : <Unknown />
 }
 
 /** Records how a withdrawal was paid, from where it is listed or shown. */
@@ -76,7 +83,7 @@ function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawa
       header: 'User Balance',
       meta: { label: 'User Balance', align: 'right', phone: 'hidden', spare: 1 },
       cell: ({ row: { original } }) => (
-        <span title="Cash-in: the member's approved deposits">
+        <span className="whitespace-nowrap" title="Cash-in: the member's approved deposits">
           Package: <Money value={original.cash_in_amount} />
         </span>
       ),
@@ -86,9 +93,9 @@ function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawa
       header: 'Wallet Address',
       meta: { label: 'Wallet Address', phone: 'hidden', spare: 3 },
       cell: ({ row: { original } }) => (
-        <span className="flex flex-col">
+        <span className="flex flex-col py-1">
           <Address value={original.wallet_address} short />
-          {blockedText(original) ? (
+          {isUncovered(original) ? (
             <span className="text-caption text-destructive">Insufficient available balance</span>
           ) : null}
         </span>
@@ -104,7 +111,7 @@ function columnsOf(acts: RequestActs<AdminWithdrawal>): ColumnDef<AdminWithdrawa
   ]
 }
 
-function factsOf(row: AdminWithdrawal): Fact[] {
+function factsOf(row: AdminWithdrawal, action: DecisionAction): Fact[] {
   return [
     {
       label: 'Member',
@@ -116,12 +123,19 @@ function factsOf(row: AdminWithdrawal): Fact[] {
     },
     { label: 'Amount', value: <Money value={row.amount} className="font-semibold" /> },
     { label: 'Address', value: <Address value={row.wallet_address} copy /> },
-    {
-      label: 'Available',
-      value: (
-        <Change from={<Money value={row.available_balance} />} to={<Money value={row.available_after} />} />
-      ),
-    },
+    ...(action === 'approve'
+      ? [
+          {
+            label: 'Available',
+            value: (
+              <Change
+                from={<Money value={row.available_balance} />}
+                to={<Money value={row.available_after} />}
+              />
+            ),
+          },
+        ]
+      : []),
   ]
 }
 

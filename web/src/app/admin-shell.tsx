@@ -17,6 +17,7 @@ import { paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
 import { stored } from '@/lib/stored'
 import { OfflineStrip } from './offline-strip'
+import { scrollKey } from './scroll-key'
 import { SkipLink } from './skip-link'
 import { ThemeMenu } from './theme-menu'
 
@@ -83,30 +84,30 @@ function Side({ admin, pending }: SideProps) {
   return (
     <aside
       aria-label="Side"
-      className={cn(
-        'sticky top-0 hidden h-dvh w-16 shrink-0 flex-col gap-2 overflow-y-auto border-r bg-sidebar p-3 md:flex',
-        !collapsed && 'lg:w-62',
-      )}
+      className={cn('hidden w-16 shrink-0 border-r bg-sidebar md:block', !collapsed && 'lg:w-62')}
     >
-      <div className="flex min-h-11 items-center justify-between">
-        <Wordmark className={cn('hidden px-2.5', !collapsed && 'lg:block')} />
-        <Button
-          variant="ghost"
-          size="icon-compact"
-          className="hidden lg:inline-flex"
-          aria-label={collapsed ? 'Open the navigation' : 'Collapse the navigation'}
-          aria-expanded={!collapsed}
-          aria-keyshortcuts="Control+B Meta+B"
-          title="Ctrl+B"
-          onClick={turn}
-        >
-          <PanelLeft aria-hidden />
-        </Button>
-      </div>
-      <AdminNavigation role={admin.role} pending={pending} rail={rail} />
-      <div className="mt-auto flex flex-col gap-2">
-        <ThemeMenu />
-        <AdminAccount admin={admin} rail={rail} />
+      {/* Below the demo banner its foot is in sight too. */}
+      <div className="sticky top-0 flex h-[calc(100dvh-var(--demo-banner,0px))] flex-col gap-2 overflow-y-auto p-3">
+        <div className="flex min-h-11 items-center justify-between">
+          <Wordmark className={cn('hidden px-2.5', !collapsed && 'lg:block')} />
+          <Button
+            variant="ghost"
+            size="icon-compact"
+            className="hidden lg:inline-flex"
+            aria-label={collapsed ? 'Open the navigation' : 'Collapse the navigation'}
+            aria-expanded={!collapsed}
+            aria-keyshortcuts="Control+B Meta+B"
+            title="Ctrl+B"
+            onClick={turn}
+          >
+            <PanelLeft aria-hidden />
+          </Button>
+        </div>
+        <AdminNavigation role={admin.role} pending={pending} rail={rail} />
+        <div className="mt-auto flex flex-col gap-2">
+          <ThemeMenu />
+          <AdminAccount admin={admin} rail={rail} />
+        </div>
       </div>
     </aside>
   )
@@ -138,7 +139,7 @@ function SignedIn({ signedIn }: { signedIn: Administrator }) {
           <Outlet />
         </main>
       </div>
-      <ScrollRestoration />
+      <ScrollRestoration getKey={scrollKey} />
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { DemoBanner } from '@/features/operator/demo-banner'
 import { memberSession } from '@/lib/session'
 import { isMemberPage, paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
+import { scrollKey } from './scroll-key'
 import { SiteFooter } from './site-footer'
 import { SkipLink } from './skip-link'
 import { VisitorHeader } from './visitor-header'
@@ -49,7 +50,7 @@ export function SiteShell() {
         <Outlet />
       </main>
       <SiteFooter />
-      <ScrollRestoration />
+      <ScrollRestoration getKey={scrollKey} />
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { TriangleAlert } from 'lucide-react'
-import { groupedAddress, shortAddress } from '@/lib/address'
+import { groupedAddress, isTrc20, shortAddress } from '@/lib/address'
 import { cn } from '@/lib/cn'
 import { CopyButton } from './copy-button'
 
@@ -14,7 +14,7 @@ interface AddressProps {
   className?: string
 }
 
-/** A wallet address or a reference: mono, in groups of four when whole. */
+/** A wallet address, a reference or an id: mono, a wallet in groups of four when whole. */
 export function Address({ value, short, copy, check, what = 'address', className }: AddressProps) {
   return (
     <span className={cn('inline-flex max-w-full items-center gap-1.5', className)}>
@@ -24,7 +24,9 @@ export function Address({ value, short, copy, check, what = 'address', className
           <span className="sr-only">{value}</span>
         </span>
       ) : (
-        <span className="font-mono break-words">{groupedAddress(value)}</span>
+        <span className={cn('font-mono', isTrc20(value) ? 'break-words' : 'break-all')}>
+          {isTrc20(value) ? groupedAddress(value) : value}
+        </span>
       )}
       {check === false ? (
         <span

@@ -149,51 +149,56 @@ export function Toolbar<T>(props: ToolbarProps<T>) {
         />
       ) : null}
       <Filters filters={filters} table={table} />
-      <p role="status" className="tabular text-compact text-muted-foreground md:ml-auto">
-        {count}
-      </p>
-      {onExport ? <ExportButton onExport={onExport} /> : null}
-      {wide ? (
-        <>
-          <DropdownMenu>
-            <DropdownMenuTrigger asChild>
-              <Button variant="outline" size="compact">
-                <Rows3 aria-hidden />
-                Density
-              </Button>
-            </DropdownMenuTrigger>
-            <DropdownMenuContent>
-              <DropdownMenuRadioGroup value={density} onValueChange={(value) => onDensity(value as Density)}>
-                <DropdownMenuRadioItem value="compact">Compact</DropdownMenuRadioItem>
-                <DropdownMenuRadioItem value="comfortable">Comfortable</DropdownMenuRadioItem>
-              </DropdownMenuRadioGroup>
-            </DropdownMenuContent>
-          </DropdownMenu>
-          <DropdownMenu>
-            <DropdownMenuTrigger asChild>
-              <Button variant="outline" size="compact">
-                <Columns3 aria-hidden />
-                Columns
-              </Button>
-            </DropdownMenuTrigger>
-            <DropdownMenuContent>
-              {view
-                .getAllLeafColumns()
-                .filter((column) => column.getCanHide())
-                .map((column) => (
-                  <DropdownMenuCheckboxItem
-                    key={column.id}
-                    checked={column.getIsVisible()}
-                    onCheckedChange={(shown) => column.toggleVisibility(shown)}
-                    onSelect={(event) => event.preventDefault()}
-                  >
-                    {column.columnDef.meta?.label ?? column.id}
-                  </DropdownMenuCheckboxItem>
-                ))}
-            </DropdownMenuContent>
-          </DropdownMenu>
-        </>
-      ) : null}
+      <div className="flex flex-wrap items-center gap-3 md:ml-auto">
+        <p role="status" className="tabular text-compact text-muted-foreground">
+          {count}
+        </p>
+        {onExport ? <ExportButton onExport={onExport} /> : null}
+        {wide ? (
+          <>
+            <DropdownMenu>
+              <DropdownMenuTrigger asChild>
+                <Button variant="outline" size="compact">
+                  <Rows3 aria-hidden />
+                  Density
+                </Button>
+              </DropdownMenuTrigger>
+              <DropdownMenuContent>
+                <DropdownMenuRadioGroup
+                  value={density}
+                  onValueChange={(value) => onDensity(value as Density)}
+                >
+                  <DropdownMenuRadioItem value="compact">Compact</DropdownMenuRadioItem>
+                  <DropdownMenuRadioItem value="comfortable">Comfortable</DropdownMenuRadioItem>
+                </DropdownMenuRadioGroup>
+              </DropdownMenuContent>
+            </DropdownMenu>
+            <DropdownMenu>
+              <DropdownMenuTrigger asChild>
+                <Button variant="outline" size="compact">
+                  <Columns3 aria-hidden />
+                  Columns
+                </Button>
+              </DropdownMenuTrigger>
+              <DropdownMenuContent>
+                {view
+                  .getAllLeafColumns()
+                  .filter((column) => column.getCanHide())
+                  .map((column) => (
+                    <DropdownMenuCheckboxItem
+                      key={column.id}
+                      checked={column.getIsVisible()}
+                      onCheckedChange={(shown) => column.toggleVisibility(shown)}
+                      onSelect={(event) => event.preventDefault()}
+                    >
+                      {column.columnDef.meta?.label ?? column.id}
+                    </DropdownMenuCheckboxItem>
+                  ))}
+              </DropdownMenuContent>
+            </DropdownMenu>
+          </>
+        ) : null}
+      </div>
     </div>
   )
 }

@@ -26,7 +26,7 @@ const areas = [
   ['setting', 'Settings'],
   ['admin', 'Administrators'],
   ['list', 'Exports'],
-  ['books', 'Books'],
+  ['books', 'Ledger'],
 ] as const
 
 const actionFilter: TableFilter = {
@@ -80,7 +80,7 @@ function columnsOf(onOpen: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
         <button
           type="button"
           onClick={() => onOpen(original)}
-          className="rounded-mark text-left font-semibold text-primary hover:underline"
+          className="rounded-mark text-left font-semibold md:whitespace-nowrap text-primary hover:underline"
         >
           {actionWords(original.action)}
         </button>

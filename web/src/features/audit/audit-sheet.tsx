@@ -4,14 +4,14 @@ import { Facts } from '@/components/review-dialog'
 import { Timestamp } from '@/components/timestamp'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
 import type { AuditEntry } from './api'
-import { actionWords, fieldWords, requestOf, roleWords, valueText } from './words'
+import { actionWords, fieldWords, noted, requestOf, roleWords } from './words'
 
 // They stand above what was noted of the act itself.
 const context = ['actor_role', 'request_id']
 
 /** One recorded act with everything that was noted of it. */
 export function AuditSheet({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
-  const noted = Object.entries(entry.payload ?? {}).filter(([field]) => !context.includes(field))
+  const fields = Object.entries(entry.payload ?? {}).filter(([field]) => !context.includes(field))
   const request = requestOf(entry)
   return (
     <Sheet open onOpenChange={(open) => !open && onClose()}>
@@ -40,12 +40,15 @@ export function AuditSheet({ entry, onClose }: { entry: AuditEntry; onClose: () 
           ]}
         />
         <h3 className="mt-6 mb-2 text-section">Noted</h3>
-        {noted.length > 0 ? (
+        {fields.length > 0 ? (
           <Facts
-            facts={noted.map(([field, value]) => ({
-              label: fieldWords(field),
-              value: <span className="break-words">{valueText(value)}</span>,
-            }))}
+            facts={fields.map(([field, value]) => {
+              const { text, mono } = noted(field, value)
+              return {
+                label: fieldWords(field),
+                value: <span className={mono ? 'font-mono break-all' : 'break-words'}>{text}</span>,
+              }
+            })}
           />
         ) : (
           <p className="text-muted-foreground">No further details.</p>

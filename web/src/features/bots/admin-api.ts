@@ -10,6 +10,7 @@ type SubscriptionStatus = 'active' | 'suspended' | 'cancelled'
 /** A bot subscription as administrators see it: the password's length, never the password. */
 export interface AdminSubscription {
   id: string
+  profile_id: string
   username: string
   email: string | null
   display_name: string | null

@@ -7,6 +7,7 @@ import { useAdminList } from '@/components/data-table/use-admin-list'
 import { EmptyState } from '@/components/empty-state'
 import { Figure } from '@/components/figure'
 import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
+import { MemberLink } from '@/components/member-link'
 import { PageHead } from '@/components/page-head'
 import { RefreshButton } from '@/components/refresh-button'
 import { StatusBadge } from '@/components/status-badge'
@@ -31,10 +32,10 @@ const filters: TableFilter[] = [
   },
 ]
 
-/** As long a text as a member may have typed: cut to its column, whole on hover and to a screen reader. */
+/** As long a text as a member may have typed: cut to its column, whole on hover, to a screen reader and on a phone. */
 function Typed({ text, className }: { text: string; className?: string }) {
   return (
-    <span title={text} className={cn('block truncate', className)}>
+    <span title={text} className={cn('block max-md:break-all md:truncate', className)}>
       {text}
     </span>
   )
@@ -53,8 +54,11 @@ function columnsOf({ onChange }: Acts): ColumnDef<AdminSubscription>[] {
       enableHiding: false,
       cell: ({ row: { original } }) => (
         <span className="flex max-w-[28ch] flex-col py-1 leading-tight">
-          <span className="truncate font-semibold">{original.username}</span>
-          <span className="truncate text-caption font-normal text-muted-foreground">
+          <MemberLink profileId={original.profile_id} username={original.username} className="truncate" />
+          <span
+            className="no-kerning truncate text-caption font-normal text-muted-foreground"
+            title={original.email ?? undefined}
+          >
             {original.email ?? 'N/A'}
           </span>
           {original.display_name ? (
@@ -80,25 +84,25 @@ function columnsOf({ onChange }: Acts): ColumnDef<AdminSubscription>[] {
     {
       id: 'mt5_server',
       header: 'MT5 Server',
-      meta: { label: 'MT5 Server', phone: 'hidden', yields: true, spare: 2 },
+      meta: { label: 'MT5 Server', yields: true, spare: 2 },
       cell: ({ row: { original } }) => <Typed text={original.mt5_server} />,
     },
     {
       id: 'mt5_login',
       header: 'MT5 Login',
-      meta: { label: 'MT5 Login', phone: 'hidden', yields: true, spare: 3 },
+      meta: { label: 'MT5 Login', yields: true, spare: 3 },
       cell: ({ row: { original } }) => <Typed text={original.mt5_login} className="tabular" />,
     },
     {
       id: 'mt5_password',
       header: 'MT5 Password',
-      meta: { label: 'MT5 Password', phone: 'hidden', yields: true },
+      meta: { label: 'MT5 Password', yields: true },
       cell: ({ row: { original } }) => <MaskedPassword subscription={original} />,
     },
     {
       id: 'subscribed_at',
       header: `Subscribed, ${zoneName(new Date())}`,
-      meta: { label: 'Subscribed', sort: 'subscribed_at', phone: 'hidden', spare: 1 },
+      meta: { label: 'Subscribed', sort: 'subscribed_at', spare: 1 },
       cell: ({ row: { original } }) => <Timestamp value={original.subscribed_at} exact />,
     },
     {

@@ -2,7 +2,6 @@ import { Eye, EyeOff } from 'lucide-react'
 import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from 'react'
 import { Button } from '@/components/ui/button'
 import { Tooltip } from '@/components/ui/tooltip'
-import { cn } from '@/lib/cn'
 import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { useMoneyForbidden } from '@/lib/use-admin-role'
@@ -33,7 +32,9 @@ export function RevealedPassword({ children }: { children: ReactNode }) {
   return <Revealed value={reveal}>{children}</Revealed>
 }
 
-/** Asterisks of the password's length; the password itself for 30 seconds, when the role may see it. */
+const mostAsterisks = 64
+
+/** Asterisks of the password's length, beyond a line or two the length in words; the password itself for 30 seconds, when the role may see it. */
 export function MaskedPassword({ subscription }: { subscription: AdminSubscription }) {
   const { id, username, mt5_password_length: length } = subscription
   const forbidden = useMoneyForbidden()
@@ -59,14 +60,13 @@ export function MaskedPassword({ subscription }: { subscription: AdminSubscripti
   const name = `the MT5 password of ${username}`
   return (
     <span className="inline-flex max-w-full items-center gap-1">
-      {/* The asterisks may be cut, with what is said after them; the password itself is wanted whole. */}
-      <span
-        className={cn('min-w-0 font-mono text-compact', shown === null ? 'relative truncate' : 'break-all')}
-        aria-live="polite"
-      >
+      <span className="relative min-w-0 font-mono text-compact break-all" aria-live="polite">
         {shown ?? (
           <>
-            <span aria-hidden>{'*'.repeat(length)}</span>
+            <span aria-hidden>
+              {'*'.repeat(Math.min(length, mostAsterisks))}
+              {length > mostAsterisks ? `... ${length} characters` : ''}
+            </span>
             <span className="sr-only">hidden</span>
           </>
         )}

@@ -32,7 +32,7 @@ export function memberColumns(onDetails: (member: AdminMember) => void): ColumnD
       cell: ({ row: { original } }) => (
         <button
           type="button"
-          title={original.display_name ?? undefined}
+          title={original.username}
           onClick={() => onDetails(original)}
           className="max-w-[24ch] truncate rounded-mark font-semibold text-primary hover:underline"
         >
@@ -45,7 +45,7 @@ export function memberColumns(onDetails: (member: AdminMember) => void): ColumnD
       header: 'Email',
       meta: { label: 'Email', phone: 'hidden', yields: true },
       cell: ({ row: { original } }) => (
-        <span className="block truncate" title={original.email ?? undefined}>
+        <span className="no-kerning block truncate" title={original.email ?? undefined}>
           {original.email ?? 'N/A'}
         </span>
       ),

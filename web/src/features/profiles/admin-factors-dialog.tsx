@@ -10,7 +10,7 @@ export function FactorsDialog({ member, onClose }: { member: MemberDetails; onCl
       title={`Remove the second step of ${member.username}?`}
       facts={[
         { label: 'Member', value: member.display_name ?? member.username },
-        { label: 'Email', value: member.email ?? 'N/A' },
+        { label: 'Email', value: <span className="no-kerning">{member.email ?? 'N/A'}</span> },
       ]}
       warning="They are signed out everywhere and mailed. For 24 hours their withdrawals are not approved."
       label="How you verified their identity"

@@ -25,7 +25,7 @@ function accountFacts(member: MemberDetails): Fact[] {
   return [
     { label: 'Username', value: member.username },
     { label: 'Display name', value: member.display_name ?? 'None' },
-    { label: 'Email', value: member.email ?? 'N/A' },
+    { label: 'Email', value: <span className="no-kerning">{member.email ?? 'N/A'}</span> },
     {
       label: 'Referral code',
       value: <Address value={member.id} short what="referral code" copy />,

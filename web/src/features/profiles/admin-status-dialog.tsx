@@ -36,7 +36,7 @@ export function StatusDialog({ member, target, onClose }: StatusDialogProps) {
       title={target === 'pending' ? `${verb}: ${member.username}?` : `${verb} ${member.username}?`}
       facts={[
         { label: 'Member', value: member.display_name ?? member.username },
-        { label: 'Email', value: member.email ?? 'N/A' },
+        { label: 'Email', value: <span className="no-kerning">{member.email ?? 'N/A'}</span> },
         { label: 'Account status', value: change },
       ]}
       warning={consequence(member.account_status, target)}

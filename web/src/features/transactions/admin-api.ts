@@ -6,6 +6,7 @@ import { administratorClient, callFunction } from '@/lib/supabase'
 /** A row of the journal. Money is decimal text. */
 export interface AdminTransaction {
   id: string
+  profile_id: string
   username: string | null
   email: string | null
   amount: Decimal

@@ -7,6 +7,7 @@ import { useAdminList } from '@/components/data-table/use-admin-list'
 import { EmptyState } from '@/components/empty-state'
 import { Figure } from '@/components/figure'
 import { FigureRow, FigureRowSkeleton } from '@/components/figure-row'
+import { MemberLink } from '@/components/member-link'
 import { Money } from '@/components/money'
 import { MovementAmount } from '@/components/movement-amount'
 import { PageHead } from '@/components/page-head'
@@ -49,18 +50,17 @@ const columns: ColumnDef<AdminTransaction>[] = [
     meta: { label: 'User', phone: 'title', fixed: true },
     enableHiding: false,
     cell: ({ row: { original } }) => (
-      <span
+      <MemberLink
+        profileId={original.profile_id}
+        username={original.username}
         className="block max-w-[24ch] truncate md:max-w-[14ch] xl:max-w-[24ch]"
-        title={original.email ?? undefined}
-      >
-        {original.username ?? 'Unknown'}
-      </span>
+      />
     ),
   },
   {
     id: 'type',
     header: 'Type',
-    meta: { label: 'Type', phone: 'hidden' },
+    meta: { label: 'Type' },
     cell: ({ row: { original } }) => <span className="capitalize">{original.transaction_type}</span>,
   },
   {
@@ -78,7 +78,7 @@ const columns: ColumnDef<AdminTransaction>[] = [
   {
     id: 'reference',
     header: 'Reference ID',
-    meta: { label: 'Reference ID', phone: 'hidden', spare: 1 },
+    meta: { label: 'Reference ID', spare: 1 },
     cell: ({ row: { original } }) =>
       original.reference_id ? <Address value={original.reference_id} short what="reference" copy /> : 'N/A',
   },

@@ -45,7 +45,7 @@ interface ChartCardProps {
   range?: ChartRange
   onRange?: (range: ChartRange) => void
   /** The ranges there are rows for; all of them by default. */
-  offered?: ChartRange[]
+  offered?: readonly ChartRange[]
   /** The same numbers, row by row; the first column names the row. */
   table: { head: string[]; rows: ReactNode[][] }
   className?: string

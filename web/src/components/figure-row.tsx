@@ -5,7 +5,7 @@ import { Skeleton } from './ui/skeleton'
 /** Figures side by side, parted by a line; one under the other on a phone. */
 export function FigureRow({ children }: { children: ReactNode }) {
   return (
-    <div className="grid grid-cols-2 gap-x-6 gap-y-5 lg:grid-cols-none lg:auto-cols-fr lg:grid-flow-col lg:divide-x lg:*:pl-5 lg:*:first:pl-0">
+    <div className="grid grid-cols-2 gap-x-6 gap-y-5 lg:grid-flow-col lg:auto-cols-fr lg:grid-cols-none lg:gap-x-0 lg:divide-x lg:*:px-5 lg:*:first:pl-0 lg:*:last:pr-0">
       {children}
     </div>
   )

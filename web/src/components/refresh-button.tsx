@@ -9,7 +9,7 @@ type Refreshable = Pick<UseQueryResult, 'dataUpdatedAt' | 'isRefetching' | 'refe
 export function RefreshButton({ queries }: { queries: Refreshable[] }) {
   const read = Math.max(...queries.map((query) => query.dataUpdatedAt))
   return (
-    <>
+    <span className="inline-flex items-center gap-3 whitespace-nowrap">
       {read > 0 ? (
         <span className="tabular text-compact text-muted-foreground">
           Updated {formatTime(new Date(read))}
@@ -24,6 +24,6 @@ export function RefreshButton({ queries }: { queries: Refreshable[] }) {
         <RefreshCw aria-hidden />
         Refresh
       </Button>
-    </>
+    </span>
   )
 }

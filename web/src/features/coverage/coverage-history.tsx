@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, useState } from 'react'
+import { lazy } from 'react'
 import { ChartArea } from '@/components/chart-area'
 import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { EmptyState } from '@/components/empty-state'
 import { Money } from '@/components/money'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
+import { useChartRange } from '@/components/use-chart-range'
 import { readableTop } from '@/lib/chart-axis'
 import { barName, describePeriod } from '@/lib/chart-period'
 import { coverageHistoryQuery, type CoverageDay } from './api'
@@ -14,6 +15,7 @@ import { DayRatio } from './day-ratio'
 const CoverageLine = lazy(() => import('./coverage-line'))
 
 const spans: Record<ChartRange, number> = { '30d': 30, '90d': 90, '12m': 366, all: 3660 }
+const offered: readonly ChartRange[] = ['30d', '90d', '12m', 'all']
 
 function History({
   days,
@@ -68,7 +70,7 @@ function History({
 
 /** Coverage as it was kept each day; a past day never changes. */
 export function CoverageHistory() {
-  const [range, setRange] = useState<ChartRange>('90d')
+  const [range, setRange] = useChartRange(offered, '90d')
   const query = useQuery(coverageHistoryQuery(spans[range]))
   return (
     <Region

@@ -1,19 +1,21 @@
-import { lazy, useState } from 'react'
+import { lazy } from 'react'
 import { ChartArea } from '@/components/chart-area'
-import { ChartCard, type ChartRange } from '@/components/chart-card'
+import { ChartCard } from '@/components/chart-card'
 import { Money } from '@/components/money'
+import { useChartRange } from '@/components/use-chart-range'
 import type { AdminOverview } from '@/lib/admin-overview'
 import { barName, describePeriod } from '@/lib/chart-period'
 import { add, subtract } from '@/lib/money'
 
 const FlowBars = lazy(() => import('./admin-flow-bars'))
 
-const days: Partial<Record<ChartRange, number>> = { '30d': 30, '90d': 90 }
+const days = { '30d': 30, '90d': 90 }
+const offered = ['30d', '90d'] as const
 
 /** Deposits up, withdrawals down, day by day; the net is told in words. */
 export function FlowsCard({ flows }: { flows: AdminOverview['flows'] }) {
-  const [range, setRange] = useState<ChartRange>('30d')
-  const shown = flows.slice(-(days[range] ?? flows.length))
+  const [range, setRange] = useChartRange(offered, '30d')
+  const shown = flows.slice(-days[range])
   const deposits = add('0', ...shown.map((flow) => flow.deposits))
   const withdrawals = add('0', ...shown.map((flow) => flow.withdrawals))
   const period = describePeriod({ from: shown[0]?.day ?? '', to: shown.at(-1)?.day ?? '', bucket: 'day' })
@@ -36,7 +38,7 @@ export function FlowsCard({ flows }: { flows: AdminOverview['flows'] }) {
       ]}
       range={range}
       onRange={setRange}
-      offered={['30d', '90d']}
+      offered={offered}
       table={{
         head: ['Day', 'Deposits', 'Withdrawals', 'Net'],
         rows: shown.map((flow) => [

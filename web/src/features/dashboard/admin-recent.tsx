@@ -14,7 +14,7 @@ export function RecentTransactions({ recent }: { recent: RecentMovement[] }) {
       {recent.map((item) => (
         <li key={item.id} className="flex flex-wrap items-center gap-x-6 gap-y-1 px-4 py-3 md:px-5">
           <span className="w-28 font-semibold">{item.type === 'deposit' ? 'Deposit' : 'Withdrawal'}</span>
-          <span className="min-w-0 grow">{item.user_email ?? item.username ?? 'Unknown'}</span>
+          <span className="no-kerning min-w-0 grow">{item.user_email ?? item.username ?? 'Unknown'}</span>
           <span className="text-muted-foreground">
             <Timestamp value={item.created_at} />
           </span>

@@ -155,7 +155,7 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       header: `Date, ${zoneName(new Date())}`,
       meta: { label: 'Date', sort: 'created_at', phone: 'date' },
       cell: ({ row: { original } }) => (
-        <span className="flex flex-wrap gap-x-2 md:flex-col md:py-1 md:leading-tight">
+        <span className="flex flex-wrap gap-x-2 py-1 md:flex-col md:leading-tight">
           <Timestamp value={original.created_at} exact />
           {original.status === 'pending' ? (
             <span className="text-caption whitespace-nowrap text-muted-foreground">

@@ -81,7 +81,7 @@ export function AccountActs({ account, onPassword }: AccountActsProps) {
   const act = useAccountAct()
   const [plan, setPlan] = useState<Plan | null>(null)
   const [resetting, setResetting] = useState(false)
-  const facts: Fact[] = [{ label: 'Account', value: account.email }]
+  const facts: Fact[] = [{ label: 'Account', value: <span className="no-kerning">{account.email}</span> }]
   return (
     <>
       <DropdownMenu>

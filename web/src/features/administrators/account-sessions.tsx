@@ -55,7 +55,7 @@ export function AccountSessions({ account }: { account: Account }) {
           open
           onClose={() => setOpen(false)}
           title={`Sessions of ${account.full_name ?? account.email}`}
-          facts={[{ label: 'Account', value: account.email }]}
+          facts={[{ label: 'Account', value: <span className="no-kerning">{account.email}</span> }]}
           warning={
             own
               ? 'All but this one end at once.'

@@ -26,7 +26,7 @@ export function AdminAccount({ admin, rail }: AdminAccountProps) {
     <div className="flex flex-col gap-2 border-t pt-4">
       <div className={cn('min-w-0 px-2.5', hidden)}>
         <p className="font-semibold">{admin.full_name ?? 'Admin User'}</p>
-        <p className="text-compact text-muted-foreground">{admin.email}</p>
+        <p className="no-kerning text-compact text-muted-foreground">{admin.email}</p>
         <Badge icon={ShieldCheck} className="mt-1.5">
           {roleWord(admin.role)}
         </Badge>

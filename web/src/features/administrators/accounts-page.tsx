@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Plus } from 'lucide-react'
+import { Plus, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
-import { StatusBadge } from '@/components/status-badge'
+import { Badge, StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
@@ -32,9 +32,11 @@ function Accounts({ accounts, onPassword }: AccountsProps) {
         >
           <div className="min-w-0 max-lg:basis-full">
             <p className="font-semibold">{account.full_name ?? 'Not set'}</p>
-            <p className="text-compact break-words text-muted-foreground">{account.email}</p>
+            <p className="no-kerning text-compact break-words text-muted-foreground">{account.email}</p>
           </div>
-          <span>{roleWord(account.role)}</span>
+          <span>
+            <Badge icon={ShieldCheck}>{roleWord(account.role)}</Badge>
+          </span>
           <span>
             <StatusBadge
               status={account.is_active ? 'active' : 'disabled'}

@@ -20,7 +20,7 @@ function Profile({ admin }: { admin: Administrator }) {
     <Facts
       facts={[
         { label: 'Full name', value: admin.full_name ?? 'Not set' },
-        { label: 'Email', value: admin.email },
+        { label: 'Email', value: <span className="no-kerning">{admin.email}</span> },
         { label: 'Role', value: <Badge icon={ShieldCheck}>{roleWord(admin.role)}</Badge> },
         {
           label: 'Account status',

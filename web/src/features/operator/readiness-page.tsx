@@ -16,7 +16,7 @@ import { SettingsList } from './settings-list'
 
 const names: Record<string, string> = {
   operator: 'Operator',
-  support: 'Support',
+  support: 'Support email',
   deposit_address: 'Deposit address',
   terms: 'Terms of use',
   risk: 'Risk notice',

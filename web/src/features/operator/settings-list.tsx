@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
+import { cn } from '@/lib/cn'
 import type { Setting } from './api'
 import { SettingDialog } from './setting-dialog'
 import { shownValue } from './setting-value'
@@ -26,7 +27,14 @@ export function SettingsList({ settings }: { settings: Setting[] }) {
               <p className="font-semibold">{setting.description}</p>
               <p className="font-mono text-compact break-words text-muted-foreground">{setting.key}</p>
             </div>
-            <p className="line-clamp-2 min-w-0 break-words max-lg:basis-full">{shownValue(setting)}</p>
+            <p
+              className={cn(
+                'line-clamp-2 min-w-0 max-lg:basis-full',
+                setting.key === 'deposit.address' ? 'font-mono break-all' : 'break-words',
+              )}
+            >
+              {shownValue(setting)}
+            </p>
             <p className="text-compact text-muted-foreground">
               {setting.updated_by_name ? (
                 <>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Menu, PanelLeft } from 'lucide-react'
-import { useEffect, useState, type ComponentProps } from 'react'
+import { lazy, Suspense, useEffect, useState, type ComponentProps } from 'react'
 import { Navigate, Outlet, ScrollRestoration, useLocation } from 'react-router'
 import { Wordmark } from '@/components/wordmark'
 import { Button } from '@/components/ui/button'
@@ -16,10 +16,13 @@ import { confirmableCount, correctionsQuery } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
 import { useStore } from '@/lib/store'
 import { stored } from '@/lib/stored'
+import { useMedia } from '@/lib/use-media'
 import { OfflineStrip } from './offline-strip'
 import { scrollKey } from './scroll-key'
 import { SkipLink } from './skip-link'
 import { ThemeMenu } from './theme-menu'
+
+const AdminBell = lazy(() => import('@/features/notifications/admin-bell'))
 
 const collapsedKey = 'harborline-admin-navigation'
 
@@ -55,7 +58,17 @@ interface SideProps {
   pending: ComponentProps<typeof AdminNavigation>['pending']
 }
 
+/** Keeps its place until it is there. */
+function Bell() {
+  return (
+    <Suspense fallback={<span className="size-11" />}>
+      <AdminBell />
+    </Suspense>
+  )
+}
+
 function PhoneHeader({ admin, pending }: SideProps) {
+  const wide = useMedia('(min-width: 48rem)')
   const [open, setOpen] = useState(false)
   return (
     <header className="sticky top-0 z-30 flex h-14 items-center gap-2 border-b bg-card px-2 md:hidden">
@@ -73,12 +86,14 @@ function PhoneHeader({ admin, pending }: SideProps) {
         </SheetContent>
       </Sheet>
       <Wordmark className="grow" />
+      {wide ? null : <Bell />}
       <ThemeMenu />
     </header>
   )
 }
 
 function Side({ admin, pending }: SideProps) {
+  const wide = useMedia('(min-width: 48rem)')
   const { collapsed, turn } = useCollapsed()
   const rail = collapsed ? 'always' : 'md'
   return (
@@ -105,7 +120,10 @@ function Side({ admin, pending }: SideProps) {
         </div>
         <AdminNavigation role={admin.role} pending={pending} rail={rail} />
         <div className="mt-auto flex flex-col gap-2">
-          <ThemeMenu />
+          <div className="flex flex-wrap gap-1">
+            <ThemeMenu />
+            {wide ? <Bell /> : null}
+          </div>
           <AdminAccount admin={admin} rail={rail} />
         </div>
       </div>

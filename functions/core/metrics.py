@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from prometheus_client import REGISTRY, Gauge, Histogram, start_http_server
+from prometheus_client import REGISTRY, Histogram, start_http_server
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -26,7 +26,6 @@ POOL_FIGURES = {
 _requests = Histogram(
     "http_request_duration_seconds", "Time to the end of the answer.", ("method", "route", "status")
 )
-waiting = Gauge("queue_depth", "What waits to be done, by queue and state.", ("queue", "state"))
 
 
 def observe(scope: Mapping[str, Any], status: int, seconds: float) -> None:

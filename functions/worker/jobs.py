@@ -20,8 +20,11 @@ from functions.worker.mailer import Mailer
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 from functions.worker.sql_functions import JobFunction, call
+from functions.worker.webhooks import Webhooks
 
-RETRY = RetryStrategy(max_attempts=4, exponential_wait=6)
+# After the first attempt; the last one is half an hour after it.
+ATTEMPTS = 4
+RETRY = RetryStrategy(max_attempts=ATTEMPTS, exponential_wait=6)
 STALLED_AFTER_SECONDS = 60
 log = logging.getLogger("worker")
 
@@ -50,6 +53,7 @@ class Resources:
     mailer: Mailer
     receipts: UnusedReceipts
     audit_heads: AuditHeads
+    webhooks: Webhooks
     settings: WorkerSettings
 
     @classmethod
@@ -60,6 +64,7 @@ class Resources:
             mailer=Mailer(pool, settings),
             receipts=UnusedReceipts(pool, settings),
             audit_heads=AuditHeads(pool, settings.audit_heads_path),
+            webhooks=Webhooks(pool, settings),
             settings=settings,
         )
 
@@ -133,6 +138,19 @@ async def notify_earnings(context: JobContext) -> None:
     pool = resources_of(context).pool
     while notified := await call(pool, "notify_earnings"):
         log_result("notify_earnings", notified)
+
+
+@blueprint.task(
+    name="send_webhooks",
+    queueing_lock="send_webhooks",
+    lock="send_webhooks",
+    retry=RETRY,
+    pass_context=True,
+)
+async def send_webhooks(context: JobContext) -> None:
+    """Send what waits to the operator's webhook. It is queued when any is due (run_loop.py)."""
+    is_last = context.job.attempts >= ATTEMPTS
+    log_result("send_webhooks", await resources_of(context).webhooks.send_due(is_last_attempt=is_last))
 
 
 @blueprint.periodic(cron="41 * * * *")

@@ -14,17 +14,18 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.tasks import Task
 
 from functions.core.database import Pool
-from functions.core.metrics import published, waiting
+from functions.core.metrics import published
 from functions.worker import job_queue
 from functions.worker.audit_links import link_entries
+from functions.worker.gauges import Gauges
 from functions.worker.health import serve_health
-from functions.worker.jobs import Resources, deliver_mail, notify_earnings
+from functions.worker.jobs import Resources, deliver_mail, notify_earnings, send_webhooks
 from functions.worker.settings import WorkerSettings
 
 RETRY_SECONDS = 0.5
 LOOK_FOR_WORK_EVERY_SECONDS = 1
-COUNT_EVERY_SECONDS = 15
-STATES_WITH_DEPTH = ("todo", "doing", "failed")
+READ_EVERY_SECONDS = 15
+DUE = "select jobs.is_mail_due(), jobs.are_earnings_due(), jobs.is_webhook_due()"
 log = logging.getLogger("worker")
 
 
@@ -80,15 +81,15 @@ async def outlive_outages(name: str, work: Callable[[], Awaitable[None]], stoppe
 
 
 async def queue_due_work(database_url: str) -> None:
-    """Queue what must not wait for the next minute: e-mails, and notifications of bonuses."""
+    """Queue what must not wait for the next minute: e-mails, notifications of bonuses, webhook messages."""
     connection = await psycopg.AsyncConnection.connect(
         database_url, autocommit=True, application_name="worker-due"
     )
     async with connection:
         while True:
-            found = await connection.execute("select jobs.is_mail_due(), jobs.are_earnings_due()")
-            due = await found.fetchone() or (False, False)
-            for is_due, task in zip(due, (deliver_mail, notify_earnings), strict=True):
+            found = await connection.execute(DUE)
+            due = await found.fetchone() or (False, False, False)
+            for is_due, task in zip(due, (deliver_mail, notify_earnings, send_webhooks), strict=True):
                 if is_due:
                     await queue_once(task)
             await asyncio.sleep(LOOK_FOR_WORK_EVERY_SECONDS)
@@ -103,26 +104,7 @@ async def queue_once(task: Task[..., Any, Any]) -> None:
 
 
 async def publish_metrics(settings: WorkerSettings, pool: Pool) -> None:
-    """Publish the metrics, and update the queue depth now and then."""
+    """Publish the process's metrics, and the state of the business, read now and then."""
     with published(settings, pool):
-        while settings.metrics_port is not None:
-            try:
-                await update_queue_depth(pool)
-            except psycopg.Error:
-                log.warning("queue depth query failed", exc_info=True)
-            await asyncio.sleep(COUNT_EVERY_SECONDS)
-
-
-async def update_queue_depth(pool: Pool) -> None:
-    """Count the jobs of the queue and the e-mails of the outbox, by state."""
-    async with pool.connection() as connection:
-        jobs = await connection.execute(
-            "select s.state, count(j.id) as depth from unnest(%s::procrastinate_job_status[]) as s (state)"
-            " left join procrastinate_jobs as j on j.status = s.state group by s.state",
-            [list(STATES_WITH_DEPTH)],
-        )
-        for row in await jobs.fetchall():
-            waiting.labels("jobs", row["state"]).set(row["depth"])
-        emails = await connection.execute("select * from jobs.count_mail()")
-        for row in await emails.fetchall():
-            waiting.labels("mail", row["state"]).set(row["depth"])
+        if settings.metrics_port is not None:
+            await Gauges(pool, settings).publish(READ_EVERY_SECONDS)

@@ -21,6 +21,9 @@ class WorkerSettings(ServiceSettings):
         audit_heads_path: the file that the head of the audit log's chain is written to every hour; keep it.
         disk_folders: folders whose disks are looked at, as JSON: `{"the database": "/path"}`.
         disk_full_percent, disk_urgent_percent: above them a disk is an alarm, and an urgent one.
+        certificate_address: `host:port` where the gateway serves HTTPS; empty when it does not.
+        alarm_webhook_key: signs what is sent to the setting `alarm.webhook_url`; empty: nothing is sent.
+        alarm_webhook_private: that address may be one of this machine or of a private network.
     """
 
     port: int = 0
@@ -37,3 +40,6 @@ class WorkerSettings(ServiceSettings):
     disk_folders: dict[str, str] = Field(default_factory=dict)
     disk_full_percent: int = 80
     disk_urgent_percent: int = 90
+    certificate_address: str = ""
+    alarm_webhook_key: str = ""
+    alarm_webhook_private: bool = False

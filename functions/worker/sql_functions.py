@@ -14,6 +14,7 @@ JobFunction = Literal[
     "delete_unconfirmed_users",
     "end_dead_job",
     "expire_admin_sessions",
+    "mark_webhook",
     "notify_earnings",
     "publish_disclosure",
     "purge",

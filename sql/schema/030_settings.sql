@@ -28,6 +28,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('operator.countries', '[]', 'list', 0, 250, true, 'Countries (ISO 3166 alpha-2) whose residents may sign up'),
 -- The address with an all-zero payload: recognisable as a sample; nobody has its key.
 ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"', 'text', 34, 34, false, 'TRC20 address that members send deposits to'),
+('alarm.webhook_url', 'null', 'text', 1, 500, false, 'Where alarms are sent as JSON, besides the emails about them. https. Unset: nowhere'),
 ('explorer.url', 'null', 'text', 1, 500, true, 'Block explorer''s page of a transaction, with {hash} for its hash. Unset: hashes are no links'),
 ('deposit.open', 'true', 'boolean', null, null, true, 'Members can send deposits. Off: they are told to send nothing, and see no address'),
 ('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
@@ -119,6 +120,13 @@ begin
     if p_key = 'explorer.url' and not p_value #>> '{}' ~ '\Ahttps://[a-zA-Z0-9.-]+(:[0-9]+)?/[^\s"''<>{}\\]*\{hash\}[^\s"''<>{}\\]*\Z' then
         perform private.raise_error(400, 'invalid_setting', 'Enter an https address with {hash} in place of the transaction hash.');
     end if;
+    -- Where the address leads is looked at by the worker, whenever it sends.
+    if p_key = 'alarm.webhook_url' and not (
+        p_value #>> '{}' ~ '\Ahttps://[a-zA-Z0-9.-]+(:[0-9]{1,5})?(/\S*)?\Z'
+        or private.is_demo() and p_value #>> '{}' ~ '\Ahttp://(127\.0\.0\.1|localhost)(:[0-9]{1,5})?(/\S*)?\Z'
+    ) then
+        perform private.raise_error(400, 'invalid_setting', 'Enter an https address. In demo mode http on this machine is taken too.');
+    end if;
 end
 $$;
 comment on function private.check_setting(text, jsonb) is 'Validates the type and limits of a setting. Errors: not_found, invalid_setting.';
@@ -149,6 +157,8 @@ create trigger _100_validate before update on private.settings for each row exec
 -- audited one and with one configured outside the database.
 create function private.settings_mail_deposit_address() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_alarm_id uuid;
 begin
     perform private.mail_administrators(
         'deposit_address_changed', 'The deposit address was changed',
@@ -161,7 +171,9 @@ begin
         'deposit_address', 'changed', null, pg_catalog.jsonb_build_object('from', old.value #>> '{}', 'to', new.value #>> '{}')
     );
     update private.alarms as a set mailed_at = pg_catalog.clock_timestamp()
-    where a.kind = 'deposit_address' and a.object = 'changed' and a.ended_at is null;
+    where a.kind = 'deposit_address' and a.object = 'changed' and a.ended_at is null
+    returning a.id into v_alarm_id;
+    perform private.queue_webhook('The deposit address was changed', array[v_alarm_id]);
     return null;
 end
 $$;
@@ -182,6 +194,7 @@ declare
         'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'
     );
     v_discrepancies jsonb := '{}'::jsonb;
+    v_alarm_id uuid;
 begin
     if v_shown is distinct from v_recorded then
         v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('recorded', v_recorded);
@@ -196,7 +209,9 @@ begin
     v_discrepancies := v_discrepancies || pg_catalog.jsonb_build_object('shown', v_shown);
     if private.raise_alarm('deposit_address', 'unexpected', null, v_discrepancies) then
         update private.alarms as a set mailed_at = pg_catalog.clock_timestamp()
-        where a.kind = 'deposit_address' and a.object = 'unexpected' and a.ended_at is null;
+        where a.kind = 'deposit_address' and a.object = 'unexpected' and a.ended_at is null
+        returning a.id into v_alarm_id;
+        perform private.queue_webhook('The deposit address is not the expected one', array[v_alarm_id]);
         perform private.notify_administrators(
             'deposit_address_unexpected', 'The deposit address is not the expected one',
             pg_catalog.format('Members are shown %s. Expected is %s.', v_shown, coalesce(p_expected, v_recorded)), '/admin/readiness'

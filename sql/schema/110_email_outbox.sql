@@ -161,15 +161,6 @@ $$;
 comment on function jobs.mark_mail_failed(bigint, text) is 'Schedules a retry with exponential backoff; gives up after twelve attempts.';
 grant execute on function jobs.mark_mail_failed(bigint, text) to worker;
 
-create function jobs.count_mail() returns table (state text, depth bigint)
-language sql stable security definer set search_path = '' as $$
-    select 'todo', pg_catalog.count(*) filter (where o.failed_at is null) from private.outbox as o where o.sent_at is null
-    union all
-    select 'failed', pg_catalog.count(*) filter (where o.failed_at is not null) from private.outbox as o where o.sent_at is null
-$$;
-comment on function jobs.count_mail() is 'Number of unsent and of failed e-mails.';
-grant execute on function jobs.count_mail() to worker;
-
 -- What a super_admin sees: queued and failed e-mail, failed jobs, the last ledger check.
 
 create function private.failed_jobs() returns jsonb

@@ -413,6 +413,7 @@ declare
     v_due boolean;
     v_title text;
     v_body text;
+    v_ids uuid[];
 begin
     if private.is_recent((select s.mailed_at from private.alarm_mail_state as s), interval '1 hour') then
         return 0;
@@ -431,9 +432,9 @@ begin
         when v_new = 0 then pg_catalog.format('Reminder: %s', case v_open when 1 then 'an alarm lasts' else v_open || ' alarms last' end)
         else case v_new when 1 then 'A new alarm' else v_new || ' new alarms' end
     end;
-    select pg_catalog.string_agg(l.line, E'\n' order by l.place) into v_body
+    select pg_catalog.string_agg(l.line, E'\n' order by l.place), pg_catalog.array_agg(l.id order by l.place) into v_body, v_ids
     from (
-        select private.alarm_line(a) || case when a.mailed_at is not null then ' You were told before.' else '' end as line, row_number() over w as place
+        select a.id, private.alarm_line(a) || case when a.mailed_at is not null then ' You were told before.' else '' end as line, row_number() over w as place
         from private.alarms as a
         where (a.ended_at is null or a.mailed_at is null) and a.acknowledged_at is null
         window w as (order by a.mailed_at is not null, private.alarm_stops(a) is null, a.raised_at desc, a.id)
@@ -446,6 +447,7 @@ begin
     insert into private.outbox (template, recipient, data)
     select 'alarms', a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', v_title, 'body', v_body, 'link', '/admin/alarms')
     from private.admin_users as a where a.is_active and a.role in ('super_admin', 'finance_admin');
+    perform private.queue_webhook(v_title, v_ids);
     update private.alarms as a set mailed_at = pg_catalog.clock_timestamp()
     where (a.ended_at is null or a.mailed_at is null) and a.acknowledged_at is null;
     update private.alarm_mail_state as s set mailed_at = pg_catalog.clock_timestamp();
@@ -453,7 +455,7 @@ begin
 end
 $$;
 comment on function private.mail_alarms() is
-'E-mails every active super and finance administrator all that is new and what lasts, at most once an hour, and once a day while anything lasts; returns how many were new.';
+'E-mails every active super and finance administrator all that is new and what lasts, and writes the webhook message, at most once an hour, and once a day while anything lasts; returns how many were new.';
 
 create function private.announce_alarms() returns void
 language plpgsql volatile set search_path = '' as $$

@@ -1,6 +1,6 @@
 -- Purge old rows: expired rate limits, old failures, administrators' former addresses, uploads that no limit counts any
--- more, and e-mail sent long ago (it holds names and addresses). Rows of money, the journal and the audit log are never
--- purged.
+-- more, and e-mail and webhook messages of long ago (they hold names and addresses). Rows of money, the journal and the
+-- audit log are never purged.
 
 create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$
@@ -27,11 +27,14 @@ begin
     );
     get diagnostics v_rows = row_count;
     v_all := v_all + v_rows;
+    delete from private.alarm_webhooks as w where w.created_at < v_now - interval '30 days';
+    get diagnostics v_rows = row_count;
+    v_all := v_all + v_rows;
     delete from private.outbox as o where o.sent_at < v_now - interval '30 days';
     get diagnostics v_rows = row_count;
     return v_all + v_rows;
 end
 $$;
 comment on function jobs.purge() is
-'Deletes expired rate limits, failures older than a day, addresses that no administrator used for 90 days, uploads that no limit counts any more and e-mail sent more than 30 days ago; returns how many rows.';
+'Deletes expired rate limits, failures older than a day, addresses that no administrator used for 90 days, uploads that no limit counts any more, webhook messages and e-mail sent more than 30 days ago; returns how many rows.';
 grant execute on function jobs.purge() to worker;

@@ -28,6 +28,7 @@ select edge.record_admin_sign_in('nobody@admins.test', '192.0.2.1', false);
 select private.consume_rate_limit('bucket', 'key', 1, '1 hour');
 select private.link_entries();
 insert into private.alarms (kind, object) values ('disk', 'state'), ('disk', 'database');
+insert into private.alarm_webhooks (body) values ('{}');
 insert into private.mail_choices (user_id, topic, wanted) values (user_id('freya'), 'bots', false);
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids) values ('2020-01-01', '{}', now(), 0, '{}');
@@ -49,6 +50,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.admin_session_activity', 'admin_session_activity_session_token_fkey', 'session_token = gen_random_uuid()'),
 ('private.admin_session_activity', 'jti_hash_is_sha256', 'jti_hash = ''short'''),
 ('private.alarm_mail_state', 'alarm_mail_state_only_row_check', 'only_row = false'),
+('private.alarm_webhooks', 'alarm_webhooks_body_check', 'body = ''[]'''),
 ('private.alarms', 'alarms_acknowledged_by_fkey', 'acknowledged_by = gen_random_uuid(), acknowledged_at = now(), reason = ''Seen.'''),
 ('private.alarms', 'alarms_acknowledged_check', 'reason = ''Seen.'''),
 ('private.alarms', 'alarms_details_check', 'details = ''[]'''),

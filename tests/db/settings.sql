@@ -81,6 +81,17 @@ from unnest(array[
 select is(
     change_setting('explorer.url', coalesce(to_jsonb(v), 'null')) #> '{setting,value}', coalesce(to_jsonb(v), 'null'), coalesce(v, 'nothing') || ' is taken'
 ) from unnest(array['https://explorer.example/#/transaction/{hash}', 'https://explorer.example:8443/tx?id={hash}&lang=en', null]) as v;
+select raises(
+    format('select change_setting(%L, %L)', 'alarm.webhook_url', to_json(v)), 400, 'invalid_setting',
+    'Enter an https address. In demo mode http on this machine is taken too.', v || ' is no address for alarms'
+)
+from unnest(array[
+    'http://hooks.example/x', 'ftp://hooks.example/x', 'https://', 'https://user@hooks.example/', 'https://hooks.example/a b', 'see https://hooks.example/',
+    'http://127.0.0.1.hooks.example/', 'http://127.0.0.1@hooks.example/', 'https://[::1]/'
+]) as v;
+select is(
+    change_setting('alarm.webhook_url', coalesce(to_jsonb(v), 'null')) #> '{setting,value}', coalesce(to_jsonb(v), 'null'), coalesce(v, 'nothing') || ' is taken for alarms'
+) from unnest(array['https://hooks.example:8443/x?y=z', 'http://127.0.0.1:9000/x', 'http://localhost', 'https://hooks.example', null]) as v;
 select is(change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') ->> 'success', 'true', 'a right one is taken');
 select act_as_owner();
 select is((select kind from private.admin_notices order by created_at desc limit 1), 'deposit_address_changed', 'and every administrator is notified');
@@ -122,6 +133,10 @@ select lives_ok($$ select leave_demo() $$, 'demo mode ends');
 select raises($$ select leave_demo() $$, 409, 'demo_is_over', 'Demo mode has ended already.', 'once');
 select act_as_owner();
 select raises($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'and for good');
+select raises(
+    $$ update private.settings set value = '"http://127.0.0.1:9000/x"' where key = 'alarm.webhook_url' $$,
+    400, 'invalid_setting', 'Enter an https address. In demo mode http on this machine is taken too.', 'with real money alarms go to https alone'
+);
 
 -- With real money the roles that decide need the second step.
 update private.admin_users set totp_key_id = null, totp_secret = null, totp_confirmed_at = null where id = user_id('elin');

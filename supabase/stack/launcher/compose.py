@@ -76,6 +76,7 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "GATEWAY_SITE": settings.options.get("SITE_DOMAIN", "http://:8000"),
         "GATEWAY_BIND": "0.0.0.0",  # noqa: S104
         "GATEWAY_DATA": "/data",
+        "CERTIFICATE_ADDRESS": "gateway:443" if "SITE_DOMAIN" in settings.options else "",
         "WEB_ROOT": "/srv/web",
         "TEMPLATES_ROOT": "/srv/templates",
     }

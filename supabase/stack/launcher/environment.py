@@ -11,6 +11,7 @@ from launcher.keys import Keys
 from launcher.settings import DISK_LIMITS, MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
 
 TEMPLATES = ROOT / "supabase" / "services"
+OPTIONAL = ("DEPOSIT_ADDRESS", "ALARM_WEBHOOK_PRIVATE", "ALARM_WEBHOOK_KEY")
 CATCHER_SENDER = "Harborline <no-reply@harborline.example>"
 
 
@@ -47,10 +48,7 @@ def bootstrap(settings: Settings, keys: Keys) -> dict[str, str]:
 
 def common(settings: Settings, keys: Keys) -> dict[str, str]:
     """Return the values that native processes and containers share."""
-    options = (
-        dict.fromkeys(("DEPOSIT_ADDRESS", *DISK_LIMITS, *STORAGE_ACCESS, *MAIL_SETTINGS), "")
-        | settings.options
-    )
+    options = dict.fromkeys((*OPTIONAL, *DISK_LIMITS, *STORAGE_ACCESS, *MAIL_SETTINGS), "") | settings.options
     sender, _, address = (options["MAIL_FROM"] or CATCHER_SENDER).rpartition(" ")
     return {
         **options,
@@ -86,6 +84,7 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         ),
         "GATEWAY_SITE": domain or f"http://:{settings.ports['gateway']}",
         "GATEWAY_BIND": "0.0.0.0" if domain else host,  # noqa: S104
+        "CERTIFICATE_ADDRESS": "127.0.0.1:443" if domain else "",
         "GATEWAY_DATA": str(settings.state / "gateway"),
         "WEB_ROOT": str(ROOT / "web" / "dist"),
         "TEMPLATES_ROOT": str(ROOT / "supabase" / "templates"),

@@ -60,6 +60,9 @@ class Keys:
         auth = self._made("auth.json", lambda: new_key(self._algorithm))
         admin = self._made("admin.json", lambda: new_key("RS256"))
         shared = self._made("credentials.json", new_credentials)
+        if (made := new_credentials()).keys() - shared.keys():
+            # An earlier version made them, with fewer.
+            self._write("credentials.json", made | shared)
         active, secret = secrets.token_hex(4), base64.b64encode(secrets.token_bytes(32)).decode()
         self._made("secrets.json", lambda: {"active": active, "keys": {active: secret}})
         encoded = base64.urlsafe_b64encode(shared["JWT_SECRET"].encode()).decode().rstrip("=")
@@ -157,5 +160,7 @@ def new_credentials() -> dict[str, str]:
         "SUPABASE_ANON_KEY": api_key("anon"),
         "SUPABASE_SERVICE_ROLE_KEY": api_key("service_role"),
         "LEGACY_KEY_ID": secrets.token_hex(8),
+        "ALARM_WEBHOOK_KEY": secrets.token_hex(32),
+        "PASSWORD_monitoring": secrets.token_hex(24),
         **{f"PASSWORD_{role}": secrets.token_hex(24) for role in DATABASE_ROLES},
     }

@@ -27,6 +27,7 @@ from launcher.keys import Keys
 from launcher.terminal import Stop
 from tests.support import plain_http
 from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.ports import free_port
 from tests.support.stack import Stack, env_of
 
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
@@ -161,6 +162,44 @@ def test_status_says_when_sign_in_fails_and_how_full_the_disk_is(
 
 @pytest.mark.threat("T97")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a small disk")
+@pytest.mark.alone
+def test_status_says_what_waits_and_which_alarms_are_open(state: Path, stack: Stack) -> None:
+    def says(*words: str) -> int:
+        """Wait until the worker has read it; return the exit status."""
+        end = time.monotonic() + 40
+        while True:
+            said = launch(state, "status")
+            if all(word in said.stdout for word in words):
+                return said.returncode
+            assert time.monotonic() < end, said.stdout
+            time.sleep(1)
+
+    mail = "insert into private.outbox (template, recipient, created_at, next_attempt_at, failed_at) values"
+    in_an_hour = "clock_timestamp() + interval '1 hour'"
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
+        try:
+            owner.execute(
+                f"{mail} ('status', 's@example.com', now(), {in_an_hour}, null),"
+                f" ('status', 's@example.com', now(), {in_an_hour}, now())"
+            )
+            owner.execute("select private.raise_alarm('repair', 'status', null, '{}')")
+            assert says("mail       warning: 1 waiting, 1 failed", "alarms     warning: ", " repair") == 0
+            late = "update private.outbox set created_at = now() - interval '16 minutes'"
+            owner.execute(f"{late} where template = 'status'")
+            owner.execute("select private.raise_alarm('audit_entry', 'status', null, '{}')")
+            assert says("mail       NOT HEALTHY: 1 waiting", "alarms     NOT HEALTHY: 1 audit_entry") == 1
+        finally:
+            owner.execute("delete from private.outbox where template = 'status'")
+            owner.execute("delete from private.alarms where object = 'status'")
+        assert says("mail       0 waiting, 0 failed") == 0
+
+
+def test_status_does_not_know_what_a_worker_without_figures_would_say(state: Path) -> None:
+    settings = configuration.read(state)
+    settings.ports["worker_metrics"] = free_port()
+    assert [fine for fine, _ in health.operations(settings).values()] == [False, False]
+
+
 def test_status_finds_a_database_whose_disk_is_full(fresh: Path) -> None:
     fresh.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "own", fresh], check=True)

@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import audit_log, backups, compose, environment, health, lifecycle, tools
+from launcher import audit_log, backups, compose, environment, health, lifecycle, monitoring, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
@@ -39,7 +39,7 @@ def down() -> int:
 
 
 def status() -> int:
-    """Print each service's state and health, and whether the ledger is in order."""
+    """Print each service's state and health, and what an operator must do something about."""
     settings = configuration.load()
     keys, supervisor = Keys(settings), Supervisor(settings)
     if not supervisor.is_running():
@@ -53,6 +53,7 @@ def status() -> int:
     results = {"sign-in": health.sign_in(settings, keys), "disk": health.disk(settings.data_directory)}
     if postgres := tools.find_postgres(tools.EXTENSIONS):
         results["ledger"] = health.database(Database(settings, keys, postgres, settings.log))
+    results |= health.operations(settings)
     for name, (_, result) in results.items():
         print(f"  {name:10} {result}")
     show(settings, keys)
@@ -107,6 +108,12 @@ def audit_log_check() -> int:
     return 1 if found else 0
 
 
+def print_monitoring() -> int:
+    """Print the prometheus.yml that reads every figure of this stack."""
+    print(monitoring.scrape_configuration(configuration.load()), end="")
+    return 0
+
+
 def containers() -> int:
     """Make the keys and the env files that docker-compose.yml needs, and print the commands."""
     settings = configuration.load_or_create()
@@ -149,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     for function in COMMANDS:
         name = function.__name__.replace("_", "-")
         commands.add_parser(name, help=function.__doc__).set_defaults(function=function)
+    commands.add_parser("monitoring", help=print_monitoring.__doc__).set_defaults(function=print_monitoring)
     passed_on = commands.add_parser("bootstrap", help=bootstrap.__doc__)
     passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
     passed_on.set_defaults(function=bootstrap)

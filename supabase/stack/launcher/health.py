@@ -1,5 +1,6 @@
 """Whether a stack serves: one request to every endpoint of its services."""
 
+import math
 import shutil
 import time
 from pathlib import Path
@@ -7,13 +8,20 @@ from pathlib import Path
 import httpx
 import psycopg
 
+from launcher import monitoring
 from launcher.database import Database
 from launcher.keys import Keys
+from launcher.monitoring import Figures
 from launcher.settings import Settings
 from launcher.terminal import Stop
 
 # How much of a disk is in use, in percent, when somebody should know; at the latter storage takes no more.
 FILLING, URGENT = 80, 90
+# Open alarms of these kinds cannot wait; the others can until somebody has time.
+URGENT_ALARMS = ("ledger_violation", "deposit_address", "audit_entry")
+MAIL_LATE_SECONDS = 15 * 60
+# Caddy renews a certificate long before.
+CERTIFICATE_LATE_DAYS, CERTIFICATE_URGENT_DAYS = 14, 3
 LAST_CHECK = """
 select violations, rules::text, extract(epoch from clock_timestamp() - checked_at)::integer
 from private.ledger_check_state
@@ -30,6 +38,8 @@ def requests(settings: Settings, keys: Keys) -> dict[str, httpx.Request]:
     if settings.options.get("SITE_DOMAIN"):
         # The certificate comes from outside and may take a while. Caddy opens all its ports or none.
         urls["gateway"] = f"http://{settings.address('internal')}/confirmation.html"
+    if monitoring.is_on(settings):
+        urls["exporter"] = f"http://{settings.address('postgres_metrics')}/metrics"
     key = {"apikey": keys.values["SUPABASE_ANON_KEY"]}
     return {name: httpx.Request("GET", url, headers=key) for name, url in urls.items()}
 
@@ -84,6 +94,45 @@ def ledger(database: Database) -> tuple[bool, str]:
         return True, "not checked yet; the worker does it every minute"
     found = f"{violations} VIOLATIONS {rules}" if violations else "in order"
     return not violations, f"{found}, checked {age} s ago"
+
+
+def operations(settings: Settings) -> dict[str, tuple[bool, str]]:
+    """Return in words what the worker last read of mail, alarms and the certificate: whether all can wait."""
+    figures = monitoring.figures(settings)
+    if figures is None or ("harborline_oldest_mail_seconds",) not in figures:
+        return {"mail": (False, "NOT KNOWN: the worker has no figures"), "alarms": (False, "NOT KNOWN")}
+    found = {"mail": mail(figures), "alarms": alarms(figures)}
+    if settings.options.get("SITE_DOMAIN"):
+        found["HTTPS"] = certificate(figures)
+    return found
+
+
+def mail(figures: Figures) -> tuple[bool, str]:
+    """Return whether e-mail leaves, and how many e-mails wait or were given up."""
+    waiting, failed = (int(figures["queue_depth", "mail", state]) for state in ("todo", "failed"))
+    late = figures["harborline_oldest_mail_seconds",] > MAIL_LATE_SECONDS
+    warning = "NOT HEALTHY: " if late else "warning: " if failed else ""
+    return not late, f"{warning}{waiting} waiting, {failed} failed"
+
+
+def alarms(figures: Figures) -> tuple[bool, str]:
+    """Return whether open alarms can wait, and how many there are of each kind."""
+    name = "harborline_open_alarms"
+    open_ones = {key[1]: int(value) for key, value in figures.items() if key[0] == name and value}
+    urgent = not open_ones.keys().isdisjoint(URGENT_ALARMS)
+    listed = ", ".join(f"{number} {kind}" for kind, number in sorted(open_ones.items()))
+    warning = "NOT HEALTHY: " if urgent else "warning: " if open_ones else ""
+    return not urgent, f"{warning}{listed or 'none open'}"
+
+
+def certificate(figures: Figures) -> tuple[bool, str]:
+    """Return whether the certificate is good for a while, and for how many days."""
+    expiry = figures.get(("harborline_certificate_expiry_timestamp_seconds",))
+    if expiry is None:
+        return False, "NOT HEALTHY: the gateway serves no certificate"
+    days = math.floor((expiry - time.time()) / 86_400)
+    urgent, late = days < CERTIFICATE_URGENT_DAYS, days < CERTIFICATE_LATE_DAYS
+    return not urgent, f"{'NOT HEALTHY: ' if urgent else 'warning: ' if late else ''}{days} days left"
 
 
 def wait(settings: Settings, keys: Keys, seconds: int = 120) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from launcher import cluster, health, services, summary, tools
+from launcher import cluster, health, monitoring, services, summary, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import Keys
@@ -29,6 +29,8 @@ def bring_up(
     database = bring_up_database(settings, postgres, log)
     if after_migrations:
         after_migrations(database)
+    if monitoring.is_on(settings):
+        monitoring.prepare(database, log)
     start_services(settings, database.keys, postgres)
     summary.write_env(settings, database.keys)
     if settings.demo and not (settings.state / "keys" / "demo.env").exists():

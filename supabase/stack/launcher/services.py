@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher import environment
+from launcher import environment, monitoring
 from launcher.keys import Keys
 from launcher.settings import ROOT, Settings
 from launcher.terminal import Stop
@@ -57,6 +57,7 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         service("auth", [own_auth]) if own_auth else python("auth"),
         python("worker"),
         service("gateway", caddy, CADDYFILE),
+        *([service("exporter", [monitoring.PROGRAM])] if monitoring.is_on(settings) else []),
     ]
 
 

@@ -15,7 +15,8 @@ FILES = Path(__file__).parent / "files"
 SETUP_LOG = ROOT / ".stack-tools" / "setup.log"
 SERVICES_WITH_PORTS = (
     *("gateway", "internal", "postgres", "postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),
-    *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics", "smtp", "mail"),
+    *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics", "postgres_metrics"),
+    *("smtp", "mail"),
 )
 DATABASE_ROLES = (
     *("supabase_admin", "postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin"),
@@ -42,6 +43,7 @@ WAY_BACK = (
 )
 STORED_OPTIONS = (
     *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", "DEPOSIT_ADDRESS"),
+    *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *DISK_LIMITS,
     *STORAGE_ACCESS,
     *MAIL_SETTINGS,

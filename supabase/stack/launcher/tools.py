@@ -29,8 +29,13 @@ EXTENSIONS = ("plpgsql_check", "pg_trgm")
 # What only the tests run: the browser without a window for each change, the whole one for the long run.
 TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
 # What only the long run needs, by package: other browsers, and a display for the one that cannot do without.
-LONG_RUN_PROGRAMS = {"firefox-esr": "firefox-esr", "webkit2gtk-driver": "WebKitWebDriver", "xvfb": "Xvfb"}
+LONG_RUN_PROGRAMS = {
+    **{"firefox-esr": "firefox-esr", "webkit2gtk-driver": "WebKitWebDriver", "xvfb": "Xvfb"},
+    **{"prometheus": "promtool", "prometheus-postgres-exporter": "prometheus-postgres-exporter"},
+}
 CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
+# What Debian's packages ask before they start a daemon.
+DAEMON_SWITCH = Path("/usr/sbin/policy-rc.d")
 
 
 @contextmanager
@@ -121,18 +126,30 @@ def _apt(packages: list[str], log: Path) -> None:
             "Some system packages are missing. Type this, then run the command again:\n"
             f"  sudo apt-get update && sudo {shlex.join(command)}"
         )
-    # Debian's package starts a cluster of its own on install; ours is the only one wanted.
-    CLUSTER_SWITCH.parent.mkdir(parents=True, exist_ok=True)
-    CLUSTER_SWITCH.write_text("create_main_cluster = false\n")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    try:
+    with _starting_nothing():
         try:
             run(command, log, env=environment)
         except Stop:
             run(["apt-get", "update"], log, env=environment)
             run(command, log, env=environment, hint=f"Try by hand: {shlex.join(command)}")
+
+
+@contextmanager
+def _starting_nothing() -> Iterator[None]:
+    """Let Debian's packages start no cluster and no daemon: the stack's are the only ones wanted."""
+    CLUSTER_SWITCH.parent.mkdir(parents=True, exist_ok=True)
+    CLUSTER_SWITCH.write_text("create_main_cluster = false\n")
+    own = not DAEMON_SWITCH.exists()
+    if own:
+        DAEMON_SWITCH.write_text("#!/bin/sh\nexit 101\n")
+        DAEMON_SWITCH.chmod(0o755)
+    try:
+        yield
     finally:
         CLUSTER_SWITCH.unlink(missing_ok=True)
+        if own:
+            DAEMON_SWITCH.unlink(missing_ok=True)
 
 
 def node_packages(folder: Path, title: str, log: Path) -> None:

@@ -1,0 +1,59 @@
+"""Monitoring: PostgreSQL's exporter, switched on by MONITORING=1, and where Prometheus finds every figure."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from string import Template
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from launcher import tools
+from launcher.database import Database
+from launcher.settings import ROOT, Settings
+from launcher.terminal import step
+
+FOLDER = ROOT / "supabase" / "monitoring"
+# Debian's package has the name of its program, and of its unit.
+PROGRAM = "prometheus-postgres-exporter"
+ROLE = "monitoring"
+
+# Of each figure its name, the values of its labels, and what it is.
+Figures = dict[tuple[str, ...], float]
+
+
+def is_on(settings: Settings) -> bool:
+    """Return whether the operator switched PostgreSQL's exporter on."""
+    return settings.options.get("MONITORING") == "1"
+
+
+def prepare(database: Database, log: Path) -> None:
+    """Install the exporter when it is missing, and make its role."""
+    if not shutil.which(PROGRAM):
+        tools.install_programs({PROGRAM: PROGRAM}, log)
+        # Debian's unit would start one of its own with the machine.
+        if shutil.which("systemctl"):
+            subprocess.run(["systemctl", "disable", "--quiet", PROGRAM], check=False, capture_output=True)
+    with step("Role of the exporter"):
+        password = database.keys.values[f"PASSWORD_{ROLE}"]
+        database.execute((FOLDER / "role.sql").read_text() + f"alter role {ROLE} password '{password}';\n")
+
+
+def scrape_configuration(settings: Settings) -> str:
+    """Return prometheus.yml for this stack."""
+    ports = {f"{name.upper()}_PORT": str(port) for name, port in settings.ports.items()}
+    text = Template((FOLDER / "prometheus.yml").read_text()).substitute(ports, FOLDER=FOLDER)
+    head, _, exporter = text.partition("\n  # Only with MONITORING=1.")
+    return text if is_on(settings) else head + "\n" if exporter else text
+
+
+def figures(settings: Settings) -> Figures | None:
+    """Return what the worker publishes; nothing when it does not respond."""
+    try:
+        with httpx.Client(timeout=5, trust_env=False) as client:
+            url = f"http://{settings.address('worker_metrics')}/metrics"
+            text = client.get(url).raise_for_status().text
+    except httpx.HTTPError:
+        return None
+    samples = (sample for family in text_string_to_metric_families(text) for sample in family.samples)
+    return {(sample.name, *sample.labels.values()): sample.value for sample in samples}

@@ -13,7 +13,7 @@ from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
 from launcher.tools import SUPABASE, VENV
-from tests.checks import built_in_platform, email_templates, row_types
+from tests.checks import built_in_platform, email_templates, row_types, runbooks
 from tests.checks.sbom import NODE_FOLDERS
 from tests.checks.schema import Comparison
 from tests.support import throwaway
@@ -45,6 +45,7 @@ def without_database() -> list[Check]:
         Check("ruff", _tool("ruff", "check", ".")),
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
         Check("e-mail templates", email_templates.failure),
+        Check("rules of Prometheus", runbooks.failure_of_rules),
         Check("retired words", _tool("python", "-m", "tests.checks.words")),
         Check("locked packages", _tool("python", "-m", "tests.checks.locks")),
         Check("deptry", _tool("deptry", "functions", "supabase/stack")),
@@ -77,6 +78,7 @@ def of_database(migrated: Database, authored: throwaway.AuthoredDatabase) -> lis
     return [
         Check("schema files and migrations", Comparison(migrated, authored).failure),
         Check("generated files", lambda: row_types.failure(migrated) or built_in_platform.failure(migrated)),
+        Check("runbooks", lambda: runbooks.failure(migrated)),
         Check("supabase db lint", cli(*LINT)),
         Check("supabase db advisors", cli(*ADVISORS)),
         Check("plpgsql_check", plpgsql),

@@ -14,6 +14,7 @@ import yaml
 
 from launcher import monitoring
 from launcher import settings as configuration
+from launcher.keys import Keys
 from launcher.settings import ROOT, Settings
 from tests.checks.runbooks import PAGES, PARTS, differences, rules
 from tests.support import plain_http
@@ -162,3 +163,18 @@ def test_the_exporters_role_reads_statistics_and_no_row(stack: Stack) -> None:
         roles = "select roleid::regrole::text from pg_auth_members where member = 'monitoring'::regrole"
         assert connection.execute(roles).fetchall() == [("pg_monitor",)]
         connection.rollback()
+
+
+def test_the_keys_of_an_earlier_version_get_what_they_lack(tmp_path: Path) -> None:
+    keys = Keys(Settings(state=tmp_path))
+    keys.make()
+    path = tmp_path / "keys" / "credentials.json"
+    earlier = json.loads(path.read_text())
+    del earlier["PASSWORD_monitoring"], earlier["ALARM_WEBHOOK_KEY"]
+    path.write_text(json.dumps(earlier))
+    again = Keys(Settings(state=tmp_path))
+    assert "ALARM_WEBHOOK_KEY" not in again.values
+    again.make()
+    assert again.values.keys() - earlier.keys() == {"PASSWORD_monitoring", "ALARM_WEBHOOK_KEY"}
+    assert {name: again.values[name] for name in earlier} == earlier
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -61,8 +61,9 @@ class Keys:
         admin = self._made("admin.json", lambda: new_key("RS256"))
         shared = self._made("credentials.json", new_credentials)
         if (made := new_credentials()).keys() - shared.keys():
-            # An earlier version made them, with fewer.
+            # An earlier version made them, with fewer; they may have been read meanwhile.
             self._write("credentials.json", made | shared)
+            self.__dict__.pop("values", None)
         active, secret = secrets.token_hex(4), base64.b64encode(secrets.token_bytes(32)).decode()
         self._made("secrets.json", lambda: {"active": active, "keys": {active: secret}})
         encoded = base64.urlsafe_b64encode(shared["JWT_SECRET"].encode()).decode().rstrip("=")

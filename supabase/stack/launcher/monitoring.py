@@ -1,7 +1,5 @@
 """Monitoring: PostgreSQL's exporter, switched on by MONITORING=1, and where Prometheus finds every figure."""
 
-import shutil
-import subprocess
 from pathlib import Path
 from string import Template
 
@@ -14,7 +12,7 @@ from launcher.settings import ROOT, Settings
 from launcher.terminal import step
 
 FOLDER = ROOT / "supabase" / "monitoring"
-# Debian's package has the name of its program, and of its unit.
+# Debian's package has the name of its program.
 PROGRAM = "prometheus-postgres-exporter"
 ROLE = "monitoring"
 
@@ -29,11 +27,7 @@ def is_on(settings: Settings) -> bool:
 
 def prepare(database: Database, log: Path) -> None:
     """Install the exporter when it is missing, and make its role."""
-    if not shutil.which(PROGRAM):
-        tools.install_programs({PROGRAM: PROGRAM}, log)
-        # Debian's unit would start one of its own with the machine.
-        if shutil.which("systemctl"):
-            subprocess.run(["systemctl", "disable", "--quiet", PROGRAM], check=False, capture_output=True)
+    tools.install_programs({PROGRAM: PROGRAM}, log)
     with step("Role of the exporter"):
         password = database.keys.values[f"PASSWORD_{ROLE}"]
         database.execute((FOLDER / "role.sql").read_text() + f"alter role {ROLE} password '{password}';\n")

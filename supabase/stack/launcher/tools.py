@@ -71,6 +71,9 @@ def install_programs(programs: Mapping[str, str], log: Path) -> None:
     if missing:
         with one_at_a_time(), step("The system's packages"):
             _apt(missing, log)
+            # Some bring a daemon, which would start with the machine from now on.
+            for package in missing if shutil.which("systemctl") else []:
+                subprocess.run(["systemctl", "disable", "--quiet", package], check=False, capture_output=True)
 
 
 def _require_node() -> None:

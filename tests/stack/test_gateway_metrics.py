@@ -35,6 +35,7 @@ def test_what_postgrest_does_counts_apart(site: str, request: pytest.FixtureRequ
 def test_requests_in_flight_are_seen(gateway: Gateway) -> None:
     in_flight = 'caddy_http_requests_in_flight{handler="reverse_proxy"'
     before = figure(gateway, in_flight)
+    gateway.upstream.released.clear()
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(gateway.http.get, "/rest/v1/held", headers=PERSON)
         end = time.monotonic() + 5
@@ -43,7 +44,6 @@ def test_requests_in_flight_are_seen(gateway: Gateway) -> None:
             time.sleep(0.05)
         gateway.upstream.released.set()
         assert held.result().status_code == 200
-    gateway.upstream.released.clear()
     assert figure(gateway, in_flight) == before
 
 

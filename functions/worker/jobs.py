@@ -15,6 +15,7 @@ from procrastinate import Blueprint, JobContext, RetryStrategy
 
 from functions.core.database import Pool
 from functions.worker.audit_heads import AuditHeads
+from functions.worker.backups import read_report
 from functions.worker.disks import measure_disks
 from functions.worker.mailer import Mailer
 from functions.worker.receipts import UnusedReceipts
@@ -117,6 +118,15 @@ async def check_alarms(context: JobContext, timestamp: int) -> None:
     disks = json.dumps(measure_disks(settings.disk_folders))
     limits = settings.disk_full_percent, settings.disk_urgent_percent
     log_result("check_alarms", await call(resources.pool, "check_alarms", disks, *limits))
+
+
+@blueprint.periodic(cron="* * * * *")
+@blueprint.task(name="check_backups", queueing_lock="check_backups", pass_context=True)
+async def check_backups(context: JobContext, timestamp: int) -> None:
+    """Tell the database what the schedule of the backups reports, and log what failed there."""
+    resources = resources_of(context)
+    report = read_report(resources.settings.backups_path)
+    log_result("check_backups", await call(resources.pool, "check_backups", report))
 
 
 async def end_dead_job(run_job: Callable[[], Awaitable[Any]], context: JobContext, _worker: object) -> Any:

@@ -19,6 +19,7 @@ class WorkerSettings(ServiceSettings):
         storage_internal_url, supabase_service_role_key: where receipts are removed, and with which key.
         deposit_address: what members must be shown, written down here too; empty when it is not.
         audit_heads_path: the file that the head of the audit log's chain is written to every hour; keep it.
+        backups_path: the report of the backups' schedule; empty while backups are off.
         disk_folders: folders whose disks are looked at, as JSON: `{"the database": "/path"}`.
         disk_full_percent, disk_urgent_percent: above them a disk is an alarm, and an urgent one.
         certificate_address: `host:port` where the gateway serves HTTPS; empty when it does not.
@@ -37,6 +38,7 @@ class WorkerSettings(ServiceSettings):
     supabase_service_role_key: str
     deposit_address: str = ""
     audit_heads_path: Path
+    backups_path: str = ""
     disk_folders: dict[str, str] = Field(default_factory=dict)
     disk_full_percent: int = 80
     disk_urgent_percent: int = 90

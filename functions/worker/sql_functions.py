@@ -8,6 +8,7 @@ JobFunction = Literal[
     "audit_head",
     "check_alarms",
     "check_audit_anchor",
+    "check_backups",
     "check_deposit_address",
     "check_ledger",
     "create_missing_profiles",

@@ -367,6 +367,8 @@ language sql stable set search_path = '' as $$
         ),
         'Every finance and super administrator needs two-step sign-in.'
     union all
+    select 'backup', private.are_backups_kept(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.'
+    union all
     select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.'
     union all
     select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),

@@ -104,9 +104,9 @@ language sql stable security definer set search_path = '' as $$
         select 1 from private.outbox as o
         where o.sent_at is null and o.failed_at is null and o.next_attempt_at <= pg_catalog.clock_timestamp()
             and (o.leased_until is null or o.leased_until < pg_catalog.clock_timestamp())
-    )
+    ) and not private.is_copy()
 $$;
-comment on function jobs.is_mail_due() is 'Whether any e-mail is to be sent now.';
+comment on function jobs.is_mail_due() is 'Whether any e-mail is to be sent now: none by a restored copy.';
 grant execute on function jobs.is_mail_due() to worker;
 
 create function jobs.lease_mail(p_max integer) returns setof private.outbox
@@ -116,6 +116,7 @@ language sql volatile security definer set search_path = '' as $$
         select c.id from private.outbox as c
         where c.sent_at is null and c.failed_at is null and c.next_attempt_at <= pg_catalog.clock_timestamp()
             and (c.leased_until is null or c.leased_until < pg_catalog.clock_timestamp())
+            and not private.is_copy()
         order by c.next_attempt_at
         limit p_max
         for update skip locked

@@ -6,7 +6,7 @@
 create table private.alarms (
     id uuid primary key default gen_random_uuid(),
     kind text not null constraint alarms_kind_check check (
-        kind in ('ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail')
+        kind in ('ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail', 'backup', 'restored')
     ),
     object text not null check (length(object) between 1 and 200),
     user_id uuid,
@@ -37,7 +37,7 @@ create index alarms_ended_idx on private.alarms (ended_at desc, id) where ended_
 create index alarms_acknowledged_by_idx on private.alarms (acknowledged_by);
 -- What stops decisions, looked up by every decision.
 create index alarms_stopping_idx on private.alarms (user_id)
-where kind = 'ledger_violation' and ended_at is null and acknowledged_at is null;
+where kind in ('ledger_violation', 'restored') and ended_at is null and acknowledged_at is null;
 -- What administrators are still to be notified of, looked for every minute.
 create index alarms_unmailed_idx on private.alarms (raised_at) where mailed_at is null or noticed_at is null;
 
@@ -74,7 +74,7 @@ begin
 end
 $$;
 comment on function private.raise_alarm(text, text, uuid, jsonb) is
-'Opens an alarm, or updates the open one of this kind and object; true when it is new or has changed. Kinds: ledger_violation, repair, deposit_address, audit_entry, disk, dead_job, failed_mail.';
+'Opens an alarm, or updates the open one of this kind and object; true when it is new or has changed. Kinds: ledger_violation, repair, deposit_address, audit_entry, disk, dead_job, failed_mail, backup, restored.';
 
 create function private.end_alarm(p_kind text, p_object text) returns void
 language sql volatile set search_path = '' as $$
@@ -167,7 +167,13 @@ begin
         ('failed_mail', 'any', pg_catalog.format(
             '%s could not be sent and %s given up.', case when v_details ->> 'emails' = '1' then 'One email' else v_details ->> 'emails' || ' emails' end,
             case when v_details ->> 'emails' = '1' then 'was' else 'were' end
-        ), 'A super administrator sees the reasons under Readiness and sends them again there.')
+        ), 'A super administrator sees the reasons under Readiness and sends them again there.'),
+        ('backup', 'off', 'No backups are made.', 'Switch them on: what happens meanwhile is lost with this machine.'),
+        ('backup', 'database', pg_catalog.format('The last backup of the database is %s.', coalesce('of ' || (v_details ->> 'last') || ' UTC', 'still to be made')), 'The log of the backups says why. Then run: make backup.'),
+        ('backup', 'files', pg_catalog.format('Receipts and keys were last known to be in the backups %s.', coalesce('at ' || (v_details ->> 'last') || ' UTC', 'never')), 'The log of the backups says why. Then run: make backup.'),
+        ('backup', 'wal', pg_catalog.format('Changes of the database have not reached the backups since %s UTC.', v_details ->> 'last'), 'PostgreSQL''s log says why. The disk of the database fills up meanwhile.'),
+        ('backup', 'proof', 'No backup was restored to try it for more than forty days.', 'Run: make restore-drill.'),
+        ('restored', 'any', 'This is a copy that was restored from a backup. It sends no email and makes no decision.', 'Acknowledge this only when the original is gone and this copy takes over: compare the last withdrawals with the wallet first.')
     ) as t (kind, object, problem, advice)
     where t.kind = (p_alarm).kind and t.object in ('any', (p_alarm).object);
 end
@@ -177,13 +183,13 @@ comment on function private.alarm_texts(private.alarms) is 'An alarm in words: w
 create function private.alarm_stops(p_alarm private.alarms) returns text
 language sql immutable set search_path = '' as $$
     select case
-        when (p_alarm).kind <> 'ledger_violation' or (p_alarm).ended_at is not null or (p_alarm).acknowledged_at is not null then null
+        when (p_alarm).kind not in ('ledger_violation', 'restored') or (p_alarm).ended_at is not null or (p_alarm).acknowledged_at is not null then null
         when (p_alarm).user_id is null then 'everybody'
         else 'member'
     end
 $$;
 comment on function private.alarm_stops(private.alarms) is
-'Whose money an alarm lets no decision be made about: member, everybody, or null for no one''s. Only violations of the ledger stop decisions, until they are acknowledged.';
+'Whose money an alarm lets no decision be made about: member, everybody, or null for no one''s. Only violations of the ledger, and that this is a restored copy, stop decisions, until they are acknowledged.';
 
 create function private.require_no_alarm(p_user_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -191,7 +197,7 @@ declare
     v_alarm private.alarms;
 begin
     select * into v_alarm from private.alarms as a
-    where a.kind = 'ledger_violation' and a.ended_at is null and a.acknowledged_at is null and (a.user_id = p_user_id or a.user_id is null)
+    where a.kind in ('ledger_violation', 'restored') and a.ended_at is null and a.acknowledged_at is null and (a.user_id = p_user_id or a.user_id is null)
     order by a.user_id is null, a.raised_at
     limit 1;
     if not found then
@@ -199,6 +205,12 @@ begin
     end if;
     if private.my_role() = 'authenticated' then
         perform private.raise_error(409, 'ledger_alarm', 'Your account is being checked, so this cannot be changed now. Try again later, or contact support.');
+    end if;
+    if v_alarm.kind = 'restored' then
+        perform private.raise_error(
+            409, 'ledger_alarm', 'Nothing can be decided now: this is a copy that was restored from a backup. See Alarms: a super admin acknowledges it there when it takes over.',
+            pg_catalog.jsonb_build_object('alarm', v_alarm.id)::text
+        );
     end if;
     perform private.raise_error(
         409, 'ledger_alarm', pg_catalog.format(
@@ -209,7 +221,7 @@ begin
 end
 $$;
 comment on function private.require_no_alarm(uuid) is
-'Before a decision about this member''s money, under its locks: raises while an open, unacknowledged violation of the ledger names the member, or nobody. Errors: ledger_alarm.';
+'Before a decision about this member''s money, under its locks: raises while an open, unacknowledged violation of the ledger names the member, or nobody, or this is a restored copy. Errors: ledger_alarm.';
 
 create function public.acknowledge_alarm(p_id uuid, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -241,7 +253,7 @@ begin
     update private.alarms as a set
         acknowledged_at = pg_catalog.clock_timestamp(), acknowledged_by = v_admin.id, reason = v_reason,
         -- What has happened is over when it is understood; a state lasts until it is mended.
-        ended_at = case when a.kind = 'repair' or (a.kind, a.object) = ('deposit_address', 'changed') then pg_catalog.clock_timestamp() end
+        ended_at = case when a.kind in ('repair', 'restored') or (a.kind, a.object) = ('deposit_address', 'changed') then pg_catalog.clock_timestamp() end
     where a.id = p_id;
     perform private.audit(
         'admin:' || v_admin.id, 'alarm.acknowledged', 'alarm', p_id,

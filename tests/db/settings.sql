@@ -102,7 +102,7 @@ select is(
 -- Readiness names what is missing.
 select act_as('olga');
 select is((get_readiness() ->> 'ready')::boolean, false, 'a fresh installation is not ready');
-select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test email and confirm that it arrived. Every finance and super administrator needs two-step sign-in.', 'and stays in demo mode');
+select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test email and confirm that it arrived. Every finance and super administrator needs two-step sign-in. Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', 'and stays in demo mode');
 select raises($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test email has been sent to you yet.', 'a mail that never left is not confirmed');
 do $$
 begin
@@ -115,6 +115,7 @@ end
 $$;
 select act_as_owner();
 update private.outbox set sent_at = now() where template = 'test_mail';
+select jobs.check_backups(jsonb_build_object('at', now(), 'database_at', now(), 'files_at', now(), 'proven_at', now()));
 update private.admin_users set totp_key_id = 'k', totp_secret = '\x00', totp_confirmed_at = now() where role <> 'support_admin';
 select act_as('olga');
 select lives_ok($$ select confirm_test_mail() $$, 'the mail arrived');

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
 import socket
@@ -12,15 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import psycopg
 import pytest
 
-from launcher import backups, cli, cluster, health, tools
+from launcher import cli, cluster, health, tools
 from launcher import settings as configuration
 from launcher.database import Database
 from launcher.keys import Keys
@@ -437,123 +434,6 @@ def test_without_a_stack_the_way_to_one_is_said(fresh: Path) -> None:
         response = launch(fresh, command)
         assert response.returncode == 1, command
         assert "make up" in response.stderr, command
-
-
-@dataclass(frozen=True)
-class StoredBackup:
-    """A backup, and a file that was uploaded before it."""
-
-    path: Path
-    key: Path
-    file: str
-    content: bytes
-
-
-@pytest.fixture(scope="module")
-def stored(state: Path, stack: Stack) -> StoredBackup:
-    """Return a backup of the stack."""
-    bucket, content = f"kept-{secrets.token_hex(4)}", secrets.token_bytes(1000)
-    with plain_http.client(base_url=f"{stack.url}/storage/v1", headers=service(stack), timeout=30) as http:
-        http.post("/bucket", json={"name": bucket, "public": False}).raise_for_status()
-        http.post(f"/object/{bucket}/file", content=content).raise_for_status()
-    made = launch(state, "backup")
-    assert made.returncode == 0, made.stdout + made.stderr
-    path = max((state / "backups").glob("*.sealed"))
-    return StoredBackup(path, state / "keys" / "backup.key", f"{bucket}/file", content)
-
-
-def test_a_backup_without_room_says_how_much_it_needs(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil._ntuple_diskusage(10**9, 10**9 - 2**20, 2**20)  # type: ignore[attr-defined]
-    monkeypatch.setattr(backups.shutil, "disk_usage", lambda _: usage)
-    before = sorted((state / "backups").glob("*"))
-    with pytest.raises(Stop, match=r"needs \d+ MB in .*; 1 MB are free"):
-        backups.make(configuration.read(state), Path("/nowhere"), state / "logs" / "setup.log")
-    assert sorted((state / "backups").glob("*")) == before
-
-
-def service(stack: Stack) -> dict[str, str]:
-    """Return the headers of the service key."""
-    return {"apikey": stack.service_key, "authorization": f"Bearer {stack.service_key}"}
-
-
-@pytest.mark.threat("T131")
-def test_a_backup_restores_only_with_its_key(
-    state: Path, stack: Stack, stored: StoredBackup, fresh: Path
-) -> None:
-    wrong = launch(fresh, "restore", FROM=str(stored.path), KEY=str(state / "keys" / "jwks.json"))
-    assert wrong.returncode == 1
-    assert "does not open" in wrong.stderr
-    assert not list(fresh.rglob("PG_VERSION"))
-
-    restored = launch(fresh, "restore", FROM=str(stored.path), KEY=str(stored.key))
-    assert restored.returncode == 0, restored.stdout + restored.stderr
-    # Of the demo alone: others may go on with the rest.
-    seeded = datetime.fromtimestamp((state / "keys" / "demo.env").stat().st_mtime, UTC)
-    wanted = figures(stack.values["DATABASE_ADMIN_URL"], seeded)
-    assert all(wanted.values())
-    copy = OwnCluster(settings_of_own(fresh))
-    with copy.running():
-        assert figures(copy.url(), seeded) == wanted
-    assert stored.content in {path.read_bytes() for path in (fresh / "objects").rglob("*") if path.is_file()}
-
-
-@pytest.mark.long
-def test_a_restored_stack_starts_in_parallel_with_its_original(
-    stack: Stack, stored: StoredBackup, fresh: Path
-) -> None:
-    restored = launch(fresh, "restore", FROM=str(stored.path), KEY=str(stored.key))
-    assert restored.returncode == 0, restored.stdout + restored.stderr
-    try:
-        up = launch(fresh, "up")
-        assert up.returncode == 0, up.stdout + up.stderr
-        url = env_of(fresh / "env")["SUPABASE_URL"]
-        file = plain_http.get(f"{url}/storage/v1/object/{stored.file}", headers=service(stack))
-        assert file.content == stored.content
-        session = plain_http.post(
-            f"{url}/auth/v1/token?grant_type=password",
-            headers={"apikey": stack.anon_key},
-            json={
-                "email": stack.values["DEMO_MEMBER_EMAIL"],
-                "password": stack.values["DEMO_MEMBER_PASSWORD"],
-            },
-        )
-        assert session.status_code == 200
-    finally:
-        launch(fresh, "down")
-
-
-def test_a_restored_stack_takes_no_place_of_the_one_it_was_made_of(tmp_path: Path) -> None:
-    places = []
-    # PostgreSQL's user cannot enter pytest's folder: both clusters are laid elsewhere.
-    for name in ("first", "second"):
-        state = tmp_path / name
-        (state / "cluster").mkdir(parents=True)
-        (state / "cluster" / "PG_VERSION").write_text(name)
-        options = {"STORAGE_URL": "s3://receipts"}
-        restored = configuration.Settings(state=state, identity="abcd1234", options=options)
-        backups._finalise(restored)
-        places.append(restored.data_directory)
-        assert backups.store(configuration.read(state)) == ""
-    try:
-        assert [(place / "PG_VERSION").read_text() for place in places] == ["first", "second"]
-        assert places[0] != places[1]
-    finally:
-        for place in places:
-            shutil.rmtree(place)
-
-
-def figures(url: str, until: datetime) -> dict[str, int]:
-    """Return sums that must be equal in two copies of one database."""
-    with psycopg.connect(url) as connection:
-        query = """
-            select 'members', count(*) from private.profiles where created_at < %(until)s
-            union all select 'deposits', count(*) from public.deposits where created_at < %(until)s
-            union all select 'journal', count(*) from public.transactions where created_at < %(until)s
-            union all
-            select 'cents', (100 * sum(amount))::bigint from public.bonuses where created_at < %(until)s
-            union all select 'receipts', count(*) from storage.objects where created_at < %(until)s
-        """
-        return dict(connection.execute(query, {"until": until}).fetchall())
 
 
 @pytest.fixture

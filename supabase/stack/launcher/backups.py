@@ -1,68 +1,236 @@
-"""Backups: one encrypted file with the cluster, the receipts, the keys and the settings of a stack.
+"""Backups of a running stack: what is made when, and what is known of it.
 
-The copy of the cluster is physical and consistent (pg_basebackup with the WAL that belongs to it). The
-receipts are copied after it: their bytes are written before their rows and never change, so every row has
-its bytes.
+The WAL is archived by PostgreSQL itself, at the latest a minute after it was written. The receipts' bytes are
+written before their rows and never change: the first snapshot after a moment has those of all its rows.
 """
 
+import json
 import shutil
 import subprocess
-import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, NoReturn
 
-from launcher import cluster, environment
-from launcher import settings as configuration
-from launcher.encryption import decrypt, encrypt
+from launcher import environment
 from launcher.keys import Keys
-from launcher.settings import Settings
+from launcher.repository import KEY, of
+from launcher.settings import Settings, write_private
 from launcher.terminal import Stop, run, step
 
-KEY_NAME = "backup.key"
+FULL_EVERY, OTHERS_EVERY = timedelta(days=7), timedelta(days=1)
+TRIED_EVERY = timedelta(days=30)
+LOOK_EVERY_SECONDS = 30
+OFF = (
+    "Backups are off. Switch them on with a folder on another disk, or an S3 server:\n"
+    "  BACKUP_REPOSITORY=/mnt/backups make up"
+)
 
 
-def make(settings: Settings, postgres: Path, log: Path) -> Path:
-    """Write a backup while the stack runs, and return the file."""
-    folder, state = settings.state / "backups", settings.state
-    parts = [part for part in ("objects", "keys", "settings.json") if (state / part).exists()]
-    _require_room(settings)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    target = folder / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.sealed"
-    with tempfile.TemporaryDirectory(dir=folder) as name:
-        draft = Path(name)
-        with step("Database"):
-            _copy_cluster(settings, postgres, draft / "cluster", log)
-        title = "keys and settings" if store(settings) else "receipts, keys and settings"
-        with step(f"Encrypting it, {title}"):
-            # A stolen backup must not bring its own key.
-            command: list[str | Path] = [
-                "tar",
-                "--create",
-                f"--exclude=keys/{KEY_NAME}",
-                "--directory",
-                draft,
-                "cluster",
-            ]
-            command += ["--directory", state, *parts]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tar:
-                # Elsewhere first: every file in the folder of backups is whole.
-                encrypt(state / "keys" / KEY_NAME, cast("BinaryIO", tar.stdout), draft / "encrypted")
-            if tar.returncode:
-                raise Stop("tar failed: a file changed or went while it was read. Run the command again.")
-            (draft / "encrypted").replace(target)
-    return target
+@dataclass
+class Report:
+    """What is known of a stack's backups; times are ISO texts in UTC.
+
+    Attributes:
+        at: when this was written.
+        database_at: end of the newest backup of the database.
+        files_at: when the files were last found to be in the repository.
+        proven_at: when a backup was last restored and found in order.
+        failures: what went wrong last, by what was to be done.
+    """
+
+    at: str = ""
+    database_at: str | None = None
+    files_at: str | None = None
+    proven_at: str | None = None
+    failures: dict[str, str] = field(default_factory=dict)
 
 
-def _require_room(settings: Settings) -> None:
-    """Raise when the copy of the cluster and the encrypted file, side by side, would fill the disk."""
-    copied = _size(settings.data_directory)
-    needed = 2 * copied + (0 if store(settings) else _size(settings.state / "objects"))
-    if needed > (free := shutil.disk_usage(settings.state).free):
-        raise Stop(
-            f"A backup needs {needed / 2**20:.0f} MB in {settings.state} while it is made; "
-            f"{free / 2**20:.0f} MB are free.\n  Make room and run the command again."
+class Backups:
+    """The backups of one stack."""
+
+    def __init__(self, settings: Settings) -> None:
+        repository = of(settings)
+        if not repository:
+            raise Stop(OFF)
+        self.settings, self.repository = settings, repository
+        self.log = settings.state / "logs" / "backups.log"
+        self.report_file = settings.state / "run" / "backups.json"
+
+    def prepare(self) -> None:
+        """Make what both tools need in the repository; nothing where it is there."""
+        self._pgbackrest("stanza-create")
+        if self._restic_fails("cat", "config"):
+            self._restic("init")
+
+    def make(self) -> None:
+        """Back up database and files now."""
+        self.require_room()
+        with step(f"Database, {self.kind()}"):
+            self.back_up_database(self.kind())
+        with step("Receipts, keys and settings"):
+            self.back_up_files()
+
+    def kind(self) -> str:
+        """Return `full` when a full backup is due, else `diff`: what has changed since the last full one."""
+        newest = _newest([entry for entry in self.list() if entry["type"] == "full"])
+        return "full" if newest is None or datetime.now(UTC) - newest >= FULL_EVERY else "diff"
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return the backups of the database in the repository, oldest first."""
+        (stanza,) = json.loads(self._pgbackrest("info", "--output=json"))
+        return [entry for entry in stanza["backup"] if not entry.get("error")]
+
+    def back_up_database(self, kind: str) -> None:
+        """Make a backup of the database; those that are too old go."""
+        self._pgbackrest("backup", f"--type={kind}")
+        report = self.report()
+        report.database_at = _text(_newest(self.list()))
+        self._store(report)
+
+    def back_up_files(self) -> None:
+        """Make a snapshot of receipts, keys and settings, which holds the key of the repository not."""
+        parts = [
+            part for part in ("objects", "keys", "settings.json") if (self.settings.state / part).exists()
+        ]
+        # Relative paths: a snapshot is restored into another folder.
+        self._restic("backup", "--host=harborline", *parts)
+        self._restic("forget", "--host=harborline", f"--keep-within={self.repository.days}d", "--keep-last=1")
+        self._note("files_at")
+
+    def keep_files(self) -> None:
+        """Back up the files if one is new; else all of them are in the repository now."""
+        if self.have_files_changed():
+            self.back_up_files()
+        else:
+            self._note("files_at")
+
+    def keep_database(self) -> None:
+        """Back up the database once a day."""
+        newest = self.report().database_at
+        if newest and datetime.now(UTC) - datetime.fromisoformat(newest) < OTHERS_EVERY:
+            return
+        self.require_room()
+        self.back_up_database(self.kind())
+
+    def prune_files(self) -> None:
+        """Remove what no snapshot needs any more, and check what is left."""
+        self._restic("prune")
+        self._restic("check")
+
+    def have_files_changed(self) -> bool:
+        """Return whether a file is newer than the last snapshot, or nothing is known of one."""
+        report = self.report()
+        if not report.files_at:
+            return True
+        since = datetime.fromisoformat(report.files_at).timestamp() - 2
+        state = self.settings.state
+        paths = [state / "settings.json", *(state / "keys").glob("*")]
+        if any(path.stat().st_mtime > since for path in paths if path.exists()):
+            return True
+        command = ["find", str(state / "objects"), "-newermt", f"@{since}", "-print", "-quit"]
+        return bool(subprocess.run(command, capture_output=True, check=False).stdout)
+
+    def require_room(self) -> None:
+        """Raise when a backup would fill the repository's disk, which may be the database's."""
+        folder = self.repository.folder
+        if not folder:
+            return
+        needed = _size(self.settings.data_directory) // 2 + _size(self.settings.state / "objects") // 4
+        if needed > (free := shutil.disk_usage(folder).free):
+            raise Stop(
+                f"A backup may need {needed / 2**20:.0f} MB in {folder}; {free / 2**20:.0f} MB are free.\n"
+                "  Make room, or keep backups for fewer days (BACKUP_DAYS), and run the command again."
+            )
+
+    def report(self) -> Report:
+        """Return what was stored last."""
+        if not self.report_file.exists():
+            return Report()
+        return Report(**json.loads(self.report_file.read_text()))
+
+    def note(self, what: str, failure: str | None) -> None:
+        """Store how a part of the work ended."""
+        report = self.report()
+        report.failures.pop(what, None)
+        if failure:
+            report.failures[what] = failure
+        self._store(report)
+
+    def note_proof(self) -> None:
+        """Store that a backup was restored and is in order."""
+        self._note("proven_at")
+
+    def _note(self, what: str) -> None:
+        report = self.report()
+        setattr(report, what, _text(datetime.now(UTC)))
+        self._store(report)
+
+    def _store(self, report: Report) -> None:
+        report.at = _text(datetime.now(UTC)) or ""
+        write_private(self.report_file, json.dumps(asdict(report)))
+
+    def _pgbackrest(self, *arguments: str) -> str:
+        password = {"PGPASSWORD": Keys(self.settings).values["PASSWORD_supabase_admin"]}
+        env = {**environment.base(), **password}
+        return run(self.repository.pgbackrest(*arguments), self.log, cwd=Path("/"), env=env)
+
+    def _restic(self, *arguments: str) -> str:
+        env = {**environment.base(), **self.repository.restic_environment()}
+        return run(self.repository.restic(*arguments), self.log, cwd=self.settings.state, env=env)
+
+    def _restic_fails(self, *arguments: str) -> bool:
+        env = {**environment.base(), **self.repository.restic_environment()}
+        command = self.repository.restic(*arguments)
+        return subprocess.run(command, env=env, capture_output=True, check=False).returncode != 0
+
+
+def switch_on(settings: Settings) -> None:
+    """Make the key and the configuration, before PostgreSQL starts with them; show a new key, once."""
+    repository = of(settings)
+    if not repository:
+        return
+    made = repository.make_key()
+    repository.make_folders()
+    repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
+    if made:
+        print(
+            f"\n  The key of the backups, shown this once: {made}\n"
+            f"  It lies in {repository.keys / KEY} too. Without it no backup can be restored, and\n"
+            "  whoever has it reads them: keep it where neither this machine nor the repository is.\n"
         )
+
+
+def keep(settings: Settings) -> NoReturn:
+    """Make what is due, for ever: the files whenever one is new, the database each day."""
+    backups, day = Backups(settings), None
+    while True:
+        _attempt(backups, "files", backups.keep_files)
+        _attempt(backups, "database", backups.keep_database)
+        if day != (day := datetime.now(UTC).date()):
+            _attempt(backups, "prune", backups.prune_files)
+        time.sleep(LOOK_EVERY_SECONDS)
+
+
+def _attempt(backups: Backups, what: str, work: Callable[[], None]) -> None:
+    try:
+        work()
+    except (Stop, OSError, ValueError) as failure:
+        print(f"{what}: {failure}", flush=True)
+        backups.note(what, str(failure)[:500])
+    else:
+        backups.note(what, None)
+
+
+def _newest(backups: list[dict[str, Any]]) -> datetime | None:
+    stops = [entry["timestamp"]["stop"] for entry in backups]
+    return datetime.fromtimestamp(max(stops), UTC) if stops else None
+
+
+def _text(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None
 
 
 def _size(folder: Path) -> int:
@@ -70,60 +238,3 @@ def _size(folder: Path) -> int:
     command: list[str | Path] = ["du", "--summarize", "--bytes", folder]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return int(listed.split()[0]) if listed else 0
-
-
-def store(settings: Settings) -> str:
-    """Return where the receipts lie when it is not the state folder; then no backup has them."""
-    return settings.options.get("STORAGE_URL", "")
-
-
-def restore(state: Path, source: Path, key: Path) -> str:
-    """Extract a backup into a new state folder; `make up` then starts it.
-
-    Returns where its receipts lay when that was not the state folder, else nothing.
-    """
-    if state.exists() and any(state.iterdir()):
-        raise Stop(f"{state} is not empty. A backup is only restored into a new folder: STATE=.stack-new")
-    if not source.is_file() or not key.is_file():
-        raise Stop("Name the file and its key: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new")
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    archive = state / "all.tar"
-    try:
-        with step("Decrypting"):
-            decrypt(key, source, archive)
-        with step("Extracting"):
-            run(["tar", "--extract", "--file", archive, "--directory", state], state / "logs" / "setup.log")
-    finally:
-        archive.unlink(missing_ok=True)
-    settings = configuration.read(state)
-    elsewhere = store(settings)
-    _finalise(settings)
-    shutil.copyfile(key, state / "keys" / KEY_NAME)
-    (state / "keys" / KEY_NAME).chmod(0o600)
-    return elsewhere
-
-
-def _copy_cluster(settings: Settings, postgres: Path, target: Path, log: Path) -> None:
-    url = f"postgresql://supabase_admin@{settings.address('postgres')}/postgres"
-    command: list[str | Path] = [postgres / "pg_basebackup", f"--dbname={url}", f"--pgdata={target}"]
-    password = {"PGPASSWORD": Keys(settings).values["PASSWORD_supabase_admin"]}
-    run([*command, "--wal-method=stream", "--checkpoint=fast"], log, env={**environment.base(), **password})
-
-
-def _finalise(settings: Settings) -> None:
-    """Put the cluster where PostgreSQL's user can reach it; change the ports only if another has them now.
-
-    The copy is a stack of its own, next to the one it was made of: it has another name, hence another place
-    for its cluster, and does not tidy up where the other's receipts lie unless STORAGE_URL says so.
-    """
-    extracted, settings.cluster = settings.state / "cluster", ""
-    settings.identity = configuration.new_identity()
-    settings.options.pop("STORAGE_URL", None)
-    if not all(configuration.is_free(port) for port in settings.ports.values()):
-        settings.ports = {}
-    place, user = cluster.place(settings), cluster.system_user()
-    if place != extracted:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(extracted, place)
-    if user:
-        run(["chown", "--recursive", user, place], settings.log)

@@ -6,8 +6,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import audit_log, backups, compose, environment, health, lifecycle, monitoring, tools
+from launcher import audit_log, compose, environment, health, lifecycle, monitoring, repository, tools
+from launcher import restore as restoring
 from launcher import settings as configuration
+from launcher.backups import Backups, keep
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
 from launcher.settings import ROOT
@@ -22,7 +24,10 @@ def up() -> int:
     """Install what is missing, build, migrate, seed the demo, start; return when everything is healthy."""
     started = time.monotonic()
     settings = configuration.load_or_create()
-    lifecycle.bring_up(settings, tools.install(settings.log, for_tests=False), settings.log)
+    postgres = tools.install(settings.log, for_tests=False)
+    if repository.of(settings):
+        tools.install_programs(repository.PROGRAMS, settings.log)
+    lifecycle.bring_up(settings, postgres, settings.log)
     show(settings, Keys(settings))
     if not settings.demo:
         print("  Next: python3 supabase/stack bootstrap first-administrator --email ... --name ...")
@@ -67,31 +72,69 @@ def logs() -> int:
 
 
 def backup() -> int:
-    """Write an encrypted backup of the running stack."""
-    settings = configuration.load()
-    if not Supervisor(settings).is_running():
-        raise Stop("The stack is down. A backup is made while it runs: make up")
-    target = backups.make(settings, tools.install(settings.log, for_tests=False), settings.log)
-    print(
-        f"\n  Backup: {target}\n  Key:    {settings.state / 'keys' / backups.KEY_NAME}  (keep it elsewhere)"
-    )
-    if elsewhere := backups.store(settings):
+    """Back up the running stack now; a schedule does so by itself."""
+    kept = _running_backups()
+    kept.make()
+    print(f"\n  Repository: {kept.repository.location}")
+    print(f"  Key:        {kept.repository.keys / repository.KEY}  (keep it elsewhere too)")
+    if elsewhere := kept.settings.options.get("STORAGE_URL"):
         print(f"  The receipts are not in it: back up {elsewhere} too.")
     return 0
 
 
+def _running_backups() -> Backups:
+    settings = configuration.load()
+    if not Supervisor(settings).is_running():
+        raise Stop("The stack is down. A backup is made while it runs: make up")
+    return Backups(settings)
+
+
+def keep_backups() -> int:
+    """Make backups whenever they are due, until stopped; `up` starts it."""
+    keep(configuration.load())
+
+
 def restore() -> int:
-    """Extract the backup FROM, opened with KEY, into the new folder STATE."""
-    source, key = (Path(os.environ.get(name, "")).absolute() for name in ("FROM", "KEY"))
-    state = configuration.state_folder()
-    elsewhere = backups.restore(state, source, key)
-    print(f"\n  Start it with: STATE={state} make up")
-    if elsewhere:
+    """Restore the repository FROM, opened with KEY, into the new folder STATE, as it was at the time TO."""
+    state, postgres = configuration.state_folder(), tools.install(configuration.SETUP_LOG, for_tests=False)
+    tools.install_programs(repository.PROGRAMS, configuration.SETUP_LOG)
+    to = restoring.moment(os.environ["TO"]) if os.environ.get("TO") else None
+    result = restoring.restore(state, restoring.source(os.environ, state), postgres, to)
+    _say(result)
+    print(
+        f"\n  Start it with: STATE={state} make up\n"
+        "  It sends no email and makes no decision until a super administrator acknowledges, under Alarms,\n"
+        "  that it takes over. It has no domain, mail server and backups until `make up` is given them."
+    )
+    if result.receipts:
         print(
-            f"  Its receipts lay in {elsewhere}. Add STORAGE_URL={elsewhere} only when no other stack uses\n"
-            "  that place: what has no row in a stack's own database is removed from its store after a day."
+            f"  Its receipts lay in {result.receipts}. Give it that as STORAGE_URL only when no other\n"
+            "  stack uses the place: what has no row in a stack's own database is removed after a day."
         )
+    return 1 if result.violations else 0
+
+
+def restore_drill() -> int:
+    """Prove the backups: restore the newest into a folder of its own, run the ledger checks, remove it."""
+    kept = _running_backups()
+    postgres = tools.install(kept.settings.log, for_tests=False)
+    started, state = time.monotonic(), kept.settings.state.with_name(f"{kept.settings.state.name}-drill")
+    from_here = {"FROM": kept.repository.location, "KEY": str(kept.repository.keys / repository.KEY)}
+    result = restoring.restore(
+        state, restoring.source({**kept.repository.access, **from_here}, state), postgres, None
+    )
+    restoring.remove(state)
+    _say(result)
+    print(f"  Restored and checked in {time.monotonic() - started:.0f} s")
+    if result.violations:
+        return 1
+    kept.note_proof()
     return 0
+
+
+def _say(result: restoring.Restored) -> None:
+    found = f"{result.violations} VIOLATIONS" if result.violations else "in order"
+    print(f"\n  The last thing in it is of {result.at:%Y-%m-%d %H:%M:%S} UTC. Its ledger is {found}.")
 
 
 def audit_log_check() -> int:
@@ -147,7 +190,10 @@ def bootstrap(arguments: list[str]) -> int:
 
 
 # What a developer runs lies with the tests.
-COMMANDS = (up, down, status, logs, backup, restore, audit_log_check, containers, *development.COMMANDS)
+COMMANDS = (
+    *(up, down, status, logs, backup, keep_backups, restore, restore_drill, audit_log_check, containers),
+    *development.COMMANDS,
+)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from string import Template
 
-from launcher.settings import FILES, INSIDE, Settings
+from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run
 
 ELSEWHERE = Path("/var/lib/harborline")
@@ -69,8 +69,7 @@ def require_own(settings: Settings, keys: Path) -> None:
         return
     found = f"The stack in {settings.state} has its database in {folder},"
     way_out = (
-        "No other is made in its place. Put it back, or restore a backup into a new folder:\n"
-        "  make restore FROM=file.sealed KEY=backup.key STATE=.stack-new"
+        f"No other is made in its place. Put it back, or restore a backup into a new folder:\n  {RESTORE}"
     )
     if not control.exists():
         raise Stop(f"{found} and it is not there.\n  {way_out}")
@@ -90,8 +89,12 @@ def _can_enter(folder: Path, user: str) -> bool:
     return subprocess.run(command, check=False, cwd="/", stderr=subprocess.DEVNULL).returncode == 0
 
 
-def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool:
-    """Make the cluster unless it is there, and write its configuration; return whether that has changed."""
+def create(settings: Settings, postgres: Path, password: str, log: Path, archive_command: str = "") -> bool:
+    """Make the cluster unless it is there, and write its configuration; return whether that has changed.
+
+    Args:
+        archive_command: what stores a finished segment of the WAL; empty while backups are off.
+    """
     folder = place(settings)
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -101,6 +104,7 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool
             )
         _initdb(folder, postgres, password, log)
     _require_version(folder, postgres)
+    sockets = _make_sockets(settings) if archive_command else ""
     # PostgreSQL's own pages, and what it may count on in all, of a machine that it shares.
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     configuration = Template((FILES / "postgresql.conf").read_text()).substitute(
@@ -109,9 +113,23 @@ def create(settings: Settings, postgres: Path, password: str, log: Path) -> bool
         buffers=min(max(memory // 4, 128), 8192),
         cache=max(memory // 2, 512),
         sync=crash_sync_method(postgres),
+        sockets=sockets,
+        archive_mode="on" if archive_command else "off",
+        archive_command=archive_command.replace("'", "''"),
     )
     rules = (FILES / "pg_hba.conf").read_text()
     return any([_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", rules)])
+
+
+def _make_sockets(settings: Settings) -> Path:
+    folder, user = settings.database_sockets, system_user()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    owner = pwd.getpwnam(user).pw_uid if user else os.geteuid()
+    if folder.is_symlink() or folder.stat().st_uid not in (owner, os.geteuid()):
+        raise Stop(f"{folder} belongs to another user. Remove it and run the command again.")
+    if user:
+        shutil.chown(folder, user)
+    return folder
 
 
 def connections(profile: str) -> int:

@@ -78,6 +78,9 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "KEYS": str(keys.folder),
         "STORAGE_URL": settings.options.get("STORAGE_URL", (settings.state / "objects").as_uri()),
         "AUDIT_HEADS_PATH": str(settings.state / "audit-heads"),
+        "BACKUPS_PATH": str(settings.state / "run" / "backups.json")
+        if "BACKUP_REPOSITORY" in settings.options
+        else "",
         # The folder around PostgreSQL's: its own only its user may enter.
         "DISK_FOLDERS": json.dumps(
             {"the database": str(settings.data_directory.parent), "the receipts": str(settings.state)}

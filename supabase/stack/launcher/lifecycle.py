@@ -6,8 +6,9 @@ from pathlib import Path
 
 import psycopg
 
-from launcher import cluster, health, monitoring, services, summary, tools
+from launcher import backups, cluster, health, monitoring, repository, services, summary, tools
 from launcher import settings as configuration
+from launcher.backups import Backups
 from launcher.database import Database
 from launcher.keys import Keys
 from launcher.settings import Settings
@@ -62,7 +63,11 @@ def bring_up_database(
             database.require_history()
     with step("Keys and cluster") if not settings.cluster else nullcontext():
         keys.make()
-        reconfigured = cluster.create(settings, postgres, keys.values["PASSWORD_supabase_admin"], log)
+        backups.switch_on(settings)
+        kept = repository.of(settings)
+        archive_command = kept.archive_command() if kept else ""
+        password = keys.values["PASSWORD_supabase_admin"]
+        reconfigured = cluster.create(settings, postgres, password, log, archive_command)
     cluster.require_own(settings, keys.secrets)
     supervisor.configure(services.describe(settings, keys), postgres)
     with step("PostgreSQL"):
@@ -70,6 +75,9 @@ def bring_up_database(
         if reconfigured and not started:
             supervisor.restart_postgres()
         cluster.wait(settings, postgres)
+    if kept:
+        with step("Repository of the backups"):
+            Backups(settings).prepare()
     try:
         database.prepare()
     except Stop:

@@ -58,7 +58,17 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         python("worker"),
         service("gateway", caddy, CADDYFILE),
         *([service("exporter", [monitoring.PROGRAM])] if monitoring.is_on(settings) else []),
+        *([_backups(settings)] if "BACKUP_REPOSITORY" in settings.options else []),
     ]
+
+
+def _backups(settings: Settings) -> Service:
+    """Return what makes backups when they are due."""
+    command = [str(PYTHON), str(ROOT / "supabase" / "stack"), "keep-backups"]
+    options = {name: value for name, value in settings.options.items() if name.startswith("BACKUP_")}
+    # Its choices are stored with the stack's; named here, another choice starts it anew.
+    given = {"STATE": str(settings.state), **options}
+    return Service("backups", command, {**environment.base(), **given}, (Path(__file__).parent,))
 
 
 def _postgrest() -> str:

@@ -37,13 +37,18 @@ STORAGE_ACCESS = (
     *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"),
     *("AWS_ENDPOINT", "AWS_ALLOW_HTTP"),
 )
-WAY_BACK = (
-    "Go on with that version, or go back with a backup that was made\n"
-    "  before the upgrade: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new"
+# Who reads and writes an s3:// address of BACKUP_REPOSITORY.
+BACKUP_ACCESS = (
+    *("BACKUP_S3_ENDPOINT", "BACKUP_S3_REGION", "BACKUP_S3_KEY", "BACKUP_S3_SECRET"),
+    "BACKUP_S3_CA",
 )
+RESTORE = "make restore FROM=/the/repository KEY=backup.key STATE=.stack-new"
+WAY_BACK = f"Go on with that version, or restore what was before the upgrade:\n  {RESTORE} TO='a time'"
 STORED_OPTIONS = (
     *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", "DEPOSIT_ADDRESS"),
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
+    *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
+    *BACKUP_ACCESS,
     *DISK_LIMITS,
     *STORAGE_ACCESS,
     *MAIL_SETTINGS,
@@ -128,6 +133,11 @@ class Settings:
         folder = self.state / "run"
         return folder if len(str(folder)) < 80 else Path("/tmp") / f"harborline-{self.identity}"  # noqa: S108
 
+    @property
+    def database_sockets(self) -> Path:
+        """Folder of PostgreSQL's socket, for who backs it up: only its own user enters."""
+        return Path("/tmp") / f"harborline-{self.identity}-database"  # noqa: S108
+
     def address(self, service: str) -> str:
         """Return `127.0.0.1:port` of a service."""
         return f"127.0.0.1:{self.ports[service]}"
@@ -178,12 +188,16 @@ def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
         raise Stop(
             f"The state folder {state} cannot be made: {error.strerror}. Set STATE to another."
         ) from error
-    # Chosen once: links and sign-ins survive a restart.
+    choose_ports(settings)
+    return settings
+
+
+def choose_ports(settings: Settings) -> None:
+    """Choose the ports that are not chosen yet: once, so that links and sign-ins survive a restart."""
     for service in SERVICES_WITH_PORTS:
         if service not in settings.ports:
             settings.ports[service] = _choose_port(service, settings)
     settings.save()
-    return settings
 
 
 def _take_environment(settings: Settings, first: bool, environment: Mapping[str, str]) -> None:

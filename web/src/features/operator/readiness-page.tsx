@@ -23,6 +23,7 @@ const names: Record<string, string> = {
   countries: 'Countries',
   mail: 'Outgoing email',
   two_step: 'Two-step sign-in',
+  backup: 'Backups',
   never_seeded: 'No sample data',
   no_money: 'No money from demo mode',
 }

@@ -1,0 +1,196 @@
+"""Restores a stack from its backups, to any second, into a new state folder on this or another machine.
+
+What comes out is a copy: it has ports, a name and a gateway of its own, sends no email, archives nothing into
+the repository of its original, and makes no decision until a super administrator acknowledges it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from launcher import cluster, environment
+from launcher import settings as configuration
+from launcher.keys import Keys
+from launcher.repository import KEY, Repository, require_valid
+from launcher.settings import BACKUP_ACCESS, MAIL_SETTINGS, RESTORE, SETUP_LOG, Settings
+from launcher.terminal import Stop, run, step
+
+# What the copy must not share with its original.
+LEFT_BEHIND = (
+    *("SITE_DOMAIN", "STORAGE_URL", "BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
+    *BACKUP_ACCESS,
+    *MAIL_SETTINGS,
+)
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What was restored.
+
+    Attributes:
+        at: the last decision in it, or the last thing at all that has a time.
+        violations: what the ledger checks found, by rule.
+        receipts: where receipts lay that are not in the backups; empty when they are.
+    """
+
+    at: datetime
+    violations: dict[str, int]
+    receipts: str
+
+
+def source(environment: Mapping[str, str], state: Path) -> Repository:
+    """Return the repository that FROM, KEY and BACKUP_S3_* name."""
+    location, key = environment.get("FROM", ""), Path(environment.get("KEY", ""))
+    if not location or not key.is_file():
+        raise Stop(f"Name the repository and its key: {RESTORE}")
+    access = {name: environment[name] for name in BACKUP_ACCESS if name in environment}
+    # A copy of the key, which PostgreSQL's user reads, for as long as this takes.
+    keys = Path("/tmp") / f"harborline-restore-{os.getpid()}"  # noqa: S108
+    require_valid(location, keys, access, state)
+    keys.mkdir(mode=0o700)
+    shutil.copyfile(key, keys / KEY)
+    (keys / KEY).chmod(0o600)
+    if user := cluster.system_user():
+        shutil.chown(keys, user)
+        shutil.chown(keys / KEY, user)
+    return Repository(location, keys, access)
+
+
+def restore(state: Path, repository: Repository, postgres: Path, to: datetime | None) -> Restored:
+    """Restore everything as it was at a moment, or as late as the archive goes; `make up` starts it then."""
+    if state.exists() and any(state.iterdir()):
+        raise Stop(f"{state} is not empty. A backup is only restored into a new folder: STATE=.stack-new")
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with step("Receipts, keys and settings"):
+            _restore_files(state, repository, to)
+        settings = configuration.read(state)
+        receipts = settings.options.get("STORAGE_URL", "")
+        _make_copy_of_its_own(settings)
+        with step("Database"):
+            _restore_database(settings, repository, to)
+        with step("Changes since the backup, and the ledger checks"):
+            at, violations = _recover(settings, postgres)
+    except BaseException:
+        remove(state)
+        raise
+    finally:
+        shutil.rmtree(repository.keys)
+    return Restored(at, violations, receipts)
+
+
+def moment(text: str) -> datetime:
+    """Return the moment that a text names; without a zone it is UTC."""
+    try:
+        named = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Stop(f"TO is a time such as '2026-03-14 18:04:59', in UTC; this is {text!r}.") from error
+    return named if named.tzinfo else named.replace(tzinfo=UTC)
+
+
+def _restore_files(state: Path, repository: Repository, to: datetime | None) -> None:
+    """Restore the first snapshot that has all files of that moment: later ones only have more."""
+    env = {**environment.base(), **repository.restic_environment()}
+    listed = run(repository.restic("snapshots", "--host=harborline", "--json"), SETUP_LOG, cwd=state, env=env)
+    snapshots = sorted(json.loads(listed) or [], key=lambda entry: entry["time"])
+    if not snapshots:
+        raise Stop("The repository has no files yet: a backup was never finished.")
+    later = [entry for entry in snapshots if to and _time_of(entry) >= to]
+    chosen = later[0] if later else snapshots[-1]
+    run(repository.restic("restore", chosen["id"], f"--target={state}"), SETUP_LOG, cwd=state, env=env)
+
+
+def _time_of(snapshot: Mapping[str, Any]) -> datetime:
+    # restic writes nanoseconds, which are more than Python reads.
+    day, _, rest = snapshot["time"].partition("T")
+    seconds, zone = rest[:8], rest[-6:] if rest[-1] != "Z" else "+00:00"
+    return datetime.fromisoformat(f"{day}T{seconds}{zone}")
+
+
+def _make_copy_of_its_own(settings: Settings) -> None:
+    settings.identity, settings.cluster = configuration.new_identity(), ""
+    settings.options = {name: value for name, value in settings.options.items() if name not in LEFT_BEHIND}
+    settings.ports, settings.system_identifier = {}, ""
+    configuration.choose_ports(settings)
+
+
+def _restore_database(settings: Settings, repository: Repository, to: datetime | None) -> None:
+    folder, user = cluster.place(settings), cluster.system_user()
+    folder.mkdir(mode=0o700, parents=True)
+    if user:
+        shutil.chown(folder, user)
+    repository.configure(folder, settings.database_sockets, settings.ports["postgres"])
+    wanted: tuple[str, ...] = ("--type=default",)
+    if to:
+        wanted = ("--type=time", f"--target={to.isoformat(sep=' ')}", "--target-action=promote")
+    command = repository.pgbackrest("restore", *wanted)
+    run(
+        command,
+        SETUP_LOG,
+        cwd=Path("/"),
+        env=environment.base(),
+        hint="Does the archive reach back that far?",
+    )
+
+
+def _recover(settings: Settings, postgres: Path) -> tuple[datetime, dict[str, int]]:
+    """Let PostgreSQL replay the archive, mark the copy as one, and run every ledger check."""
+    command = cluster.as_user([postgres / "postgres", "-D", settings.data_directory], cluster.system_user())
+    alone = {
+        "port": str(settings.ports["postgres"]),
+        "archive_mode": "off",
+        "unix_socket_directories": "",
+        "hot_standby": "off",
+    }
+    command += [part for name, value in alone.items() for part in ("-c", f"{name}={value}")]
+    (settings.state / "logs").mkdir(mode=0o700, exist_ok=True)
+    with (settings.state / "logs" / "postgres.log").open("a") as log:
+        server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, env=environment.base())
+    try:
+        with _connect(settings, server) as connection:
+            # What recovery needed: the copy has no repository.
+            for name in (
+                "restore_command",
+                "recovery_target_time",
+                "recovery_target_action",
+                "recovery_target",
+            ):
+                connection.execute(f"alter system reset {name}".encode())
+            connection.execute("select private.mark_restored()")
+            found = connection.execute(
+                "select rule, count(*) from private.check_ledger() group by rule"
+            ).fetchall()
+            row = connection.execute("select private.last_moment()").fetchone()
+    finally:
+        server.terminate()
+        server.wait(120)
+    assert row
+    return row[0], dict(found)
+
+
+def _connect(settings: Settings, server: subprocess.Popen[bytes]) -> psycopg.Connection[tuple[Any, ...]]:
+    """Wait as long as recovery takes, and connect."""
+    url = Keys(settings).database_url("supabase_admin")
+    while server.poll() is None:
+        try:
+            return psycopg.connect(url, autocommit=True)
+        except psycopg.OperationalError:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    raise Stop(f"The database could not be recovered. See {settings.state / 'logs' / 'postgres.log'}")
+
+
+def remove(state: Path) -> None:
+    """Remove a restored stack that does not run, wherever its database lies."""
+    if (state / "settings.json").exists():
+        shutil.rmtree(configuration.read(state).data_directory, ignore_errors=True)
+    shutil.rmtree(state, ignore_errors=True)

@@ -1,0 +1,406 @@
+"""Backups of a running stack, restored: to any second, by their key alone, as a copy that decides nothing."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from launcher import repository, restore
+from launcher import settings as configuration
+from launcher.backups import Backups
+from launcher.terminal import Stop
+from launcher.tools import VENV
+from tests.support import plain_http
+from tests.support.ports import free_port
+from tests.support.stack import env_of
+
+LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
+# What a stated loss of at most a minute leaves for the segment to be stored.
+ARCHIVED_WITHIN_SECONDS = 75
+
+
+@dataclass(frozen=True)
+class OwnStack:
+    """A stack of the test's own, and how it is called."""
+
+    state: Path
+    env: dict[str, str]
+
+    def launch(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run the launcher for it."""
+        stored = {name: value for name, value in os.environ.items() if name != "STACK_ENV"}
+        env = {
+            **stored,
+            "DEMO": "1",
+            "STACK_PROFILE": "reference",
+            **self.env,
+            **extra,
+            "STATE": str(self.state),
+        }
+        return subprocess.run([*LAUNCHER, *arguments], env=env, capture_output=True, text=True, check=False)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Its addresses and keys."""
+        return env_of(self.state / "env")
+
+    @property
+    def settings(self) -> configuration.Settings:
+        """What is stored of it."""
+        return configuration.read(self.state)
+
+    @property
+    def backups(self) -> Backups:
+        """Its backups."""
+        return Backups(self.settings)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return what a query of the superuser finds."""
+        with psycopg.connect(self.values["DATABASE_ADMIN_URL"]) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+    def ask(self, path: str, token: str, body: object) -> httpx.Response:
+        """Send a request as an administrator."""
+        headers = {"apikey": self.values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {token}"}
+        return plain_http.post(f"{self.values['SUPABASE_URL']}{path}", headers=headers, json=body)
+
+    def administrator(self, role: str) -> str:
+        """Return the token of one of the demo's administrators."""
+        values = self.values
+        given = {"email": values[f"DEMO_{role}_EMAIL"], "password": values[f"DEMO_{role}_PASSWORD"]}
+        signed_in = self.ask(
+            "/functions/v1/admin-auth", values["SUPABASE_ANON_KEY"], {"action": "login", **given}
+        )
+        return str(signed_in.json()["access_token"])
+
+    def approve(self, deposit: str) -> httpx.Response:
+        """Approve a deposit."""
+        body = {"depositId": deposit, "action": "approve"}
+        return self.ask("/functions/v1/admin-approve-deposit", self.administrator("FINANCE"), body)
+
+    def remove(self) -> None:
+        """Stop it, and remove everything of it."""
+        if (self.state / "settings.json").exists():
+            self.launch("down")
+            keys = repository.default_keys(self.settings.identity)
+            restore.remove(self.state)
+            shutil.rmtree(keys, ignore_errors=True)
+
+
+def until(condition: Callable[[], object], seconds: float) -> None:
+    """Wait for something."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.5)
+
+
+@pytest.fixture
+def place(state: Path) -> Iterator[Path]:
+    """Yield a folder that PostgreSQL's user can reach."""
+    folder = state.with_name(f"{state.name}-backups-{secrets.token_hex(2)}")
+    folder.mkdir(mode=0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def kept(folder: Path, **given: str) -> Iterator[OwnStack]:
+    """Run a demo stack with backups until the first ones are there."""
+    stack = OwnStack(folder / "stack", {"BACKUP_REPOSITORY": str(folder / "repository"), **given})
+    try:
+        up = stack.launch("up")
+        assert up.returncode == 0, up.stdout + up.stderr
+        assert "shown this once" in up.stdout
+        until(lambda: stack.backups.report().database_at and stack.backups.report().files_at, 120)
+        yield stack
+    finally:
+        stack.remove()
+
+
+@contextmanager
+def copied(stack: OwnStack, name: str, to: datetime | None = None) -> Iterator[OwnStack]:
+    """Restore a stack into a folder beside it."""
+    place = {
+        "FROM": stack.backups.repository.location,
+        "KEY": str(stack.backups.repository.keys / repository.KEY),
+    }
+    when = {"TO": to.isoformat()} if to else {}
+    access = stack.backups.repository.access
+    copy = OwnStack(stack.state.with_name(name), {})
+    try:
+        made = copy.launch("restore", **place, **when, **access)
+        assert made.returncode == 0, made.stdout + made.stderr
+        assert "ledger is in order" in made.stdout
+        up = copy.launch("up")
+        assert up.returncode == 0, up.stdout + up.stderr
+        yield copy
+    finally:
+        copy.remove()
+
+
+def archive(stack: OwnStack) -> float:
+    """Wait until everything written so far is in the archive; return the seconds."""
+    ((position,),) = stack.rows("select pg_walfile_name(pg_current_wal_lsn())")
+    started = time.monotonic()
+    until(
+        lambda: (stack.rows("select last_archived_wal from pg_stat_archiver")[0][0] or "") >= position,
+        ARCHIVED_WITHIN_SECONDS,
+    )
+    return time.monotonic() - started
+
+
+SUMS = """
+select (select count(*) from private.profiles),
+    (select count(*) from public.deposits where status = 'approved'), (select sum(amount) from public.bonuses), (select count(*) from public.transactions),
+    (select count(*) from storage.objects)
+"""
+
+
+@pytest.mark.long
+def test_a_second_before_a_wrong_decision_comes_back_and_the_copy_does_nothing_by_itself(place: Path) -> None:
+    with kept(place) as stack:
+        ((deposit,),) = stack.rows("select id::text from public.deposits where status = 'pending' limit 1")
+        before = stack.rows(SUMS)
+        moment = datetime.now(UTC)
+        time.sleep(1.5)
+        assert stack.approve(deposit).status_code == 200
+        assert stack.rows(SUMS) != before
+        archive(stack)
+        # After the wrong decision, and not in the copy; its bytes are in a later snapshot only.
+        with copied(stack, "copy", to=moment + timedelta(seconds=1)) as copy:
+            assert copy.rows(SUMS) == before
+            assert copy.rows(f"select status::text from public.deposits where id = '{deposit}'") == [
+                ("pending",)
+            ]
+            receipts = copy.state / "objects"
+            names = {str(path.relative_to(receipts)) for path in receipts.rglob("*") if path.is_file()}
+            original = stack.state / "objects"
+            assert names == {
+                str(path.relative_to(original)) for path in original.rglob("*") if path.is_file()
+            }
+            refused = copy.approve(deposit)
+            assert (refused.status_code, refused.json()["code"]) == (409, "ledger_alarm")
+            copy.rows("select 1")
+            with psycopg.connect(copy.values["DATABASE_ADMIN_URL"]) as connection:
+                connection.execute(
+                    "insert into private.outbox (template, recipient, data)"
+                    " values ('test_mail', 'held@example.com', '{}')"
+                )
+            time.sleep(5)
+            held = "select attempts from private.outbox where recipient = 'held@example.com'"
+            assert copy.rows(held) == [(0,)]
+            # It takes over when a super administrator says so.
+            ((alarm,),) = copy.rows("select id::text from private.alarms where kind = 'restored'")
+            taken = copy.ask(
+                "/rest/v1/rpc/acknowledge_alarm",
+                copy.administrator("ADMIN"),
+                {"p_id": alarm, "p_reason": "The original is gone."},
+            )
+            assert taken.status_code == 200, taken.text
+            assert copy.approve(deposit).status_code == 200
+            until(lambda: copy.rows(held) != [(0,)], 30)
+        # The original went on meanwhile.
+        assert stack.rows(f"select status::text from public.deposits where id = '{deposit}'") == [
+            ("approved",)
+        ]
+
+
+@pytest.mark.long
+@pytest.mark.threat("T131")
+def test_of_a_machine_that_is_lost_all_but_the_last_minute_comes_back_by_the_key_alone(place: Path) -> None:
+    with kept(place) as stack:
+        ((deposit,),) = stack.rows("select id::text from public.deposits where status = 'pending' limit 1")
+        assert stack.approve(deposit).status_code == 200
+        assert archive(stack) < ARCHIVED_WITHIN_SECONDS
+        sums, key = stack.rows(SUMS), stack.backups.repository.key
+        for file in (path for path in place.rglob("*") if path.is_file() and not path.is_symlink()):
+            assert key.encode() not in file.read_bytes(), file
+        os.kill(int((stack.state / "run" / "supervisord.pid").read_text()), signal.SIGKILL)
+        ((pid, *_),) = [
+            line.split() for line in [(stack.settings.data_directory / "postmaster.pid").read_text()]
+        ]
+        os.kill(int(pid), signal.SIGKILL)
+        other = place / "other.key"
+        other.write_text(f"{secrets.token_hex(32)}\n")
+        copy = OwnStack(place / "copy", {})
+        wrong = copy.launch("restore", FROM=stack.backups.repository.location, KEY=str(other))
+        assert wrong.returncode == 1
+        assert "wrong password" in wrong.stderr
+        assert not copy.state.exists()
+        with copied(stack, "copy") as copy:
+            assert copy.rows(SUMS) == sums
+            assert copy.rows("show archive_mode") == [("off",)]
+            assert "BACKUP_REPOSITORY" not in copy.settings.options
+            assert copy.settings.identity != stack.settings.identity
+            assert not set(copy.settings.ports.values()) & set(stack.settings.ports.values())
+
+
+@pytest.mark.long
+def test_a_drill_proves_the_backups_and_leaves_nothing(place: Path) -> None:
+    with kept(place) as stack:
+        before = sorted(path.name for path in place.iterdir())
+        drill = stack.launch("restore-drill")
+        assert drill.returncode == 0, drill.stdout + drill.stderr
+        assert "ledger is in order" in drill.stdout
+        assert sorted(path.name for path in place.iterdir()) == before
+        until(lambda: stack.rows("select proven_at from private.backup_state")[0][0], 90)
+        assert stack.rows("select private.are_backups_kept()") == [(True,)]
+        # A repository that is away is said, in the report and by PostgreSQL.
+        shutil.move(place / "repository", place / "away")
+        try:
+            failed = stack.launch("backup")
+            assert failed.returncode == 1
+            until(lambda: stack.backups.report().failures, 90)
+        finally:
+            shutil.rmtree(place / "repository", ignore_errors=True)
+            shutil.move(place / "away", place / "repository")
+        until(lambda: not stack.backups.report().failures, 90)
+        assert stack.launch("backup").returncode == 0
+
+
+@contextmanager
+def s3_server(folder: Path) -> Iterator[dict[str, str]]:
+    """Run a real S3 server behind TLS with a certificate of its own authority."""
+    inside, outside, secret = free_port(), free_port(), secrets.token_hex(20)
+    (folder / "served" / "kept").mkdir(parents=True)
+    keys = {"NANIO_ACCESS_KEY": "backup-key", "NANIO_SECRET_KEY": secret}
+    command = [str(VENV / "bin" / "nanio"), "serve", "--host", "127.0.0.1", "--port", str(inside)]
+    configuration_file = folder / "Caddyfile"
+    configuration_file.write_text(
+        "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n"
+        f"\tstorage file_system {folder / 'certificates'}\n}}\n"
+        f"https://localhost:{outside} {{\n\tbind 127.0.0.1\n\ttls internal\n"
+        f"\treverse_proxy 127.0.0.1:{inside}\n}}\n"
+    )
+    caddy = [
+        str(VENV / "bin" / "caddy"),
+        "run",
+        "--config",
+        str(configuration_file),
+        "--adapter",
+        "caddyfile",
+    ]
+    with (
+        subprocess.Popen(
+            [*command, "--data-dir", str(folder / "served")], env={**os.environ, **keys}
+        ) as server,
+        subprocess.Popen(caddy) as front,
+    ):
+        try:
+            root = folder / "certificates" / "pki" / "authorities" / "local" / "root.crt"
+            until(root.exists, 30)
+            authority = folder / "authority.crt"
+            shutil.copyfile(root, authority)
+            authority.chmod(0o644)
+            yield {
+                "BACKUP_REPOSITORY": "s3://kept/stack",
+                "BACKUP_S3_ENDPOINT": f"https://localhost:{outside}",
+                "BACKUP_S3_KEY": "backup-key",
+                "BACKUP_S3_SECRET": secret,
+                "BACKUP_S3_CA": str(authority),
+            }
+        finally:
+            server.terminate()
+            front.terminate()
+
+
+@pytest.mark.long
+def test_a_repository_on_an_s3_server_restores_like_one_on_a_disk(place: Path) -> None:
+    with s3_server(place) as access, kept(place, **access) as stack:
+        archive(stack)
+        sums = stack.rows(SUMS)
+        with copied(stack, "copy") as copy:
+            assert copy.rows(SUMS) == sums
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"BACKUP_REPOSITORY": "backups"}, "a whole path"),
+        ({"BACKUP_REPOSITORY": "{state}/backups"}, "which it is to save"),
+        ({"BACKUP_REPOSITORY": "/mnt/backups", "BACKUP_KEYS": "{state}/keys"}, "key and data"),
+        ({"BACKUP_REPOSITORY": "s3://kept"}, "name BACKUP_S3_ENDPOINT, BACKUP_S3_KEY, BACKUP_S3_SECRET"),
+        (
+            {
+                "BACKUP_REPOSITORY": "s3://kept",
+                "BACKUP_S3_ENDPOINT": "http://s3.example.org",
+                "BACKUP_S3_KEY": "a",
+                "BACKUP_S3_SECRET": "b",
+            },
+            "an https address",
+        ),
+    ],
+)
+def test_a_repository_that_saves_nothing_is_rejected(
+    tmp_path: Path, given: dict[str, str], said: str
+) -> None:
+    options = {name: value.format(state=tmp_path) for name, value in given.items()}
+    with pytest.raises(Stop, match=said):
+        repository.of(configuration.Settings(state=tmp_path, options=options))
+
+
+def test_without_backups_the_way_to_them_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Stop, match="BACKUP_REPOSITORY=/mnt/backups make up"):
+        Backups(configuration.Settings(state=tmp_path))
+
+
+def test_a_restore_needs_a_repository_a_key_and_a_new_folder(tmp_path: Path) -> None:
+    with pytest.raises(Stop, match="Name the repository and its key"):
+        restore.source({"FROM": "/mnt/backups"}, tmp_path / "copy")
+    key = tmp_path / "key"
+    key.write_text("00")
+    named = restore.source({"FROM": "/mnt/backups", "KEY": str(key)}, tmp_path / "copy")
+    shutil.rmtree(named.keys)
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "file").touch()
+    with pytest.raises(Stop, match="is not empty"):
+        restore.restore(tmp_path / "used", named, Path("/nowhere"), None)
+    with pytest.raises(Stop, match="TO is a time"):
+        restore.moment("yesterday")
+    assert restore.moment("2026-03-14 18:04:59") == datetime(2026, 3, 14, 18, 4, 59, tzinfo=UTC)
+
+
+def test_a_backup_without_room_says_how_much_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "stack"
+    (state / "cluster").mkdir(parents=True)
+    (state / "cluster" / "data").write_bytes(bytes(10**7))
+    settings = configuration.Settings(state=state, options={"BACKUP_REPOSITORY": str(tmp_path)})
+    usage = shutil._ntuple_diskusage(10**9, 10**9 - 2**20, 2**20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(Stop, match=r"may need \d+ MB in .*; 1 MB are free"):
+        Backups(settings).require_room()
+
+
+def test_what_is_new_is_found(tmp_path: Path) -> None:
+    state = tmp_path / "stack"
+    for folder in ("run", "objects", "keys"):
+        (state / folder).mkdir(parents=True)
+    settings = configuration.Settings(state=state, options={"BACKUP_REPOSITORY": str(tmp_path / "kept")})
+    backups = Backups(settings)
+    assert backups.have_files_changed()
+    long_ago = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    (state / "objects" / "receipt").touch()
+    os.utime(state / "objects" / "receipt", (long_ago, long_ago))
+    os.utime(state / "objects", (long_ago, long_ago))
+    report = {"at": "2026-02-01T00:00:00+00:00", "files_at": "2026-02-01T00:00:00+00:00"}
+    backups.report_file.write_text(json.dumps(report))
+    assert not backups.have_files_changed()
+    (state / "objects" / "other").touch()
+    assert backups.have_files_changed()

@@ -4,7 +4,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore help
+.PHONY: up down status logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore restore-drill help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -51,11 +51,14 @@ audit: ## An SBOM, and what the registries know against the locked packages
 audit-log-check: ## Whether the audit log has all that a log names: make audit-log-check LOG=.stack/logs/edge.log
 	@$(STACK) audit-log-check
 
-backup: ## Write an encrypted backup of the running stack
+backup: ## Back up the running stack now; a schedule does so once BACKUP_REPOSITORY is set
 	@$(STACK) backup
 
-restore: ## Extract a backup into a new stack: make restore FROM=file.sealed KEY=backup.key STATE=.stack-new
+restore: ## Restore any second into a new stack: make restore FROM=/mnt/backups KEY=backup.key STATE=.stack-new TO='a time'
 	@$(STACK) restore
+
+restore-drill: ## Prove the backups: restore the newest, run the ledger checks, remove it
+	@$(STACK) restore-drill
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done

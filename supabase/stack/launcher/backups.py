@@ -97,7 +97,6 @@ class Backups:
         ]
         # Relative paths: a snapshot is restored into another folder.
         self._restic("backup", "--host=harborline", *parts)
-        self._restic("forget", "--host=harborline", f"--keep-within={self.repository.days}d", "--keep-last=1")
         self._note("files_at")
 
     def keep_files(self) -> None:
@@ -116,7 +115,13 @@ class Backups:
         self.back_up_database(self.kind())
 
     def prune_files(self) -> None:
-        """Remove what no snapshot needs any more, and check what is left."""
+        """Keep all snapshots of a day and then one a day, remove what none needs, and check what is left.
+
+        A later one has all files of an earlier one, so that a moment between two that stay can be restored.
+        """
+        self._restic(
+            "forget", "--host=harborline", "--keep-within=1d", f"--keep-daily={self.repository.days}"
+        )
         self._restic("prune")
         self._restic("check")
 

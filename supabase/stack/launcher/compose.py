@@ -71,6 +71,8 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "KEYS": "/keys",
         "STORAGE_URL": settings.options.get("STORAGE_URL", "file:///objects"),
         "AUDIT_HEADS_PATH": "/worker/audit-heads",
+        # Of containers others take care.
+        "BACKUPS_PATH": "",
         # Of the disk on which the volumes lie.
         "DISK_FOLDERS": '{"the volumes": "/worker"}',
         "GATEWAY_SITE": settings.options.get("SITE_DOMAIN", "http://:8000"),

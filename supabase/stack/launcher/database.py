@@ -85,6 +85,19 @@ class Database:
                 "  and no data are brought over. Start anew with STATE=.stack-new make up"
             )
 
+    def is_behind(self) -> bool:
+        """Return whether this version will change a database that an earlier one made."""
+        if self.rows(f"select to_regclass('{HISTORY}')") == [(None,)]:
+            return False
+        applied = {version for (version,) in self.rows(f"select version from {HISTORY}")}
+        files = (self.project / "supabase" / "migrations").glob("*.sql")
+        return any(path.name.partition("_")[0] not in applied for path in files)
+
+    def violations(self) -> set[str]:
+        """Return what the ledger checks find now."""
+        found = self.rows("select rule || ' ' || object from private.check_ledger()")
+        return {name for (name,) in found}
+
     def execute_file(self, file: Path) -> None:
         """Run a file as superuser, in one transaction."""
         try:

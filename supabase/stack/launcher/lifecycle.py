@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -75,16 +76,42 @@ def bring_up_database(
         if reconfigured and not started:
             supervisor.restart_postgres()
         cluster.wait(settings, postgres)
-    if kept:
-        with step("Repository of the backups"):
-            Backups(settings).prepare()
     try:
-        database.prepare()
+        if kept:
+            _prepare_with_a_way_back(database)
+        else:
+            database.prepare()
     except Stop:
         if started:
             supervisor.stop()
         raise
     return database
+
+
+def _prepare_with_a_way_back(database: Database) -> None:
+    """Back up what an earlier version made before it is changed, and prove the ledger afterwards."""
+    settings = database.settings
+    backups = Backups(settings)
+    with step("Repository of the backups"):
+        backups.prepare()
+    if not database.is_behind():
+        database.prepare()
+        return
+    with step("Ledger checks before the upgrade"):
+        before = database.violations()
+    backups.make()
+    moment = datetime.now(UTC)
+    database.prepare()
+    with step("Ledger checks after the upgrade"):
+        broken = sorted(database.violations() - before)
+    source = f"FROM={backups.repository.location} KEY=... STATE=.stack-new"
+    way_back = f"make restore {source} TO='{moment:%Y-%m-%d %H:%M:%S}'"
+    if broken:
+        raise Stop(
+            f"The upgrade broke the ledger: {', '.join(broken[:5])}. No service was started.\n"
+            f"  Go back with the former version's files:\n    {way_back}"
+        )
+    print(f"  The way back, with the former version's files:\n    {way_back}")
 
 
 def require_ports(settings: Settings) -> None:

@@ -51,8 +51,11 @@ class Repository:
     def make_key(self) -> str | None:
         """Make the key unless it is there; return a new one, which is shown to the person this once."""
         user = cluster.system_user()
-        self.keys.mkdir(mode=0o711, parents=True, exist_ok=True)
-        self.keys.chmod(0o700)
+        if not self.keys.parent.exists():
+            self.keys.parent.mkdir(parents=True)
+            # PostgreSQL's user passes through.
+            self.keys.parent.chmod(0o755)
+        self.keys.mkdir(mode=0o700, exist_ok=True)
         made = None
         if not (self.keys / KEY).exists():
             made = secrets.token_hex(32)

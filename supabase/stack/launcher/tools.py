@@ -28,8 +28,8 @@ MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
 # What only the tests run: the browser without a window for each change, the whole one for the long run.
 TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
-# What only the long run needs, by package: other browsers, a display for the one that cannot do without, and what
-# makes backups and watches.
+# What only the long run needs, by package: other browsers, a display for the one that cannot do without,
+# and what makes backups and watches.
 LONG_RUN_PROGRAMS = {
     **{"firefox-esr": "firefox-esr", "webkit2gtk-driver": "WebKitWebDriver", "xvfb": "Xvfb"},
     **{"pgbackrest": "pgbackrest", "restic": "restic"},

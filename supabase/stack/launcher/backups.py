@@ -100,10 +100,11 @@ class Backups:
         self._note("files_at")
 
     def keep_files(self) -> None:
-        """Back up the files if one is new; else all of them are in the repository now."""
+        """Back up the files if one is new; else all of them are in the repository, if that is there."""
         if self.have_files_changed():
             self.back_up_files()
         else:
+            self._restic("cat", "config")
             self._note("files_at")
 
     def keep_database(self) -> None:

@@ -31,6 +31,8 @@ MEANINGS = {
     "harborline_coverage_ratio": "Money received and not paid out, by what members could withdraw.",
     "harborline_unlinked_audit_seconds": "Age of the oldest audit entry outside the chain; 0 when none is.",
     "harborline_open_alarms": "Open alarms that nobody has acknowledged, by kind.",
+    "harborline_backup_timestamp_seconds": "When a part of the backups was last made, or tried.",
+    "harborline_wal_archived_timestamp_seconds": "When WAL last reached the archive.",
     "harborline_disk_used_ratio": "Used part of the disk on which something lies.",
     "harborline_certificate_expiry_timestamp_seconds": "When the gateway's certificate expires.",
 }

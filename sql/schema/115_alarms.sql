@@ -169,8 +169,8 @@ begin
             case when v_details ->> 'emails' = '1' then 'was' else 'were' end
         ), 'A super administrator sees the reasons under Readiness and sends them again there.'),
         ('backup', 'off', 'No backups are made.', 'Switch them on: what happens meanwhile is lost with this machine.'),
-        ('backup', 'database', pg_catalog.format('The last backup of the database is %s.', coalesce('of ' || (v_details ->> 'last') || ' UTC', 'still to be made')), 'The log of the backups says why. Then run: make backup.'),
-        ('backup', 'files', pg_catalog.format('Receipts and keys were last known to be in the backups %s.', coalesce('at ' || (v_details ->> 'last') || ' UTC', 'never')), 'The log of the backups says why. Then run: make backup.'),
+        ('backup', 'database', case when v_details ->> 'last' is null then 'No backup of the database was finished yet.' else pg_catalog.format('The last backup of the database is of %s UTC.', v_details ->> 'last') end, 'The log of the backups says why. Then run: make backup.'),
+        ('backup', 'files', pg_catalog.format('Receipts and keys are not known to be in the backups %s.', coalesce('since ' || (v_details ->> 'last') || ' UTC', 'yet')), 'The log of the backups says why. Then run: make backup.'),
         ('backup', 'wal', pg_catalog.format('Changes of the database have not reached the backups since %s UTC.', v_details ->> 'last'), 'PostgreSQL''s log says why. The disk of the database fills up meanwhile.'),
         ('backup', 'proof', 'No backup was restored to try it for more than forty days.', 'Run: make restore-drill.'),
         ('restored', 'any', 'This is a copy that was restored from a backup. It sends no email and makes no decision.', 'Acknowledge this only when the original is gone and this copy takes over: compare the last withdrawals with the wallet first.')

@@ -75,11 +75,24 @@ comment on function private.ledger_gauges() is
 create function private.alarm_gauges() returns table (name text, labels jsonb, value double precision)
 language sql volatile set search_path = '' as $$
     select 'harborline_open_alarms', pg_catalog.jsonb_build_object('kind', k.kind), count(a.id)::double precision
-    from pg_catalog.unnest(array['ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail']) as k (kind)
+    from pg_catalog.unnest(array['ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail', 'backup', 'restored']) as k (kind)
     left join private.alarms as a on k.kind = a.kind and a.ended_at is null and a.acknowledged_at is null
     group by k.kind
 $$;
 comment on function private.alarm_gauges() is 'Open alarms by kind, without those that are acknowledged.';
+
+create function private.backup_gauges() returns table (name text, labels jsonb, value double precision)
+language sql volatile set search_path = '' as $$
+    select 'harborline_backup_timestamp_seconds', pg_catalog.jsonb_build_object('part', p.part), extract(epoch from p.at)
+    from private.backup_state as s
+    cross join lateral (values ('database', s.database_at), ('files', s.files_at), ('proof', s.proven_at)) as p (part, at)
+    where p.at is not null
+    union all
+    select 'harborline_wal_archived_timestamp_seconds', '{}', extract(epoch from a.last_archived_time)
+    from pg_catalog.pg_stat_archiver as a where a.last_archived_time is not null
+$$;
+comment on function private.backup_gauges() is
+'When the database and the files were last backed up, when a backup was last tried, and when WAL last reached the archive.';
 
 create function jobs.read_gauges() returns table (name text, labels jsonb, value double precision)
 language sql volatile security definer set search_path = '' as $$
@@ -90,7 +103,8 @@ language sql volatile security definer set search_path = '' as $$
     select g.* from private.ledger_gauges() as g
     union all
     select g.* from private.alarm_gauges() as g
-    -- The time of the last backup comes here, once backups record it.
+    union all
+    select g.* from private.backup_gauges() as g
 $$;
 comment on function jobs.read_gauges() is
 'Every figure that the database knows for Prometheus: name, labels, value. What cannot be read has no row.';

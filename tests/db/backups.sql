@@ -53,7 +53,7 @@ select report('{"database_at": null, "files_at": null, "proven_at": null}');
 select is(open_backup_alarms(), 'database, files, proof', 'but not for ever');
 select is(
     (select string_agg((private.alarm_texts(a)).problem, ' ' order by a.object) from private.alarms as a where a.kind = 'backup' and a.ended_at is null),
-    'The last backup of the database is still to be made. Receipts and keys were last known to be in the backups never. No backup was restored to try it for more than forty days.',
+    'No backup of the database was finished yet. Receipts and keys are not known to be in the backups yet. No backup was restored to try it for more than forty days.',
     'each says what lacks'
 );
 select jobs.check_backups(null);

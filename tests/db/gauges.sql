@@ -37,6 +37,15 @@ select private.audit('system', 'test.late', null, null, '{}', clock_timestamp() 
 select ok(gauge('harborline_unlinked_audit_seconds') between 3600 and 3660, 'one that is not says how old it is');
 
 -- =====================================================================================================================
+-- Backups
+-- =====================================================================================================================
+select is_empty($$ select 1 from jobs.read_gauges() where name = 'harborline_backup_timestamp_seconds' $$, 'without backups they have no time');
+select jobs.check_backups('{"at": "2026-01-02 03:04:05+00", "database_at": "2026-01-02 03:00:00+00", "files_at": "2026-01-02 03:04:00+00"}');
+select is(gauge('harborline_backup_timestamp_seconds', '{"part": "database"}'), extract(epoch from timestamptz '2026-01-02 03:00:00+00')::double precision, 'the database has');
+select is(gauge('harborline_backup_timestamp_seconds', '{"part": "files"}'), extract(epoch from timestamptz '2026-01-02 03:04:00+00')::double precision, 'the files have');
+select is(gauge('harborline_backup_timestamp_seconds', '{"part": "proof"}'), null, 'what was never tried has none');
+
+-- =====================================================================================================================
 -- Coverage
 -- =====================================================================================================================
 rollback to savepoint one;

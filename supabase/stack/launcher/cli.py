@@ -134,7 +134,8 @@ def restore_drill() -> int:
 
 def _say(result: restoring.Restored) -> None:
     found = f"{result.violations} VIOLATIONS" if result.violations else "in order"
-    print(f"\n  The last thing in it is of {result.at:%Y-%m-%d %H:%M:%S} UTC. Its ledger is {found}.")
+    last = f"The last thing in it is of {result.at:%Y-%m-%d %H:%M:%S} UTC" if result.at else "It is empty"
+    print(f"\n  {last}. Its ledger is {found}.")
 
 
 def audit_log_check() -> int:

@@ -38,12 +38,12 @@ class Restored:
     """What was restored.
 
     Attributes:
-        at: the last decision in it, or the last thing at all that has a time.
+        at: when the last thing in it was done; None where nothing was done yet.
         violations: what the ledger checks found, by rule.
         receipts: where receipts lay that are not in the backups; empty when they are.
     """
 
-    at: datetime
+    at: datetime | None
     violations: dict[str, int]
     receipts: str
 
@@ -143,7 +143,7 @@ def _restore_database(settings: Settings, repository: Repository, to: datetime |
     )
 
 
-def _recover(settings: Settings, postgres: Path) -> tuple[datetime, dict[str, int]]:
+def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[str, int]]:
     """Let PostgreSQL replay the archive, mark the copy as one, and run every ledger check."""
     command = cluster.as_user([postgres / "postgres", "-D", settings.data_directory], cluster.system_user())
     alone = {

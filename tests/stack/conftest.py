@@ -31,5 +31,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 @pytest.fixture(scope="session")
 def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """Start it with HTTPS."""
-    with running(tmp_path_factory.mktemp("encrypted"), host="localhost") as started:
+    with running(
+        tmp_path_factory.mktemp("encrypted"), host="localhost", HSTS="max-age=5; preload"
+    ) as started:
         yield started

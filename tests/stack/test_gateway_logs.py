@@ -30,7 +30,7 @@ def test_a_line_says_what_was_asked_and_how_it_ended(gateway: Gateway) -> None:
     gateway.http.get("/functions/v1/x?token=SECRET", headers=asked)
     line = logged(gateway, "own.line")
     assert set(line) == FIELDS
-    assert line["request"] == {"remote_ip": "127.0.0.1", "method": "GET", "uri": "/functions/v1/x"}
+    assert line["request"] == {"client_ip": "127.0.0.1", "method": "GET", "uri": "/functions/v1/x"}
     assert line["status"] == 200
 
 
@@ -43,7 +43,7 @@ def test_a_request_that_brings_no_number_is_logged_with_the_given_one_alone(gate
 @pytest.mark.threat("T128")
 def test_how_a_connection_is_encrypted_is_not_logged(encrypted: Gateway) -> None:
     encrypted.http.get("/functions/v1/x", headers={"x-request-id": "own.tls"})
-    assert set(logged(encrypted, "own.tls")["request"]) == {"remote_ip", "method", "uri"}
+    assert set(logged(encrypted, "own.tls")["request"]) == {"client_ip", "method", "uri"}
 
 
 @pytest.mark.threat("T128")

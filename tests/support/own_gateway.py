@@ -144,6 +144,8 @@ def running(
         "GATEWAY_BIND": "127.0.0.1",
         "INTERNAL_SITE": f"http://:{free_port()}",
         "INTERNAL_BIND": "127.0.0.1",
+        "TRUSTED_PROXIES": "",
+        "CLIENT_IP_HEADER": "X-Forwarded-For",
         **dict.fromkeys(("POSTGREST_ADDRESS", "AUTH_ADDRESS", "EDGE_ADDRESS", "STORAGE_ADDRESS"), echo),
         "WEB_ROOT": str(web),
         "TEMPLATES_ROOT": str(templates),

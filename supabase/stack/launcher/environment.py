@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
+from launcher import options as site
 from launcher.keys import Keys
 from launcher.settings import DISK_LIMITS, MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
 
@@ -54,6 +55,9 @@ def common(settings: Settings, keys: Keys) -> dict[str, str]:
         **options,
         **keys.values,
         "SITE_URL": settings.origin,
+        "TRUSTED_PROXIES": settings.options.get("TRUSTED_PROXIES", ""),
+        "CLIENT_IP_HEADER": settings.options.get("CLIENT_IP_HEADER", site.CLIENT_IP_HEADER),
+        "HSTS": site.hsts(settings.origin, settings.options),
         "TOKEN_SECONDS": str(TOKEN_SECONDS),
         "GOTRUE_JWT_KEYS": keys.gotrue,
         "SMTP_PORT": options["SMTP_PORT"] or "587",

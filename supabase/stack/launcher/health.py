@@ -34,7 +34,7 @@ def requests(settings: Settings, keys: Keys) -> dict[str, httpx.Request]:
     if settings.own_mail:
         paths["mail"] = f"{keys.mail_path[1:]}/healthz"
     urls = {name.partition("_")[0]: f"http://{settings.address(name)}/{path}" for name, path in paths.items()}
-    urls["gateway"] = f"{settings.origin}/auth/v1/health"
+    urls["gateway"] = f"{settings.gateway_url}/auth/v1/health"
     if settings.options.get("SITE_DOMAIN"):
         # The certificate comes from outside and may take a while. Caddy opens all its ports or none.
         urls["gateway"] = f"http://{settings.address('internal')}/confirmation.html"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
+from launcher import options
 from launcher.terminal import Stop
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +31,7 @@ BLOCKED_PORT = 10080
 TOKEN_SECONDS = 3600
 ADMIN_SESSION_SECONDS = 8 * 3600
 PROFILES = ("product", "reference", "benchmark")
-MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
+MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_TLS", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
 DISK_LIMITS = ("DISK_FULL_PERCENT", "DISK_URGENT_PERCENT")
 # Who reads and writes an s3:// address of STORAGE_URL.
 STORAGE_ACCESS = (
@@ -45,7 +46,8 @@ BACKUP_ACCESS = (
 RESTORE = "make restore FROM=/the/repository KEY=backup.key STATE=.stack-new"
 WAY_BACK = f"Go on with that version, or restore what was before the upgrade:\n  {RESTORE} TO='a time'"
 STORED_OPTIONS = (
-    *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "SITE_HOST", "SITE_DOMAIN", "DEPOSIT_ADDRESS"),
+    *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "DEPOSIT_ADDRESS"),
+    *options.SITE_OPTIONS,
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
@@ -106,11 +108,17 @@ class Settings:
 
     @property
     def origin(self) -> str:
-        """The address at which browsers reach the gateway."""
+        """The address at which browsers reach the site."""
         if domain := self.options.get("SITE_DOMAIN"):
             return f"https://{domain}"
+        return self.options.get("SITE_URL") or self.gateway_url
+
+    @property
+    def gateway_url(self) -> str:
+        """Where the gateway itself listens without a domain: what a proxy passes requests to."""
         host = self.options.get("SITE_HOST", "127.0.0.1")
-        return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.ports['gateway']}"  # noqa: S104
+        reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+        return f"http://{f'[{reached}]' if ':' in reached else reached}:{self.ports['gateway']}"
 
     @property
     def reference(self) -> bool:
@@ -195,7 +203,7 @@ def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
 def choose_ports(settings: Settings) -> None:
     """Choose the ports that are not chosen yet: once, so that links and sign-ins survive a restart."""
     for service in SERVICES_WITH_PORTS:
-        if service not in settings.ports:
+        if service not in settings.ports or _was_of_a_domain(service, settings):
             settings.ports[service] = _choose_port(service, settings)
     settings.save()
 
@@ -219,6 +227,11 @@ def _take_environment(settings: Settings, first: bool, environment: Mapping[str,
         raise Stop(f"STACK_PROFILE={settings.profile} switches rate limits off and is only for DEMO=1.")
     given = {name: environment[name] for name in STORED_OPTIONS if name in environment}
     settings.options = {name: value for name, value in (settings.options | given).items() if value}
+    options.check(settings.options)
+
+
+def _was_of_a_domain(service: str, settings: Settings) -> bool:
+    return service == "gateway" and settings.ports[service] == 443 and "SITE_DOMAIN" not in settings.options
 
 
 def _choose_port(service: str, settings: Settings) -> int:

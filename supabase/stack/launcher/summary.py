@@ -36,6 +36,8 @@ def show(settings: Settings, keys: Keys) -> None:
     values = env_values(settings, keys)
     print(f"\n  Web app        {values['SITE_URL']}")
     print(f"  Administrators {values['SITE_URL']}/admin/login")
+    if "SITE_URL" in settings.options and "SITE_DOMAIN" not in settings.options:
+        print(f"  Gateway        {settings.gateway_url}  (what the proxy in front passes requests to)")
     if "MAIL_URL" in values:
         print(f"  Mail catcher   {values['MAIL_URL']}")
     for title, name in PEOPLE:

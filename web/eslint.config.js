@@ -56,7 +56,7 @@ export default tseslint.config(
   },
   { files: ['src/**/*.tsx'], ...jsxA11y.flatConfigs.recommended },
   {
-    files: ['*.js'],
+    files: ['*.js', '*.mjs'],
     ...tseslint.configs.disableTypeChecked,
     languageOptions: {
       globals: { URL: 'readonly' },

@@ -64,9 +64,6 @@ function modulesOf(path: string, isMemberPage: boolean): string[] {
   return app
 }
 
-/** Where the pages will be reached by anybody; previews need whole addresses. Empty while nobody else can. */
-const site = process.env.SITE_URL ?? ''
-
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
@@ -82,13 +79,14 @@ function headOf(path: string, app: Prerender): string {
       `<meta property="og:title" content="${escaped(title)}" />`,
       `<meta property="og:description" content="${description}" />`,
       `<meta property="og:site_name" content="${escaped(app.productName)}" />`,
-      `<meta property="og:image" content="${site}${app.previewOf(path)}" />`,
+      // Previews need whole addresses: site-pages.mjs writes them, for each site that serves this build.
+      `<meta property="og:url" content="${path}" />`,
+      `<meta property="og:image" content="${app.previewOf(path)}" />`,
       '<meta property="og:image:width" content="1200" />',
       '<meta property="og:image:height" content="630" />',
       `<meta property="og:image:alt" content="${escaped(texts.title || texts.description)}" />`,
       '<meta name="twitter:card" content="summary_large_image" />',
     )
-    if (site) lines.push(`<meta property="og:url" content="${site}${path}" />`)
   } else lines.push('<meta name="robots" content="noindex" />')
   return lines.join('\n    ')
 }

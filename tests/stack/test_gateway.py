@@ -1,5 +1,6 @@
 """The gateway: security headers, CORS, Supabase's key check, forged addresses, pages, what stays hidden."""
 
+import gzip
 import json
 import socket
 import subprocess
@@ -409,6 +410,20 @@ def test_each_page_has_its_file_and_every_other_address_is_no_page(responses: Re
     }
     wrong = [str(route) for route, title in titles.items() if f"<title>{title}<" not in responses[route].text]
     assert wrong == []
+
+
+def test_a_page_with_the_sites_address_in_it_goes_before_the_builds(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    with running(tmp_path) as gateway:
+        assert "<title>terms<" in gateway.http.get("/terms").text, "another build took them away"
+        pages.mkdir()
+        (pages / "terms.html").write_text("<title>addressed</title>")
+        (pages / "terms.html.gz").write_bytes(gzip.compress(b"<title>compressed</title>"))
+        plain = gateway.http.get("/terms", headers={"accept-encoding": ""})
+        assert (plain.text, plain.headers["cache-control"]) == ("<title>addressed</title>", "no-cache")
+        assert gateway.http.get("/terms/", headers={"accept-encoding": "gzip"}).text == "<title>compressed</title>"
+        for path, title in (("/dashboard", "dashboard"), ("/", "index"), ("/none", "404")):
+            assert f"<title>{title}<" in gateway.http.get(path).text
 
 
 def test_a_page_that_has_not_changed_is_not_sent_again(gateway: Gateway) -> None:

@@ -148,6 +148,7 @@ def running(
         "CLIENT_IP_HEADER": "X-Forwarded-For",
         **dict.fromkeys(("POSTGREST_ADDRESS", "AUTH_ADDRESS", "EDGE_ADDRESS", "STORAGE_ADDRESS"), echo),
         "WEB_ROOT": str(web),
+        "PAGES_ROOT": str(folder / "pages"),
         "TEMPLATES_ROOT": str(templates),
         "SUPABASE_ANON_KEY": ANON,
         "SUPABASE_SERVICE_ROLE_KEY": SERVICE,
@@ -181,7 +182,7 @@ def _files_of(folder: Path) -> tuple[Path, Path]:
     web, templates = folder / "web", folder / "templates"
     for path in (web / "assets", web / ".well-known", web / "admin", templates):
         path.mkdir(parents=True)
-    for page in ("index", "404", "dashboard", "admin/deposits"):
+    for page in ("index", "404", "dashboard", "admin/deposits", "terms"):
         (web / f"{page}.html").write_text(f"<!doctype html><title>{page}</title>" + "x" * 2000)
     (web / "assets" / "app-1a2b.js").write_text("console.log(1);" * 200)
     (web / "assets" / "app-1a2b.js.map").write_text("{}")

@@ -80,6 +80,7 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "GATEWAY_DATA": "/data",
         "CERTIFICATE_ADDRESS": "gateway:443" if "SITE_DOMAIN" in settings.options else "",
         "WEB_ROOT": "/srv/web",
+        "PAGES_ROOT": "/srv/pages",
         "TEMPLATES_ROOT": "/srv/templates",
     }
 

@@ -10,6 +10,7 @@ from string import Template
 from launcher import options as site
 from launcher.keys import Keys
 from launcher.settings import DISK_LIMITS, MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
+from launcher.tools import site_pages
 
 TEMPLATES = ROOT / "supabase" / "services"
 OPTIONAL = ("DEPOSIT_ADDRESS", "ALARM_WEBHOOK_PRIVATE", "ALARM_WEBHOOK_KEY")
@@ -94,5 +95,6 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "CERTIFICATE_ADDRESS": "127.0.0.1:443" if domain else "",
         "GATEWAY_DATA": str(settings.state / "gateway"),
         "WEB_ROOT": str(ROOT / "web" / "dist"),
+        "PAGES_ROOT": str(site_pages(settings.origin)),
         "TEMPLATES_ROOT": str(ROOT / "supabase" / "templates"),
     }

@@ -28,6 +28,7 @@ def bring_up(
     `after_migrations` may still use the database while no service is connected and the demo is not there.
     """
     tools.build_web(log)
+    tools.write_site_pages(settings.origin, log)
     database = bring_up_database(settings, postgres, log)
     if after_migrations:
         after_migrations(database)

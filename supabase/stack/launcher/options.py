@@ -37,7 +37,8 @@ def check(options: dict[str, str]) -> None:
         if domain and url != f"https://{domain}":
             raise Stop(
                 f"SITE_URL={url} and SITE_DOMAIN={domain} do not agree. SITE_DOMAIN is for a\n"
-                "  gateway with HTTPS of its own, SITE_URL for a site behind another's. Drop one: SITE_DOMAIN= make up"
+                "  gateway with HTTPS of its own, SITE_URL for a site behind another's. Drop one of them:\n"
+                "  SITE_DOMAIN= make up"
             )
     if proxies := options.get("TRUSTED_PROXIES"):
         options["TRUSTED_PROXIES"] = " ".join(_ranges(proxies))

@@ -196,3 +196,21 @@ def build_web(log: Path) -> None:
             shutil.rmtree(served, ignore_errors=True)
             draft.rename(served)
             stamp.write_text(digest)
+
+
+def site_pages(origin: str) -> Path:
+    """Return where the pages lie that name their own address, with this site's in it.
+
+    In the build that they were made of: another build takes them away, and what it brings is served until
+    they are made anew.
+    """
+    return WEB / "dist" / ".sites" / hashlib.sha256(origin.encode()).hexdigest()[:16]
+
+
+def write_site_pages(origin: str, log: Path) -> None:
+    """Write the pages that name their own address for this site, unless this build has them."""
+    with one_at_a_time():
+        target = site_pages(origin)
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            run(["node", WEB / "site-pages.mjs", WEB / "dist", target, origin], log, cwd=WEB)

@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { expect, test, type Page } from '@playwright/test'
 import { need, origin } from '../stack'
 
+const site = need('SITE_URL')
+
 // With PREVIEWS=1 the pictures are drawn anew, from what the pages say of themselves.
 const draws = process.env.PREVIEWS === '1'
 const folder = new URL('../../../web/public/previews/', import.meta.url)
@@ -26,6 +28,7 @@ async function headOf(path: string) {
     title: find(/<meta property="og:title" content="([^"]*)"/),
     description: find(/<meta property="og:description" content="([^"]*)"/),
     image: find(/<meta property="og:image" content="([^"]*)"/),
+    url: find(/<meta property="og:url" content="([^"]*)"/),
     card: find(/<meta name="twitter:card" content="([^"]*)"/),
   }
 }
@@ -71,7 +74,9 @@ test('each public page previews with a title, a text and a picture of its own', 
       continue
     }
     expect(head.card).toBe('summary_large_image')
-    expect(head.image).toMatch(new RegExp(`/previews/${name}\\.png$`))
+    // Whole addresses of this site: previews take no others.
+    expect(head.image).toBe(`${site}/previews/${name}.png`)
+    expect(head.url).toBe(site + path)
     for (const value of [head.title, head.description, head.image]) {
       expect(value).not.toBe('')
       expect(seen).not.toContain(value)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
-import aiosmtplib
 import httpx
 
 from functions.auth.settings import AuthSettings
-from functions.core.email import DELIVERY_ERRORS, SmtpServer, compose
+from functions.core.email import DELIVERY_ERRORS, SmtpServer, compose, log_fields
 from functions.core.errors import ApiError
 
 log = logging.getLogger("auth.mailer")
@@ -86,6 +85,7 @@ class Mailer:
             settings.smtp_user,
             settings.smtp_pass,
             _SMTP_TIMEOUT_SECONDS,
+            settings.smtp_tls,
         )
         self._fetched: dict[str, str] = {}
         self._paths = {
@@ -131,10 +131,7 @@ class Mailer:
         try:
             await self._server.send(message)
         except DELIVERY_ERRORS as error:
-            # Without the error's text, which quotes the address.
-            cause = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
-            fields = {"mail": mail, "error": type(cause).__name__, "code": getattr(cause, "code", None)}
-            log.error("a mail could not be sent", extra={"fields": fields})
+            log.error("a mail could not be sent", extra={"fields": {"mail": mail, **log_fields(error)}})
             raise ApiError(
                 500, "unexpected_failure", f"Error sending {mail.replace('_', ' ')} email"
             ) from error

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, field_validator
 from pydantic_settings import NoDecode
 
 from functions.auth.durations import parse_duration
-from functions.core.settings import ServiceSettings
+from functions.core.settings import MailSettings
 
 MAILS = (
     "confirmation",
@@ -58,7 +58,7 @@ def _per_mail(what: str) -> dict[str, str]:
     return {mail: text for mail, text in given.items() if text}
 
 
-class AuthSettings(ServiceSettings):
+class AuthSettings(MailSettings):
     """GOTRUE_* as GoTrue reads them (times in Go's notation), HARBORLINE_AUTH_* as README.md says."""
 
     host: str = Field("127.0.0.1", validation_alias=AliasChoices("GOTRUE_API_HOST", "HOST"))

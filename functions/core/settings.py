@@ -4,6 +4,8 @@ from pathlib import Path
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from functions.core.email import SmtpTls
+
 
 class ServiceSettings(BaseSettings):
     """Common settings; a service subclasses this and adds its own.
@@ -25,6 +27,16 @@ class ServiceSettings(BaseSettings):
     database_pool_size: int = 10
     log_level: str = "INFO"
     metrics_port: int | None = None
+
+
+class MailSettings(ServiceSettings):
+    """Adds how services speak to the mail server; its address each names its own way.
+
+    Attributes:
+        smtp_tls: see functions.core.email.SmtpServer.
+    """
+
+    smtp_tls: SmtpTls = ""
 
 
 class TokenSettings(ServiceSettings):

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 
 from functions.core.database import Pool, transaction
-from functions.core.email import DELIVERY_ERRORS, SmtpServer
+from functions.core.email import DELIVERY_ERRORS, SmtpServer, log_fields
 from functions.worker.emails import EmailTemplate
 from functions.worker.settings import WorkerSettings
 
@@ -37,6 +37,7 @@ class Mailer:
             settings.smtp_user,
             settings.smtp_pass,
             SMTP_TIMEOUT_SECONDS,
+            settings.smtp_tls,
         )
 
     async def deliver(self) -> int:
@@ -56,7 +57,7 @@ class Mailer:
             await self._server.send(self._template.render(row))
         except (*DELIVERY_ERRORS, KeyError) as error:
             reason = type(error).__name__
-            log.warning("e-mail not sent", extra={"fields": {"outbox": row["id"], "reason": reason}})
+            log.warning("e-mail not sent", extra={"fields": {"outbox": row["id"], **log_fields(error)}})
             await self._record("select jobs.mark_mail_failed(%s, %s)", row["id"], f"{reason}: {error}"[:500])
             return False
         await self._record("select jobs.mark_mail_sent(%s)", row["id"])

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from functions.core.settings import ServiceSettings
+from functions.core.settings import MailSettings
 
 
-class WorkerSettings(ServiceSettings):
+class WorkerSettings(MailSettings):
     """Settings of functions/worker.
 
     Attributes:
@@ -29,7 +29,7 @@ class WorkerSettings(ServiceSettings):
 
     port: int = 0
     smtp_host: str
-    smtp_port: int = 25
+    smtp_port: int = 587
     smtp_user: str = ""
     smtp_pass: str = ""
     mail_from: str

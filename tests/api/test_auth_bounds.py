@@ -34,7 +34,8 @@ from functions.core.tokens import Claims, KeySet
 pytestmark = pytest.mark.embedded_only("has parts of its own")
 
 
-def _settings(**given: Any) -> AuthSettings:
+def auth_settings(**given: Any) -> AuthSettings:
+    """Return settings of the service, changed by those given."""
     return AuthSettings(
         **{
             "port": 1,
@@ -108,7 +109,7 @@ class TestAddresses:
         self._check(elapse, kind, 4)
 
     def _check(self, elapse: Callable[[float], None], kind: str, seconds: int) -> None:
-        limits = RateLimits(_settings())
+        limits = RateLimits(auth_settings())
         request = Request({"type": "http", "headers": [(b"x-real-ip", b"192.0.2.1")]})
         for _ in range(30):
             limits.check(kind, request)
@@ -263,7 +264,7 @@ async def test_a_silent_mail_server_is_left_after_eight_seconds(monkeypatch: pyt
 
     server = await asyncio.start_server(say_no_more, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    sender = Mailer(_settings(GOTRUE_SMTP_HOST="127.0.0.1", GOTRUE_SMTP_PORT=port))
+    sender = Mailer(auth_settings(GOTRUE_SMTP_HOST="127.0.0.1", GOTRUE_SMTP_PORT=port, smtp_tls="none"))
     sending = asyncio.create_task(sender.send("recovery", "ada@example.com", {}))
     await greeted.wait()
     monkeypatch.setattr(loop, "time", lambda: clock() + 8)

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from functions.core.database import make_pool
+from functions.core.email import SmtpTls
 from functions.worker import mailer as worker_mailer
 from functions.worker.mailer import Mailer
 from functions.worker.settings import WorkerSettings
@@ -132,13 +133,14 @@ def server() -> Iterator[Server]:
 
 
 @asynccontextmanager
-async def mailer_of(stack: Stack, port: int) -> AsyncIterator[Mailer]:
+async def mailer_of(stack: Stack, port: int, tls: SmtpTls = "none") -> AsyncIterator[Mailer]:
     """Return a worker's mailer, with a database that waits a tenth of a second for a lock."""
     settings = WorkerSettings(
         audit_heads_path=Path("unused"),
         database_url=f"{stack.values['DATABASE_ADMIN_URL']}?options=-c%20lock_timeout%3D100",
         smtp_host="127.0.0.1",
         smtp_port=port,
+        smtp_tls=tls,
         mail_from="Test <test@example.com>",
         site_url=stack.url,
         storage_internal_url=stack.url,
@@ -201,16 +203,16 @@ async def test_a_database_that_is_away_after_the_servers_response_costs_no_secon
     assert len(server.messages) == 1
 
 
-@pytest.mark.parametrize(("port", "encrypted"), [(465, True), (587, False)])
-async def test_at_port_465_mail_is_encrypted_from_the_first_byte(
-    stack: Stack, owner: Owner, monkeypatch: pytest.MonkeyPatch, port: int, encrypted: bool
+@pytest.mark.parametrize(("port", "implicit"), [(465, True), (587, False), (25, False)])
+async def test_mail_is_encrypted_as_its_port_is_used(
+    stack: Stack, owner: Owner, monkeypatch: pytest.MonkeyPatch, port: int, implicit: bool
 ) -> None:
     asked: list[Any] = []
 
     async def take(_: object, **options: Any) -> None:
-        asked.append((options["port"], options["use_tls"]))
+        asked.append((options["port"], options["use_tls"], options["start_tls"]))
 
     monkeypatch.setattr(aiosmtplib, "send", take)
-    async with mailer_of(stack, port) as mailer:
+    async with mailer_of(stack, port, "") as mailer:
         assert await mailer.send(leased(owner)) is True
-    assert asked == [(port, encrypted)]
+    assert asked == [(port, implicit, not implicit)]

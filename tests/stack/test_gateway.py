@@ -421,7 +421,10 @@ def test_a_page_with_the_sites_address_in_it_goes_before_the_builds(tmp_path: Pa
         (pages / "terms.html.gz").write_bytes(gzip.compress(b"<title>compressed</title>"))
         plain = gateway.http.get("/terms", headers={"accept-encoding": ""})
         assert (plain.text, plain.headers["cache-control"]) == ("<title>addressed</title>", "no-cache")
-        assert gateway.http.get("/terms/", headers={"accept-encoding": "gzip"}).text == "<title>compressed</title>"
+        assert (
+            gateway.http.get("/terms/", headers={"accept-encoding": "gzip"}).text
+            == "<title>compressed</title>"
+        )
         for path, title in (("/dashboard", "dashboard"), ("/", "index"), ("/none", "404")):
             assert f"<title>{title}<" in gateway.http.get(path).text
 

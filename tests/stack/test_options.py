@@ -195,3 +195,28 @@ def test_the_port_of_a_domain_ends_with_it(tmp_path: Path) -> None:
     assert behind.ports["gateway"] not in (80, 443)
     again = load_or_create({"STATE": str(tmp_path)})
     assert again.ports == behind.ports, "chosen once"
+
+
+def test_mail_is_encrypted_but_to_the_catcher(tmp_path: Path) -> None:
+    for name, port in (("auth", "GOTRUE_SMTP_PORT"), ("worker", "SMTP_PORT")):
+        caught = env_of_service(name, settings_of(tmp_path))
+        assert (caught["SMTP_TLS"], caught[port]) == ("none", "8000")
+        own = env_of_service(name, settings_of(tmp_path, SMTP_HOST="mail.example.org"))
+        assert "SMTP_TLS" not in own, "as its port is used"
+        said = env_of_service(name, settings_of(tmp_path, SMTP_HOST="mail.example.org", SMTP_TLS="implicit"))
+        assert said["SMTP_TLS"] == "implicit"
+    keys = Keys(settings_of(tmp_path))
+    assert compose.values(settings_of(tmp_path), keys)["SMTP_TLS"] == "none"
+    assert compose.values(settings_of(tmp_path, SMTP_HOST="mail.example.org"), keys)["SMTP_TLS"] == ""
+
+
+def test_mail_in_clear_stays_on_this_machine(tmp_path: Path) -> None:
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert options_of(tmp_path, SMTP_HOST=host, SMTP_TLS="none")["SMTP_TLS"] == "none"
+    for host in ("mail.example.org", "10.0.0.7", "localhost.example.org"):
+        with pytest.raises(Stop, match="SMTP_TLS=none would send passwords and sign-in links to"):
+            options_of(tmp_path / "other", SMTP_HOST=host, SMTP_TLS="none")
+    with pytest.raises(Stop, match="is none of starttls, implicit, none"):
+        options_of(tmp_path / "other", SMTP_HOST="mail.example.org", SMTP_TLS="yes")
+    with pytest.raises(Stop, match="name it in SMTP_HOST"):
+        options_of(tmp_path / "other", SMTP_TLS="starttls")

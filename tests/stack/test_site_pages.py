@@ -1,4 +1,4 @@
-"""The pages that name their own address: once a site, of a build that is shared by all stacks of a checkout."""
+"""The pages that name their own address: once for each site, of a build that all stacks share."""
 
 import gzip
 import re

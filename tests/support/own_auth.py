@@ -44,8 +44,10 @@ class Smtp(socketserver.StreamRequestHandler):
     server: "MailServer"
 
     def handle(self) -> None:
-        said: list[str] = []
         self._say("220 test")
+        self._talk([])
+
+    def _talk(self, said: list[str]) -> None:
         for raw in self.rfile:
             line = raw.decode().rstrip("\r\n")
             said.append(line)
@@ -155,6 +157,7 @@ class OwnAuth:
             "GOTRUE_JWT_KEYS": orjson.dumps(self._keys).decode(),
             "GOTRUE_SMTP_HOST": "127.0.0.1",
             "GOTRUE_SMTP_PORT": str(self.mail.server_address[1]),
+            "SMTP_TLS": "none",
             "GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL": "10",
             "GOTRUE_RATE_LIMIT_HEADER": "X-Real-IP",
             "GOTRUE_RATE_LIMIT_EMAIL_SENT": "1000000",

@@ -19,6 +19,7 @@ def own_worker(database_url: str, smtp_port: int, folder: Path) -> Iterator[subp
         "DATABASE_POOL_SIZE": "3",
         "SMTP_HOST": "127.0.0.1",
         "SMTP_PORT": str(smtp_port),
+        "SMTP_TLS": "none",
         "MAIL_FROM": "Test <test@example.com>",
         "SITE_URL": "http://app.example.test",
         # Nothing listens there.

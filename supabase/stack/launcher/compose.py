@@ -66,7 +66,7 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         **{f"{name.upper()}_PORT": str(port) for name, (_, port) in ADDRESSES.items()},
         **{f"{name.upper()}_ADDRESS": f"{host}:{port}" for name, (host, port) in ADDRESSES.items()},
         **environment.common(settings, keys),
-        **({"SMTP_HOST": "mail", "SMTP_PORT": "1025"} if settings.own_mail else {}),
+        **({"SMTP_HOST": "mail", "SMTP_PORT": "1025", "SMTP_TLS": "none"} if settings.own_mail else {}),
         "BIND": "0.0.0.0",  # noqa: S104
         "KEYS": "/keys",
         "STORAGE_URL": settings.options.get("STORAGE_URL", "file:///objects"),

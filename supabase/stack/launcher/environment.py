@@ -72,7 +72,7 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
     """Return the values of processes of this machine."""
     ports = {f"{name.upper()}_PORT": str(port) for name, port in settings.ports.items()}
     addresses = {f"{name.upper()}_ADDRESS": settings.address(name) for name in settings.ports}
-    catcher = {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(settings.ports["smtp"])}
+    catcher = {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(settings.ports["smtp"]), "SMTP_TLS": "none"}
     domain, host = settings.options.get("SITE_DOMAIN"), settings.options.get("SITE_HOST", "127.0.0.1")
     return {
         **ports,

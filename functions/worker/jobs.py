@@ -110,6 +110,15 @@ async def check_deposit_address(context: JobContext, timestamp: int) -> None:
 
 
 @blueprint.periodic(cron="* * * * *")
+@blueprint.task(name="report_installation", queueing_lock="report_installation", pass_context=True)
+async def report_installation(context: JobContext, timestamp: int) -> None:
+    """Let the database know what readiness asks for: where the site is, and who sends its mail."""
+    resources = resources_of(context)
+    settings = resources.settings
+    await call(resources.pool, "report_installation", settings.site_url, settings.mail_server)
+
+
+@blueprint.periodic(cron="* * * * *")
 @blueprint.task(name="check_alarms", queueing_lock="check_alarms", pass_context=True)
 async def check_alarms(context: JobContext, timestamp: int) -> None:
     """Look at disks, given-up jobs and e-mails, and notify administrators of every new alarm."""

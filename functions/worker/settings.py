@@ -14,6 +14,7 @@ class WorkerSettings(MailSettings):
         port: where `GET /health` is served; 0 for nowhere.
         smtp_host, smtp_port: the mail server (see functions.core.email.SmtpServer).
         smtp_user, smtp_pass: empty when the server asks for none.
+        mail_catcher: that is the mail catcher of development.
         mail_from: `Name <address>`; the name signs the e-mails.
         site_url: the web app's origin, before every link.
         storage_internal_url, supabase_service_role_key: where receipts are removed, and with which key.
@@ -32,6 +33,7 @@ class WorkerSettings(MailSettings):
     smtp_port: int = 587
     smtp_user: str = ""
     smtp_pass: str = ""
+    mail_catcher: bool = False
     mail_from: str
     site_url: str
     storage_internal_url: str
@@ -45,3 +47,8 @@ class WorkerSettings(MailSettings):
     certificate_address: str = ""
     alarm_webhook_key: str = ""
     alarm_webhook_private: bool = False
+
+    @property
+    def mail_server(self) -> str:
+        """The mail server, as readiness shows it."""
+        return "catcher" if self.mail_catcher else f"{self.smtp_host}:{self.smtp_port}"

@@ -20,6 +20,7 @@ JobFunction = Literal[
     "publish_disclosure",
     "purge",
     "reconcile",
+    "report_installation",
     "roll_up_counters",
     "roll_up_networks",
     "snapshot_coverage",

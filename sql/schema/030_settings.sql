@@ -35,6 +35,8 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
 ('wallet.strict', 'false', 'boolean', null, null, false, 'Refuse a wallet address that is no TRC20 address instead of warning'),
 ('mail.ready', 'false', 'boolean', null, null, false, 'Outgoing email was tested'),
+('mail.server', 'null', 'text', 1, 300, false, 'Mail server in use, as the worker reports it'),
+('site.url', 'null', 'text', 1, 300, false, 'Address of the site, as the worker reports it'),
 ('terms.text', 'null', 'text', 1, 100000, true, 'Terms of use'),
 ('terms.version', 'null', 'text', 1, 40, true, 'Version of the terms'),
 ('terms.published_at', 'null', 'time', null, null, true, 'When the terms were published'),
@@ -256,7 +258,7 @@ declare
     v_before jsonb;
     v_setting private.settings;
 begin
-    if p_key in ('demo', 'demo.seeded', 'mail.ready') then
+    if p_key in ('demo', 'demo.seeded', 'mail.ready', 'mail.server', 'site.url') then
         perform private.raise_error(403, 'forbidden', 'This changes through readiness only.');
     end if;
     perform private.check_setting(p_key, p_value);
@@ -342,39 +344,64 @@ grant execute on function edge.web_config() to edge_functions;
 -- Leave demo mode. One list of conditions decides, and the screen shows the same list. Nothing else enables real
 -- money, and it cannot be disabled again.
 
-create function private.readiness() returns table (item text, ok boolean, missing text)
+create function private.is_document(p_text text, p_characters integer, p_words integer) returns boolean
+language sql immutable set search_path = '' as $$
+    select coalesce(pg_catalog.length(pg_catalog.btrim(p_text)), 0) >= p_characters and p_words <= (
+        select pg_catalog.count(distinct pg_catalog.lower(w.word))
+        from pg_catalog.regexp_split_to_table(p_text, '[[:space:][:punct:]]+') as w (word) where w.word <> ''
+    )
+$$;
+comment on function private.is_document(text, integer, integer) is
+'Whether a text is one that somebody may have written: so long, with so many different words. Not whether it is any good.';
+
+create function private.readiness() returns table (item text, ok boolean, missing text, keys text[])
 language sql stable set search_path = '' as $$
     select 'operator', private.setting_text('operator.name') is not null and private.setting_text('operator.address') is not null,
-        'Set the operator''s legal name and postal address.'
+        'Set the operator''s legal name and postal address.', array['operator.name', 'operator.address']
     union all
-    select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.'
+    select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.',
+        array['support.email']
+    union all
+    -- Unknown is not ready: the worker reports both within a minute.
+    select 'https', coalesce(private.setting_text('site.url'), '') like 'https://_%',
+        'Serve the site by HTTPS: name its domain in SITE_DOMAIN, or its https address in SITE_URL where a proxy has the certificate.', null
     union all
     select 'deposit_address',
         private.is_trc20_address(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
-        'Set your own deposit address; the present one is a sample.'
+        'Set your own deposit address; the present one is a sample.', array['deposit.address']
     union all
-    select 'terms', private.setting_text('terms.text') is not null and private.setting_text('terms.version') is not null, 'Publish terms of use.'
+    select 'wallets', private.setting_text('wallet.strict')::boolean,
+        'Set wallet.strict: a wallet address with a wrong letter is rejected then, and a payout cannot be lost to it.', array['wallet.strict']
     union all
-    select 'risk', private.setting_text('risk.text') is not null and private.setting_text('risk.version') is not null, 'Publish the risk notice.'
+    select 'terms', private.is_document(private.setting_text('terms.text'), 500, 50) and private.setting_text('terms.version') is not null,
+        'Publish terms of use: at least 500 characters with 50 different words, and their version.', array['terms.text', 'terms.version']
     union all
-    select 'countries', pg_catalog.jsonb_array_length(private.setting('operator.countries')) > 0, 'List the countries whose residents may sign up.'
+    select 'risk', private.is_document(private.setting_text('risk.text'), 100, 15) and private.setting_text('risk.version') is not null,
+        'Publish the risk notice: at least 100 characters with 15 different words, and its version.', array['risk.text', 'risk.version']
     union all
-    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test email and confirm that it arrived.'
+    select 'countries', pg_catalog.jsonb_array_length(private.setting('operator.countries')) > 0, 'List the countries whose residents may sign up.',
+        array['operator.countries']
+    union all
+    select 'mail_server', coalesce(private.setting_text('mail.server'), 'catcher') <> 'catcher',
+        'Emails go to the mail catcher of development. Name your mail server in SMTP_HOST.', null
+    union all
+    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test email and confirm that it arrived.', array['mail.ready']
     union all
     select 'two_step',
         not exists (
             select 1 from private.admin_users as a where a.is_active and a.role <> 'support_admin' and a.totp_confirmed_at is null
         ),
-        'Every finance and super administrator needs two-step sign-in.'
+        'Every finance and super administrator needs two-step sign-in.', null
     union all
-    select 'backup', private.are_backups_kept(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.'
+    select 'backup', private.are_backups_kept(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', null
     union all
-    select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.'
+    select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.', null
     union all
     select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),
-        'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.'
+        'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.', null
 $$;
-comment on function private.readiness() is 'Conditions for accepting real money, each with what to do about it.';
+comment on function private.readiness() is
+'Conditions for accepting real money, each with what to do about it and the settings that an administrator confirmed it by.';
 
 create function public.get_readiness() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -385,14 +412,48 @@ begin
         'ready', not exists (select 1 from private.readiness() as r where not r.ok),
         'items', (
             select pg_catalog.jsonb_agg(
-                pg_catalog.jsonb_build_object('item', r.item, 'ok', r.ok, 'missing', case when not r.ok then r.missing end)
-            ) from private.readiness() as r
+                pg_catalog.jsonb_build_object(
+                    'item', r.item, 'ok', r.ok, 'missing', case when not r.ok then r.missing end,
+                    'confirmed_by', case when r.ok then c.name end, 'confirmed_at', case when r.ok then c.confirmed_at end
+                )
+            )
+            from private.readiness() as r
+            left join lateral (
+                select coalesce(a.full_name, a.email) as name, s.updated_at as confirmed_at
+                from private.settings as s
+                inner join private.admin_users as a on a.id = s.updated_by
+                where s.key = any(r.keys)
+                order by s.updated_at desc limit 1
+            ) as c on true
         )
     );
 end
 $$;
-comment on function public.get_readiness() is 'private.readiness() for the screen. Super admin. Errors: forbidden, session_ended.';
+comment on function public.get_readiness() is
+'private.readiness() for the screen, with who confirmed what is done. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.get_readiness() to platform_admin;
+
+create function jobs.report_installation(p_site_url text, p_mail_server text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    update private.settings as s set value = pg_catalog.to_jsonb(p_site_url), updated_at = pg_catalog.clock_timestamp(), updated_by = null
+    where s.key = 'site.url' and s.value is distinct from pg_catalog.to_jsonb(p_site_url);
+    update private.settings as s set value = pg_catalog.to_jsonb(p_mail_server), updated_at = pg_catalog.clock_timestamp(), updated_by = null
+    where s.key = 'mail.server' and s.value is distinct from pg_catalog.to_jsonb(p_mail_server);
+    if found then
+        -- The test email was another server's.
+        update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = null
+        where s.key = 'mail.ready' and s.value = 'true';
+        if found then
+            perform private.audit('system', 'setting.changed', null, null, '{"key": "mail.ready", "after": "false"}');
+        end if;
+    end if;
+    return '{}'::jsonb;
+end
+$$;
+comment on function jobs.report_installation(text, text) is
+'Records the address of the site and the mail server (catcher: that of development), which readiness needs to know. Another mail server is to be tested anew.';
+grant execute on function jobs.report_installation(text, text) to worker;
 
 create function public.send_test_mail() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$

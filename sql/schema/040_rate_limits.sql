@@ -35,6 +35,13 @@ $$;
 comment on function private.consume_rate_limit(text, text, integer, interval) is
 'Counts one hit; false when the key has used up its limit in this window. A rolled-back transaction does not count.';
 
+create function private.operator_limit(p_name text, p_default integer) returns integer
+language sql stable set search_path = '' as $$
+    select coalesce(nullif(pg_catalog.current_setting('app.settings.' || p_name, true), '')::integer, p_default)
+$$;
+comment on function private.operator_limit(text, integer) is
+'A limit that the operator may have raised: PostgREST hands it on with each request (app.settings). Clients cannot set it.';
+
 create function edge.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile security definer set search_path = '' as $$
     select private.consume_rate_limit(p_bucket, p_key, p_max, p_window)

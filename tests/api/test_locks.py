@@ -107,8 +107,10 @@ from (values
     ('operator.name', '"Operator"'::jsonb), ('operator.address', '"Street 1"'),
     ('operator.countries', '["EE"]'), ('support.email', '"help@operator.example"'),
     ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'),
-    ('terms.text', '"Terms"'), ('terms.version', '"1"'), ('risk.text', '"Risk"'), ('risk.version', '"1"'),
-    ('mail.ready', 'true')
+    ('terms.text', (select to_jsonb(string_agg('clause ' || n, ' ')) from generate_series(1, 60) as n)),
+    ('risk.text', (select to_jsonb(string_agg('hazard ' || n, ' ')) from generate_series(1, 20) as n)),
+    ('terms.version', '"1"'), ('risk.version', '"1"'), ('mail.ready', 'true'), ('wallet.strict', 'true'),
+    ('site.url', '"https://operator.example"'), ('mail.server', '"mail.operator.example:587"')
 ) as v (key, value)
 where s.key = v.key;
 alter table private.settings enable trigger user;

@@ -1,4 +1,4 @@
-"""Mail goes out encrypted, to the server that is meant, or not at all: real servers, an authority of one's own."""
+"""Mail goes out encrypted, to the server that is meant, or not at all: real servers and certificates."""
 
 import asyncio
 import contextlib

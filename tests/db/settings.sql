@@ -102,18 +102,21 @@ select is(
 -- Readiness names what is missing.
 select act_as('olga');
 select is((get_readiness() ->> 'ready')::boolean, false, 'a fresh installation is not ready');
-select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Publish terms of use. Publish the risk notice. List the countries whose residents may sign up. Send a test email and confirm that it arrived. Every finance and super administrator needs two-step sign-in. Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', 'and stays in demo mode');
+select raises($$ select leave_demo() $$, 409, 'not_ready', 'Set the operator''s legal name and postal address. Set the address of support. Serve the site by HTTPS: name its domain in SITE_DOMAIN, or its https address in SITE_URL where a proxy has the certificate. Set wallet.strict: a wallet address with a wrong letter is rejected then, and a payout cannot be lost to it. Publish terms of use: at least 500 characters with 50 different words, and their version. Publish the risk notice: at least 100 characters with 15 different words, and its version. List the countries whose residents may sign up. Emails go to the mail catcher of development. Name your mail server in SMTP_HOST. Send a test email and confirm that it arrived. Every finance and super administrator needs two-step sign-in. Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', 'and stays in demo mode');
 select raises($$ select confirm_test_mail() $$, 409, 'not_sent', 'No test email has been sent to you yet.', 'a mail that never left is not confirmed');
 do $$
 begin
     perform change_setting(k, v) from (values
         ('operator.name', '"Harborline OU"'::jsonb), ('operator.address', '"Sadama 1, Tallinn"'), ('support.email', '"help@harborline.example"'),
-        ('terms.text', '"Terms"'), ('terms.version', '"1"'), ('risk.text', '"Risk"'), ('risk.version', '"1"'), ('operator.countries', '["EE"]')
+        ('terms.text', (select to_jsonb(string_agg('clause ' || n, ' ')) from generate_series(1, 60) as n)), ('terms.version', '"1"'),
+        ('risk.text', (select to_jsonb(string_agg('hazard ' || n, ' ')) from generate_series(1, 20) as n)), ('risk.version', '"1"'),
+        ('operator.countries', '["EE"]'), ('wallet.strict', 'true')
     ) as s (k, v);
     perform send_test_mail();
 end
 $$;
 select act_as_owner();
+select jobs.report_installation('https://example.org', 'mail.example.org:587');
 update private.outbox set sent_at = now() where template = 'test_mail';
 select jobs.check_backups(jsonb_build_object('at', now(), 'database_at', now(), 'files_at', now(), 'proven_at', now()));
 update private.admin_users set totp_key_id = 'k', totp_secret = '\x00', totp_confirmed_at = now() where role <> 'support_admin';
@@ -123,6 +126,63 @@ select is(
     (select jsonb_agg(i ->> 'item') from jsonb_array_elements(get_readiness() -> 'items') as i where not (i ->> 'ok')::boolean),
     (select case when (select count(*) from deposits) + (select count(*) from withdrawals) > 0 then '["no_money"]'::jsonb end), 'nothing of what can be set is missing'
 );
+
+-- Who confirmed what stands beside it, while it is done.
+create function pg_temp.item(name text) returns jsonb language sql as $$
+    select i from jsonb_array_elements(get_readiness() -> 'items') as i where i ->> 'item' = name
+$$;
+select is(pg_temp.item('terms') ->> 'confirmed_by', 'Olga', 'Olga published the terms');
+select is(pg_temp.item('mail') ->> 'confirmed_by', 'Olga', 'and confirmed the mail');
+select isnt(pg_temp.item('mail') ->> 'confirmed_at', null, 'at a time');
+select is(pg_temp.item('https') - array['item', 'ok'], '{"missing": null, "confirmed_by": null, "confirmed_at": null}', 'nobody confirms HTTPS');
+
+-- Each alone keeps real money out.
+create function pg_temp.open_items() returns text language sql as $$
+    select string_agg(i ->> 'item', ' ') from jsonb_array_elements(get_readiness() -> 'items') as i
+    where not (i ->> 'ok')::boolean and i ->> 'item' <> 'no_money'
+$$;
+savepoint ready;
+select change_setting('terms.text', to_jsonb(t)) from (values ('Terms')) as v (t);
+select is(pg_temp.open_items(), 'terms', 'a word is no terms of use');
+select is(pg_temp.item('terms') ->> 'confirmed_by', null, 'and nobody is named for what is missing');
+select change_setting('terms.text', to_jsonb(repeat('All is well. ', 50)));
+select is(pg_temp.open_items(), 'terms', 'nor is a sentence said again and again');
+select change_setting('terms.text', (select to_jsonb(string_agg(n::text, ' ')) from generate_series(1, 60) as n));
+select is(pg_temp.open_items(), 'terms', 'nor are sixty short words');
+select change_setting('terms.text', 'null');
+select is(pg_temp.open_items(), 'terms', 'nor is nothing');
+rollback to savepoint ready;
+select change_setting('risk.text', '"Risk"');
+select is(pg_temp.open_items(), 'risk', 'a word is no risk notice');
+rollback to savepoint ready;
+select change_setting('wallet.strict', 'false');
+select is(pg_temp.open_items(), 'wallets', 'wallet addresses must be checked');
+rollback to savepoint ready;
+select act_as_owner();
+select jobs.report_installation('http://example.org', 'mail.example.org:587');
+select act_as('olga');
+select is(pg_temp.open_items(), 'https', 'plain http is not enough');
+rollback to savepoint ready;
+select act_as_owner();
+update private.settings set value = 'null' where key in ('site.url', 'mail.server');
+select act_as('olga');
+select is(pg_temp.open_items(), 'https mail_server', 'nor is what nobody reported');
+rollback to savepoint ready;
+select act_as_owner();
+select jobs.report_installation('https://example.org', 'catcher');
+select act_as('olga');
+select is(pg_temp.open_items(), 'mail_server mail', 'the mail catcher reaches nobody, and its test is no test');
+select act_as_owner();
+select is(
+    (select actor || ' ' || (payload ->> 'after') from private.audit_log where action = 'setting.changed' order by id desc limit 1), 'system false',
+    'the audit log says that the mail is to be tested anew'
+);
+select jobs.report_installation('https://example.org', 'mail.example.org:587');
+select act_as('olga');
+select is(pg_temp.open_items(), 'mail', 'as with another server');
+rollback to savepoint ready;
+select raises(format('select change_setting(%L, %L)', k, '"https://example.org"'), 403, 'forbidden', 'This changes through readiness only.', k || ' is no ordinary setting')
+from unnest(array['site.url', 'mail.server']) as k;
 select act_as_owner();
 alter table public.deposits disable trigger user;
 alter table public.withdrawals disable trigger user;

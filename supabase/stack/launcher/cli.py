@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import audit_log, compose, environment, health, lifecycle, monitoring, repository, tools
+from launcher import audit_log, compose, environment, health, lifecycle, limits, monitoring, repository, tools
 from launcher import restore as restoring
 from launcher import settings as configuration
 from launcher.backups import Backups, keep
@@ -29,9 +29,10 @@ def up() -> int:
         tools.install_programs(repository.PROGRAMS, settings.log)
     lifecycle.bring_up(settings, postgres, settings.log)
     show(settings, Keys(settings))
+    prefix = configuration.command_prefix(settings.state)
     if not settings.demo:
-        print("  Next: python3 supabase/stack bootstrap first-administrator --email ... --name ...")
-    print(f"  Up after {time.monotonic() - started:.1f} s. Stop it with: make down")
+        print(f"  Next: {prefix}python3 supabase/stack bootstrap first-administrator --email ... --name ...")
+    print(f"  Up after {time.monotonic() - started:.1f} s. Stop it with: {prefix}make down")
     return 0
 
 
@@ -102,7 +103,7 @@ def restore() -> int:
     result = restoring.restore(state, restoring.source(os.environ, state), postgres, to)
     _say(result)
     print(
-        f"\n  Start it with: STATE={state} make up\n"
+        f"\n  Start it with: {configuration.command_prefix(state)}make up\n"
         "  It sends no email and makes no decision until a super administrator acknowledges, under Alarms,\n"
         "  that it takes over. It has no domain, mail server and backups until `make up` is given them."
     )
@@ -171,6 +172,13 @@ def containers() -> int:
     return 0
 
 
+def show_limits() -> int:
+    """Print the limits that an operator may raise, with what each limits."""
+    stored = (configuration.state_folder() / "settings.json").exists()
+    print(limits.table(configuration.load().options if stored else {}))
+    return 0
+
+
 def change_keys(action: str, administrators: bool, now: bool = False) -> int:
     """Let a new key sign members' or administrators' tokens (`new`), or trust no former one (`retire`)."""
     settings = configuration.load()
@@ -204,6 +212,7 @@ def _parser() -> argparse.ArgumentParser:
         name = function.__name__.replace("_", "-")
         commands.add_parser(name, help=function.__doc__).set_defaults(function=function)
     commands.add_parser("monitoring", help=print_monitoring.__doc__).set_defaults(function=print_monitoring)
+    commands.add_parser("limits", help=show_limits.__doc__).set_defaults(function=show_limits)
     passed_on = commands.add_parser("bootstrap", help=bootstrap.__doc__)
     passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
     passed_on.set_defaults(function=bootstrap)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
+from launcher import limits
 from launcher import options as site
 from launcher.keys import Keys
 from launcher.settings import DISK_LIMITS, MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
@@ -55,6 +56,7 @@ def common(settings: Settings, keys: Keys) -> dict[str, str]:
     return {
         **options,
         **keys.values,
+        **limits.values(settings.options),
         "SITE_URL": settings.origin,
         "TRUSTED_PROXIES": settings.options.get("TRUSTED_PROXIES", ""),
         "CLIENT_IP_HEADER": settings.options.get("CLIENT_IP_HEADER", site.CLIENT_IP_HEADER),
@@ -62,6 +64,7 @@ def common(settings: Settings, keys: Keys) -> dict[str, str]:
         "TOKEN_SECONDS": str(TOKEN_SECONDS),
         "GOTRUE_JWT_KEYS": keys.gotrue,
         "SMTP_PORT": options["SMTP_PORT"] or "587",
+        "MAIL_CATCHER": "true" if settings.own_mail else "",
         "MAIL_FROM": options["MAIL_FROM"] or CATCHER_SENDER,
         "MAIL_SENDER": sender or "Harborline",
         "MAIL_ADDRESS": address.strip("<>"),

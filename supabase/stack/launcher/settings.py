@@ -3,12 +3,13 @@
 import json
 import os
 import secrets
+import shlex
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from launcher import options
+from launcher import limits, options
 from launcher.terminal import Stop
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,6 +52,7 @@ STORED_OPTIONS = (
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
+    *limits.NAMES,
     *DISK_LIMITS,
     *STORAGE_ACCESS,
     *MAIL_SETTINGS,
@@ -162,6 +164,11 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return (ROOT / environment.get("STATE", ".stack")).resolve()
 
 
+def command_prefix(state: Path) -> str:
+    """Return what stands before a command for this stack: nothing for the usual state folder."""
+    return "" if state == ROOT / ".stack" else f"STATE={shlex.quote(str(state))} "
+
+
 def load() -> Settings:
     """Return the settings of the stack in the state folder."""
     if not (state_folder() / "settings.json").exists():
@@ -228,6 +235,7 @@ def _take_environment(settings: Settings, first: bool, environment: Mapping[str,
     given = {name: environment[name] for name in STORED_OPTIONS if name in environment}
     settings.options = {name: value for name, value in (settings.options | given).items() if value}
     options.check(settings.options)
+    limits.check(settings.options)
 
 
 def _was_of_a_domain(service: str, settings: Settings) -> bool:

@@ -19,7 +19,14 @@ export interface Readiness {
   demo: boolean
   ready: boolean
   /** `missing` says what to do; null when nothing is. */
-  items: { item: string; ok: boolean; missing: string | null }[]
+  items: {
+    item: string
+    ok: boolean
+    missing: string | null
+    /** Who last changed what it is made of, once it is done; null where nobody confirms it. */
+    confirmed_by: string | null
+    confirmed_at: string | null
+  }[]
 }
 
 export interface FailedMail {

@@ -6,6 +6,7 @@ import { RefreshButton } from '@/components/refresh-button'
 import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
+import { formatExact } from '@/lib/dates'
 import { errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { jobsQuery, readinessQuery, settingsQuery, useOperatorAct, type Readiness, type Setting } from './api'
@@ -17,10 +18,13 @@ import { SettingsList } from './settings-list'
 const names: Record<string, string> = {
   operator: 'Operator',
   support: 'Support email',
+  https: 'HTTPS',
   deposit_address: 'Deposit address',
+  wallets: 'Wallet addresses',
   terms: 'Terms of use',
   risk: 'Risk notice',
   countries: 'Countries',
+  mail_server: 'Mail server',
   mail: 'Outgoing email',
   two_step: 'Two-step sign-in',
   backup: 'Backups',
@@ -63,6 +67,7 @@ const settingsOf: Record<string, string[]> = {
   terms: ['terms.text', 'terms.version'],
   risk: ['risk.text', 'risk.version'],
   countries: ['operator.countries'],
+  wallets: ['wallet.strict'],
 }
 
 function SettingActs({ item, settings }: { item: string; settings: Setting[] }) {
@@ -99,7 +104,7 @@ function Items({ readiness, settings }: { readiness: Readiness; settings: Settin
             : `Demo: ${missing} of ${readiness.items.length} items missing`}
       </h2>
       <ul className="mt-4 border-t">
-        {readiness.items.map(({ item, ok, missing: todo }) => (
+        {readiness.items.map(({ item, ok, missing: todo, confirmed_by: by, confirmed_at: at }) => (
           <li key={item} className="flex items-start gap-3 border-b py-3">
             {ok ? (
               <CircleCheck className="mt-0.5 size-5 stroke-[1.75] text-positive" aria-label="Done" />
@@ -109,6 +114,11 @@ function Items({ readiness, settings }: { readiness: Readiness; settings: Settin
             <div className="min-w-0">
               <p className="font-semibold">{names[item] ?? item}</p>
               {todo ? <p className="text-muted-foreground">{todo}</p> : null}
+              {by && at ? (
+                <p className="text-muted-foreground">
+                  Confirmed by {by}, {formatExact(new Date(at))}
+                </p>
+              ) : null}
               {item === 'mail' && !ok ? <MailActs /> : null}
               {ok ? null : <SettingActs item={item} settings={settings} />}
             </div>

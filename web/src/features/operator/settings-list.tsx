@@ -7,7 +7,7 @@ import { SettingDialog } from './setting-dialog'
 import { shownValue } from './setting-value'
 
 /** They change by what is done above, never by hand. */
-const derived = ['demo', 'demo.seeded', 'mail.ready']
+const derived = ['demo', 'demo.seeded', 'mail.ready', 'mail.server', 'site.url']
 
 /** Every value of this installation, with who changed it last. */
 export function SettingsList({ settings }: { settings: Setting[] }) {

@@ -42,19 +42,19 @@ class Supervisor:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
         text = Template((FILES / "supervisord.conf").read_text()).substitute(
-            run=settings.state / "run",
-            logs=logs,
-            socket=settings.sockets / "control.sock",
+            run=_written(settings.state / "run"),
+            logs=_written(logs),
+            socket=_written(settings.sockets / "control.sock"),
             as_root="user = root" if os.geteuid() == 0 else "",
-            postgres=postgres / "postgres",
-            cluster=settings.data_directory,
+            postgres=_written(postgres / "postgres"),
+            cluster=_written(settings.data_directory),
             owner=cluster.system_user() or getpass.getuser(),
         )
         program = Template((FILES / "program.conf").read_text())
         for service in services:
             script = scripts / f"{service.name}.sh"
             write_private(script, service.script)
-            places = {"script": script, "root": ROOT, "logs": logs}
+            places = {"script": _written(script), "root": _written(ROOT), "logs": _written(logs)}
             text += program.substitute(places, name=service.name, digest=service.digest())
         self.configuration.write_text(text)
 
@@ -148,6 +148,16 @@ class Supervisor:
         self._call("shutdown", harmless=(Faults.SHUTDOWN_STATE,))
         if not _within(90, lambda: not Path(f"/proc/{pid}").exists()):
             raise Stop(f"The supervisor (process {pid}) did not stop within 90 s.")
+
+
+def _written(path: Path) -> str:
+    """Return a path as supervisord's file takes it, which is quoted there where it stands in a command."""
+    text = str(path)
+    if found := set(text) & set("\"'\\;%\n"):
+        raise Stop(
+            f"{path} holds {' '.join(sorted(found))}, which supervisord's file cannot. Use another folder."
+        )
+    return text
 
 
 def _within(seconds: float, condition: Callable[[], bool]) -> bool:

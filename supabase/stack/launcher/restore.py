@@ -17,7 +17,7 @@ from typing import Any
 
 import psycopg
 
-from launcher import cluster, environment
+from launcher import cluster, environment, options
 from launcher import settings as configuration
 from launcher.keys import Keys
 from launcher.repository import KEY, Repository, require_valid
@@ -26,7 +26,8 @@ from launcher.terminal import Stop, run, step
 
 # What the copy must not share with its original.
 LEFT_BEHIND = (
-    *("SITE_DOMAIN", "STORAGE_URL", "BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
+    *options.SITE_OPTIONS,
+    *("STORAGE_URL", "BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
     *MAIL_SETTINGS,
 )

@@ -67,12 +67,18 @@ function componentOf(node: ts.Node): string {
   return within?.name?.text ?? ''
 }
 
-/** Every two classes of which the second may come after the first in one call of `cn`. */
-function meetings(): Set<string> {
+/**
+ * Every two classes of which the second may come after the first in one call of `cn`; and those that stand together in
+ * one argument, or are each other's alternative there.
+ */
+function meetings() {
   const met = new Set<string>()
-  const meet = (first: Set<string>, second: Set<string>) => {
-    for (const one of first) for (const other of second) if (one !== other) met.add(`${one} ${other}`)
+  const together = new Set<string>()
+  const pair = (first: Set<string>, second: Set<string>, into: Set<string>) => {
+    for (const one of first) for (const other of second) if (one !== other) into.add(`${one} ${other}`)
   }
+  const meet = (first: Set<string>, second: Set<string>) => pair(first, second, met)
+  const gatherTogether = (given: Set<string>) => pair(given, given, together)
   // What a component's own classes are, and to which components it hands those it is given.
   const own = new Map<string, Set<string>>()
   const hands = new Map<string, Set<string>>()
@@ -84,6 +90,7 @@ function meetings(): Set<string> {
       if (ts.isCallExpression(node) && node.expression.getText() === 'cn') {
         const given = node.arguments.map(classes)
         given.forEach((first, at) => given.slice(at + 1).forEach((second) => meet(first, second)))
+        given.forEach(gatherTogether)
         for (const one of given) add(own, componentOf(node), one)
       }
       // A size stands beside a variant and the base.
@@ -102,18 +109,27 @@ function meetings(): Set<string> {
     const reached = new Set([tag])
     for (const name of reached) for (const next of hands.get(name) ?? []) reached.add(next)
     for (const name of reached) meet(own.get(name) ?? new Set(), given)
+    if ([...reached].some((name) => own.has(name))) gatherTogether(given)
   }
-  return met
+  return { met, together }
 }
 
+// Twice, because a constant may be made of others.
+gather()
+gather()
+const { met, together } = meetings()
+
 test('of two classes that meet somewhere, the one that tailwind-merge keeps is kept', () => {
-  // Twice, because a constant may be made of others.
-  gather()
-  gather()
-  const pairs = [...meetings()]
+  const pairs = [...met]
   expect(pairs.length).toBeGreaterThan(1000)
   expect(pairs.filter((pair) => whole(pair) !== pair).length).toBeGreaterThan(50)
   expect(pairs.filter((pair) => cn(pair) !== whole(pair)).map((pair) => `${pair} => ${whole(pair)}`)).toEqual(
     [],
   )
+})
+
+test('of two classes that stand together, none is lost that tailwind-merge keeps', () => {
+  const pairs = [...together].filter((pair) => whole(pair) === pair)
+  expect(pairs).toContain('gap-x-3 gap-y-1')
+  expect(pairs.filter((pair) => cn(pair) !== pair)).toEqual([])
 })

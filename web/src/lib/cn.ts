@@ -36,6 +36,7 @@ const merge = createTailwindMerge(() => ({
     items: [{ items: [any] }],
     gap: [{ gap: [any] }],
     'gap-x': [{ 'gap-x': [any] }],
+    'gap-y': [{ 'gap-y': [any] }],
     shrink: [{ shrink: ['', any] }],
     size: [{ size: [any] }],
     h: [{ h: [any] }],
@@ -63,7 +64,7 @@ const merge = createTailwindMerge(() => ({
   },
   conflictingClassGroups: {
     'inset-x': ['left'],
-    gap: ['gap-x'],
+    gap: ['gap-x', 'gap-y'],
     size: ['h', 'w'],
     p: ['px', 'pt', 'pr', 'pl'],
     px: ['pr', 'pl'],

@@ -65,8 +65,8 @@ function Line({ label, value, strong }: { label: string; value: Decimal; strong?
   return (
     <div className="flex items-baseline justify-between gap-4 border-b py-2.5 last:border-b-0">
       <dt className={strong ? 'font-semibold' : 'text-muted-foreground'}>{label}</dt>
-      <dd className={loss ? 'flex items-center gap-1.5 font-semibold text-destructive' : 'font-semibold'}>
-        {loss ? <TrendingDown className="size-4" aria-hidden /> : null}
+      <dd className={loss ? 'flex items-baseline gap-1.5 font-semibold text-destructive' : 'font-semibold'}>
+        {loss ? <TrendingDown className="size-4 self-center" aria-hidden /> : null}
         <Money value={value} signed={strong} />
       </dd>
     </div>

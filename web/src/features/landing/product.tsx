@@ -38,8 +38,8 @@ function BalanceSample() {
           <Money value={earned} />
         </Small>
         <Small label="ROI">
-          <span className="inline-flex items-center gap-1 text-destructive">
-            <TrendingDown className="size-4 stroke-[1.75]" aria-hidden />
+          <span className="inline-flex items-baseline gap-1 text-destructive">
+            <TrendingDown className="size-4 self-center stroke-[1.75]" aria-hidden />
             <Percent value={roi} />
           </span>
         </Small>

@@ -33,7 +33,7 @@ export function VisitorHeader({ link: Link, landing = false }: VisitorHeaderProp
         <a href={paths.home} className="rounded-badge py-2">
           <Wordmark />
         </a>
-        <nav aria-label="Main" className="hidden items-center gap-2 lg:flex">
+        <nav aria-label="Main" className="hidden items-center gap-2 md:flex">
           <ThemeMenu />
           {dashboard ? (
             <Button asChild variant="ghost">
@@ -47,7 +47,7 @@ export function VisitorHeader({ link: Link, landing = false }: VisitorHeaderProp
             <Link to={paths.signUp}>Sign up</Link>
           </Button>
         </nav>
-        <div className="-mr-3 lg:hidden">
+        <div className="-mr-3 md:hidden">
           <NavigationSheet link={Link} links={links}>
             <div className="flex items-center justify-between">
               <span className="font-medium">Theme</span>

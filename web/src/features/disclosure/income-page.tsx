@@ -32,7 +32,7 @@ function PackageRow({ row }: { row: PackageResults }) {
     <TableRow>
       <TableCell className="sticky left-0 bg-background font-semibold whitespace-nowrap">{name}</TableCell>
       {row.too_few ? (
-        <TableCell colSpan={4} data-align="right" className="text-muted-foreground">
+        <TableCell colSpan={4} className="text-muted-foreground">
           too few to show
         </TableCell>
       ) : (
@@ -141,17 +141,30 @@ function Report({ disclosure }: { disclosure: Disclosure }) {
           className="card-box"
           label="Received less than they paid"
           value={<Percent value={disclosure.below_paid.percent} />}
+          explain={{
+            text: 'Members whose bonuses in the period were less than their deposits approved in it. Members who paid nothing are not counted here.',
+            formula: `${disclosure.below_paid.members.toLocaleString('en-US')} of ${disclosure.members.toLocaleString('en-US')} members`,
+            asOf: disclosure.computed_at,
+          }}
           note={`${disclosure.below_paid.members.toLocaleString('en-US')} members`}
         />
         <Figure
           className="card-box"
           label="Credited to members"
           value={<Money value={disclosure.credited} />}
+          explain={{
+            text: 'All bonuses of all members in the period, whether withdrawn or not.',
+            asOf: disclosure.computed_at,
+          }}
         />
         <Figure
           className="card-box"
           label="Withdrawn by members"
           value={<Money value={disclosure.withdrawn} />}
+          explain={{
+            text: 'Withdrawals approved in the period. Some of the bonuses paid out may have been credited earlier.',
+            asOf: disclosure.computed_at,
+          }}
           note="Approved withdrawals"
         />
       </div>

@@ -60,7 +60,7 @@ function Content({ platform }: { platform: Platform }) {
       </section>
       <div className="flex flex-col gap-3">
         <p className="text-lead">
-          Every bonus is a share of another member&apos;s package. Bots do not fund bonuses.
+          Every bonus is a share of another member’s package. Bots do not fund bonuses.
         </p>
         <RiskLine />
       </div>

@@ -13,7 +13,7 @@ function Contents({ chapters }: { chapters: ReturnType<typeof chaptersOf> }) {
   const titled = chapters.filter((chapter) => chapter.title)
   if (titled.length < 2) return null
   return (
-    <nav aria-label="Contents" data-print="no" className="lg:sticky lg:top-24 lg:self-start">
+    <nav aria-label="Contents" data-print="no" className="lg:sticky lg:top-24 lg:col-start-2 lg:self-start">
       <p className="font-semibold">Contents</p>
       <ol className="mt-1">
         {titled.map((chapter) => (
@@ -35,7 +35,8 @@ function Text({ published }: { published: PublishedText }) {
   const chapters = chaptersOf(published.text)
   return (
     <div className="grid gap-8 lg:grid-cols-[minmax(0,1fr)_280px]">
-      <div className="flex flex-col gap-4">
+      <Contents chapters={chapters} />
+      <div className="flex flex-col gap-4 lg:col-start-1 lg:row-start-1">
         <div className="flex flex-wrap items-center justify-between gap-3 text-muted-foreground">
           <p>
             Version {published.version}, published {formatDay(new Date(published.published_at))}
@@ -56,7 +57,6 @@ function Text({ published }: { published: PublishedText }) {
           </section>
         ))}
       </div>
-      <Contents chapters={chapters} />
     </div>
   )
 }

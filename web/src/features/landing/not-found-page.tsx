@@ -12,8 +12,8 @@ export function NotFoundPage() {
       </h1>
       <EmptyState
         drawing="mooring"
-        title="Nothing is moored here"
-        text="The address may be mistyped, or the page has moved."
+        title="There is no page at this address"
+        text="It may be mistyped, or the page has moved."
         action={
           <Button asChild variant="outline">
             <a href={paths.home}>Return to Home</a>

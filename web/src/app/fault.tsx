@@ -1,4 +1,5 @@
 import { EmptyState } from '@/components/empty-state'
+import { SupportLink } from '@/components/support-link'
 import { Button } from '@/components/ui/button'
 
 const texts = {
@@ -24,9 +25,12 @@ export function Fault({ away = false }: { away?: boolean }) {
         title={title}
         text={text}
         action={
-          <Button variant="outline" onClick={() => location.reload()}>
-            {action}
-          </Button>
+          <>
+            <Button variant="outline" onClick={() => location.reload()}>
+              {action}
+            </Button>
+            {away ? null : <SupportLink />}
+          </>
         }
       />
     </div>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Link, Navigate, useNavigate, useSearchParams } from 'react-router'
 import { Notice } from '@/components/notice'
+import { SupportLink } from '@/components/support-link'
 import { arrival } from '@/lib/arrival'
 import { paths, safeRedirect } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
@@ -17,7 +18,7 @@ function Reasons({ target }: { target: string | null }) {
   const name = target ? pageName(target) : null
   if (notice) {
     return (
-      <Notice tone={closed ? 'info' : 'negative'} role="alert">
+      <Notice tone={closed ? 'info' : 'negative'} role="alert" action={closed ? undefined : <SupportLink />}>
         {notice}
       </Notice>
     )

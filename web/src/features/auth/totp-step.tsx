@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Field } from '@/components/field'
 import { Notice } from '@/components/notice'
+import { SupportLink } from '@/components/support-link'
 import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
 import { codeRefusal } from '@/lib/code-refusal'
@@ -132,7 +133,7 @@ export function TotpForm({ onVerified }: TotpStepProps) {
         </Button>
       </div>
       {lost ? (
-        <Notice tone="info">
+        <Notice tone="info" action={<SupportLink />}>
           Use your backup device. If you have none, contact support; we check who you are before removing
           two-step sign-in.
         </Notice>

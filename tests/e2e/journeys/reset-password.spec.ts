@@ -25,8 +25,15 @@ test('a lost password is set anew through the mail, and the old one no longer wo
   // The page before has such a field too.
   await expect(page.getByRole('heading', { name: 'Forgot your password?' })).toBeVisible()
   await page.getByLabel('Email').fill(email)
-  await page.getByRole('button', { name: 'Send link' }).click()
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().includes('/auth/v1/recover')) asked += 1
+  })
+  await page.getByRole('button', { name: 'Send link' }).dblclick()
   await expect(page.getByText(`If ${email} has an account, a link is on its way.`)).toBeVisible()
+  // One was sent just now.
+  await expect(page.getByRole('button', { name: 'Send again' })).toBeDisabled()
+  expect(asked).toBe(1)
 
   await page.goto(linkOf(await mailTo(email, /password/i)))
   await expect(page.getByRole('heading', { name: 'Set a new password' })).toBeVisible()

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from '@playwright/test'
-import { createMember } from '../people'
+import { createMember, referrerId } from '../people'
+import { need, origin } from '../stack'
 
 test('a guarded page asks to sign in, then opens; signing out leads home', async ({ page }) => {
   const { email, password } = await createMember('sigrid')
@@ -50,4 +52,32 @@ test('on a phone the links sit in a sheet that keeps the focus and gives it back
   await page.keyboard.press('Escape')
   await expect(sheet).toBeHidden()
   await expect(menu).toBeFocused()
+})
+
+test('a link is sent again to the address that was not confirmed, and too soon is a pause', async ({
+  page,
+}) => {
+  const username = `late_${randomBytes(4).toString('hex')}`
+  const person = { email: `${username}@example.com`, password: 'Quay-lantern-1841' }
+  const made = await page.request.post(`${origin}/auth/v1/signup`, {
+    headers: { apikey: need('SUPABASE_ANON_KEY') },
+    data: {
+      ...person,
+      data: { username, display_name: 'Ilse Brandt', package_value: 0, referrer_id: await referrerId() },
+    },
+  })
+  expect(made.ok()).toBe(true)
+  await page.goto('/sign-in')
+  await page.getByLabel('Email').fill(person.email)
+  await page.getByLabel('Password', { exact: true }).fill(person.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByText('Confirm your email first.')).toBeVisible()
+
+  await page.getByLabel('Email').fill('somebody.else@example.com')
+  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  const resend = page.getByRole('button', { name: 'Resend' })
+  const [request] = await Promise.all([page.waitForRequest(/\/auth\/v1\/resend/), resend.click()])
+  expect(request.postDataJSON()).toMatchObject({ email: person.email })
+  await expect(page.getByText(/Again in \d+ s/)).toBeVisible()
+  await expect(page.getByText('The email could not be sent.')).toHaveCount(0)
 })

@@ -1,5 +1,5 @@
 import { Eye, EyeOff } from 'lucide-react'
-import { useEffect, useRef, useState, type ComponentProps, type ReactNode } from 'react'
+import { useEffect, useMemo, useRef, useState, type ComponentProps, type ReactNode } from 'react'
 import {
   useForm,
   type DefaultValues,
@@ -8,6 +8,7 @@ import {
   type FieldValues,
   type Path,
   type PathValue,
+  type UseFormHandleSubmit,
   type UseFormReturn,
 } from 'react-hook-form'
 import type { ZodType } from 'zod'
@@ -22,6 +23,21 @@ type Schema<T extends FieldValues> = ZodType<T, T> | (() => Promise<ZodType<T, T
 
 function fetchRules<T extends FieldValues>(schema: Schema<T>) {
   return Promise.all([import('@hookform/resolvers/zod'), typeof schema === 'function' ? schema() : schema])
+}
+
+/** A press while an earlier one is still being worked on, from the rules to the reply, does nothing. */
+function once<T extends FieldValues>(handleSubmit: UseFormHandleSubmit<T>): UseFormHandleSubmit<T> {
+  let working = false
+  return (onValid, onInvalid) => async (event) => {
+    event?.preventDefault()
+    if (working) return undefined
+    working = true
+    try {
+      return await handleSubmit(onValid, onInvalid)(event)
+    } finally {
+      working = false
+    }
+  }
 }
 
 /**
@@ -58,7 +74,17 @@ export function useAppForm<T extends FieldValues>(schema: Schema<T>, defaultValu
     // What was typed before the form was alive is handed over once.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
-  return form
+  return useMemo<UseFormReturn<T>>(
+    () => ({
+      ...form,
+      handleSubmit: once(form.handleSubmit),
+      // The library changes its own object, which stays the same.
+      get formState() {
+        return form.formState
+      },
+    }),
+    [form],
+  )
 }
 
 export function fieldProps<T extends FieldValues>(form: UseFormReturn<T>, name: Path<T>) {
@@ -80,6 +106,8 @@ interface TextFieldProps<T extends FieldValues> extends Omit<ComponentProps<type
   label: ReactNode
   hint?: ReactNode
   note?: ReactNode
+  /** What is wrong beside the rules, such as a name that is taken. */
+  error?: ReactNode
 }
 
 export function TextField<T extends FieldValues>({
@@ -88,10 +116,11 @@ export function TextField<T extends FieldValues>({
   label,
   hint,
   note,
+  error,
   ...rest
 }: TextFieldProps<T>) {
   return (
-    <Field label={label} hint={hint} note={note} error={fieldError(form, name)}>
+    <Field label={label} hint={hint} note={note} error={fieldError(form, name) ?? error}>
       {(control) => <Input {...control} {...rest} {...fieldProps(form, name)} />}
     </Field>
   )
@@ -105,7 +134,7 @@ export function PasswordField<T extends FieldValues>({
   hint,
   note,
   ...rest
-}: TextFieldProps<T>) {
+}: Omit<TextFieldProps<T>, 'error'>) {
   const [shown, setShown] = useState(false)
   return (
     <Field label={label} hint={hint} note={note} error={fieldError(form, name)}>
@@ -156,10 +185,12 @@ export function KnownUsername({ value }: { value: string }) {
  */
 export function ErrorSummary<T extends FieldValues>({ form }: { form: UseFormReturn<T> }) {
   const box = useRef<HTMLDivElement>(null)
-  const { errors, submitCount } = form.formState
-  const found = Object.entries(errors as Record<string, FieldError | undefined>).filter(
-    ([name, error]) => name !== 'root' && error?.message,
-  )
+  const { errors, submitCount, defaultValues } = form.formState
+  // The values stand in the order of the form; the errors in the one in which they were found.
+  const order = Object.keys(defaultValues ?? {})
+  const found = Object.entries(errors as Record<string, FieldError | undefined>)
+    .filter(([name, error]) => name !== 'root' && error?.message)
+    .sort(([one], [other]) => order.indexOf(one) - order.indexOf(other))
   const several = found.length > 1
   const first = found[0]?.[0] as Path<T> | undefined
   useEffect(() => {

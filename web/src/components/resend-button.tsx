@@ -1,11 +1,24 @@
 import { useEffect, useState } from 'react'
 import { Button } from '@/components/ui/button'
+import { Refusal } from '@/lib/errors'
 
 const pause = 60
 
+/** How many seconds are left of the minute after a mail was sent. */
+function pauseAfter(sentAt: number): number {
+  return Math.min(pause, Math.max(0, Math.ceil(pause - (Date.now() - sentAt) / 1000)))
+}
+
+interface ResendButtonProps {
+  label: string
+  /** When one was sent just now (milliseconds): the first minute is its. */
+  sentAt?: number
+  onSend: () => Promise<void>
+}
+
 /** Sends a mail again, at most once a minute. */
-export function ResendButton({ label, onSend }: { label: string; onSend: () => Promise<void> }) {
-  const [left, setLeft] = useState(0)
+export function ResendButton({ label, sentAt, onSend }: ResendButtonProps) {
+  const [left, setLeft] = useState(() => (sentAt === undefined ? 0 : pauseAfter(sentAt)))
   const [sending, setSending] = useState(false)
   const [said, setSaid] = useState<{ text: string; failed: boolean } | null>(null)
   useEffect(() => {
@@ -23,7 +36,9 @@ export function ResendButton({ label, onSend }: { label: string; onSend: () => P
       setLeft(pause)
     } catch (error) {
       console.error(error)
-      setSaid({ text: 'The email could not be sent. Try again in a minute.', failed: true })
+      // Asked too soon: one was sent within the minute, from here or elsewhere.
+      if (error instanceof Refusal && error.status === 429) setLeft(pause)
+      else setSaid({ text: 'The email could not be sent. Try again in a minute.', failed: true })
     } finally {
       setSending(false)
     }

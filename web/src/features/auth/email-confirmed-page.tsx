@@ -22,14 +22,29 @@ function FirstOfTwo() {
   )
 }
 
+/** Opened by hand, or once more: no link was followed, and what is so is known only of who is signed in. */
+function NoLink({ email }: { email: string | null }) {
+  return (
+    <AuthPage title={email ? 'Your email' : 'Confirm your email'}>
+      <Notice tone="info" role="status">
+        {email ? `You are signed in as ${email}.` : 'To confirm your email, open the link that we sent you.'}
+      </Notice>
+      <Button asChild size="wide" variant="outline">
+        <Link to={email ? paths.dashboard : paths.signIn}>{email ? 'Open the dashboard' : 'Sign in'}</Link>
+      </Button>
+    </AuthPage>
+  )
+}
+
 export function EmailConfirmedPage() {
-  const { status } = useStore(memberSession)
+  const { status, email } = useStore(memberSession)
   useEffect(() => {
     void memberSession.start()
   }, [])
   const signedIn = status === 'member'
   // The auth service has a message only for the first of the two links of a change of address.
   if (arrival.message) return <FirstOfTwo />
+  if (!arrival.refreshToken) return status === 'loading' ? null : <NoLink email={signedIn ? email : null} />
   return (
     <AuthPage title="Email confirmed">
       <Notice tone="positive" role="status">

@@ -15,23 +15,19 @@ const schema = () => import('./email-schema').then((file) => file.emailSchema)
 
 export function ForgotPasswordPage() {
   const form = useAppForm<EmailValues>(schema, { email: '' })
-  const [sentTo, setSentTo] = useState<string | null>(null)
+  const [sent, setSent] = useState<{ to: string; at: number } | null>(null)
   const [unreachable, setUnreachable] = useState(false)
-  const [busy, setBusy] = useState(false)
 
   async function submit({ email }: EmailValues): Promise<void> {
-    setBusy(true)
     setUnreachable(false)
     try {
       await requestPasswordReset(email)
-      setSentTo(email)
+      setSent({ to: email, at: Date.now() })
     } catch (error) {
       console.error(error)
       // Whatever the server thinks of the address, the answer is the same: nobody learns who has an account.
-      if (error instanceof Refusal && error.speaks) setSentTo(email)
+      if (error instanceof Refusal && error.speaks) setSent({ to: email, at: Date.now() })
       else setUnreachable(true)
-    } finally {
-      setBusy(false)
     }
   }
 
@@ -40,17 +36,17 @@ export function ForgotPasswordPage() {
       title="Forgot your password?"
       purpose={
         <>
-          We’ll email you a link to set a new password.{' '}
-          <Link to={paths.signIn} className="text-link">
+          {sent ? null : 'We’ll email you a link to set a new password. '}
+          <Link to={paths.signIn} className="text-link whitespace-nowrap">
             Back to sign in
           </Link>
         </>
       }
     >
-      {sentTo ? (
+      {sent ? (
         <Notice tone="info" role="status">
-          <p className="mb-3">If {sentTo} has an account, a link is on its way.</p>
-          <ResendButton label="Send again" onSend={() => requestPasswordReset(sentTo)} />
+          <p className="mb-3">If {sent.to} has an account, a link is on its way.</p>
+          <ResendButton label="Send again" sentAt={sent.at} onSend={() => requestPasswordReset(sent.to)} />
         </Notice>
       ) : (
         <form
@@ -69,7 +65,7 @@ export function ForgotPasswordPage() {
           <div role="alert" className="empty:hidden">
             {unreachable ? <ErrorLine>{unreachableText}</ErrorLine> : null}
           </div>
-          <Button type="submit" size="wide" busy={busy && 'Sending...'}>
+          <Button type="submit" size="wide" busy={form.formState.isSubmitting && 'Sending...'}>
             Send link
           </Button>
         </form>

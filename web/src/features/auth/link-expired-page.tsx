@@ -17,11 +17,9 @@ export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
   const form = useAppForm<EmailValues>(schema, { email: '' })
   const [sentTo, setSentTo] = useState<string | null>(null)
   const [unreachable, setUnreachable] = useState(false)
-  const [busy, setBusy] = useState(false)
   const send = kind === 'recovery' ? requestPasswordReset : resendConfirmation
 
   async function submit({ email }: EmailValues): Promise<void> {
-    setBusy(true)
     setUnreachable(false)
     try {
       await send(email)
@@ -30,8 +28,6 @@ export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
       console.error(error)
       if (error instanceof Refusal && error.speaks) setSentTo(email)
       else setUnreachable(true)
-    } finally {
-      setBusy(false)
     }
   }
 
@@ -61,12 +57,15 @@ export function LinkExpired({ kind }: { kind: 'signup' | 'recovery' }) {
           <div role="alert" className="empty:hidden">
             {unreachable ? <ErrorLine>{unreachableText}</ErrorLine> : null}
           </div>
-          <Button type="submit" size="wide" busy={busy && 'Sending...'}>
+          <Button type="submit" size="wide" busy={form.formState.isSubmitting && 'Sending...'}>
             Send a new link
           </Button>
         </form>
       )}
-      <Link to={paths.signIn} className="text-link self-start">
+      <Link
+        to={paths.signIn}
+        className="text-link inline-flex min-h-6 items-center self-start pointer-coarse:min-h-11"
+      >
         Sign in
       </Link>
     </AuthPage>

@@ -33,7 +33,6 @@ export function ResetPasswordPage() {
   const navigate = useNavigate()
   const form = useAppForm(schema, { password: '', again: '' })
   const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
   const done = useRef(false)
   useEffect(() => {
     void memberSession.start()
@@ -44,7 +43,6 @@ export function ResetPasswordPage() {
   }, [])
 
   async function submit({ password }: z.infer<typeof schema>): Promise<void> {
-    setBusy(true)
     setProblem(null)
     try {
       await setNewPassword(password)
@@ -54,8 +52,6 @@ export function ResetPasswordPage() {
     } catch (error) {
       console.error(error)
       setProblem(errorText(error, unreachableText))
-    } finally {
-      setBusy(false)
     }
   }
 
@@ -85,7 +81,7 @@ export function ResetPasswordPage() {
         <div role="alert" className="empty:hidden">
           {problem ? <ErrorLine>{problem}</ErrorLine> : null}
         </div>
-        <Button type="submit" size="wide" busy={busy && 'Saving...'}>
+        <Button type="submit" size="wide" busy={form.formState.isSubmitting && 'Saving...'}>
           Set password
         </Button>
       </form>

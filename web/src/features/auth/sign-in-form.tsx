@@ -38,10 +38,9 @@ interface SignInFormProps {
 export function SignInForm({ email, onSignedIn }: SignInFormProps) {
   const form = useAppForm<SignInValues>(schema, { email: email ?? '', password: '' })
   const [problem, setProblem] = useState<Problem | null>(null)
-  const [busy, setBusy] = useState(false)
+  const [unconfirmed, setUnconfirmed] = useState('')
 
   async function submit(values: SignInValues): Promise<void> {
-    setBusy(true)
     setProblem(null)
     memberSession.clearNotice()
     try {
@@ -51,9 +50,8 @@ export function SignInForm({ email, onSignedIn }: SignInFormProps) {
       console.error(error)
       const found = problemOf(error)
       setProblem(found)
-      if (found !== 'unconfirmed') toasts.error('Failed to sign in')
-    } finally {
-      setBusy(false)
+      if (found === 'unconfirmed') setUnconfirmed(values.email)
+      else toasts.error('Failed to sign in')
     }
   }
 
@@ -70,18 +68,18 @@ export function SignInForm({ email, onSignedIn }: SignInFormProps) {
         {problem && problem !== 'unconfirmed' ? <ErrorLine>{sentences[problem]}</ErrorLine> : null}
         {problem === 'unconfirmed' ? (
           <Notice tone="warning" title="Confirm your email first.">
-            <p className="mb-3">We sent a link to {form.getValues('email')}.</p>
-            <ResendButton label="Resend" onSend={() => resendConfirmation(form.getValues('email'))} />
+            <p className="mb-3">We sent a link to {unconfirmed}.</p>
+            <ResendButton label="Resend" onSend={() => resendConfirmation(unconfirmed)} />
           </Notice>
         ) : null}
       </div>
       <Link
         to={paths.forgotPassword}
-        className="text-link inline-flex min-h-6 self-start pointer-coarse:min-h-11"
+        className="text-link inline-flex min-h-6 items-center self-start pointer-coarse:min-h-11"
       >
         Forgot password?
       </Link>
-      <Button type="submit" size="wide" busy={busy && 'Signing in...'}>
+      <Button type="submit" size="wide" busy={form.formState.isSubmitting && 'Signing in...'}>
         Sign in
       </Button>
     </form>

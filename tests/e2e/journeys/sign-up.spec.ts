@@ -56,8 +56,11 @@ test('sign-up says what is wrong where it can be mended, and keeps the input', a
   await page.getByLabel('Full name').fill('Noor Haddad')
   await expect(page.getByText('Invalid referral code')).toBeVisible()
 
-  await page.getByLabel('Username').fill('mara_l')
+  const username = page.getByLabel('Username')
+  await username.fill('mara_l')
   await expect(page.getByText('Username already exists. Please choose a different username.')).toBeVisible()
+  await expect(username).toHaveAttribute('aria-invalid', 'true')
+  await expect(username).toHaveAccessibleDescription(/Username already exists/)
   await page.getByLabel('Password', { exact: true }).fill('five5')
   await page.getByRole('button', { name: 'Create account' }).click()
   const summary = page.getByRole('group', { name: 'What to correct' })
@@ -155,8 +158,10 @@ test('two sponsors that exist are a question, and a refused submit says so besid
     question.getByText('Referral code is required for registration. Choose who invited you.'),
   ).toBeVisible()
   await expect(question.getByRole('button').first()).toBeFocused()
-  await question.getByRole('button', { name: /Ingrid/ }).click()
+  // Two sponsors may have one name.
+  await question.getByRole('button', { name: '@ingrid_a' }).click()
   await expect(page.getByText('@ingrid_a')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Use another code' })).toBeFocused()
   await create(page)
   await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
 })
@@ -205,6 +210,7 @@ test('a mistyped address is corrected without typing the rest again', async ({ p
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByRole('button', { name: 'Change the email address' }).click()
 
+  await expect(page.getByLabel('Email')).toBeFocused()
   await expect(page.getByLabel('Full name')).toHaveValue(person.name)
   await expect(page.getByLabel('Username')).toHaveValue(person.username)
   await expect(page.getByLabel('Email')).toHaveValue(`x.${person.email}`)
@@ -219,4 +225,91 @@ test('a mistyped address is corrected without typing the rest again', async ({ p
   await page.getByRole('button', { name: 'Create account' }).click()
   await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
   expect((await mailTo(person.email, /confirm/i)).html).toContain(`${person.username}_b`)
+})
+
+test('a double press creates one account, and what comes next survives until somebody is signed in', async ({
+  page,
+}) => {
+  const person = newcomer()
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().includes('/auth/v1/signup')) sent.push(request.url())
+  })
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect(card(page)).toBeVisible()
+  await fill(page, person)
+  await page.getByRole('button', { name: 'Create account' }).dblclick()
+  await expect(page.getByRole('heading', { name: 'Check your email' })).toBeFocused()
+  await expect(page.getByText('Account created! Please check your email for verification.')).toBeVisible()
+  await expect(page.getByText('Failed to create account')).toHaveCount(0)
+  expect(sent).toHaveLength(1)
+  // One was sent just now.
+  await expect(page.getByRole('button', { name: 'Resend' })).toBeDisabled()
+  await expect(page.getByText(/Again in \d+ s/)).toBeVisible()
+
+  const waiting = page.getByText(`We sent a link to ${person.email}.`)
+  await page.reload()
+  await expect(waiting).toBeVisible()
+  await page.goto('/risk')
+  await page.goBack()
+  await expect(waiting).toBeVisible()
+
+  await page.goto(linkOf(await mailTo(person.email, /confirm/i)))
+  await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
+  await page.goto('/sign-up')
+  await expect(page.getByRole('heading', { name: 'Create your account' })).toBeVisible()
+  expect(await page.evaluate(() => sessionStorage.getItem('created-account'))).toBeNull()
+})
+
+test('another code begins empty, is understood as a link or with its @, and the first sponsor stays in reach', async ({
+  page,
+}) => {
+  const code = page.getByLabel('Referral code')
+  const another = page.getByRole('button', { name: 'Use another code' })
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await another.click()
+  await expect(code).toBeFocused()
+  await expect(code).toHaveValue('')
+  await page.getByRole('button', { name: /^Keep .*@mara_l$/ }).click()
+  await expect(page.getByText('@mara_l')).toBeVisible()
+  await expect(another).toBeFocused()
+
+  await another.click()
+  await code.fill('@ingrid_a')
+  await code.press('Enter')
+  await expect(page.getByText('@ingrid_a')).toBeVisible()
+  await another.click()
+  await code.fill(`${new URL(page.url()).origin}/sign-up?ref=mara_l`)
+  await code.press('Enter')
+  await expect(page.getByText('@mara_l')).toBeVisible()
+})
+
+test('a mistyped code survives a reload, and leaving asks', async ({ page }) => {
+  const code = page.getByLabel('Referral code')
+  await page.goto('/sign-up')
+  await code.fill('nobody_here')
+  await page.getByRole('link', { name: 'Sign in' }).first().click()
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+  await question.getByRole('button', { name: 'Stay' }).click()
+
+  page.once('dialog', (dialog) => void dialog.accept())
+  await page.reload()
+  await expect(code).toHaveValue('nobody_here')
+  await expect(page.getByText('Invalid referral code')).toBeVisible()
+  expect(await stored(page)).toBeNull()
+
+  page.once('dialog', (dialog) => void dialog.accept())
+  await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
+  await expect(card(page)).toBeVisible()
+  await expect(code).toHaveCount(0)
+})
+
+test('errors are listed in the order of the form, whenever they were found', async ({ page }) => {
+  await page.goto('/sign-up')
+  await create(page)
+  const summary = page.getByRole('group', { name: 'What to correct' })
+  await expect(summary).toBeFocused()
+  await page.getByLabel('Referral code').fill('nobody_here')
+  await page.getByLabel('Full name').focus()
+  await expect(summary.getByRole('listitem').first()).toHaveText('Invalid referral code')
 })

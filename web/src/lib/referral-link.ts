@@ -4,3 +4,12 @@ import { paths } from './paths'
 export function referralLink(profileId: string): string {
   return `${location.origin}${paths.signUp}?ref=${encodeURIComponent(profileId)}`
 }
+
+/** The code in what was typed or pasted, be it a whole link or a name with its @. */
+export function codeIn(typed: string): string {
+  const text = typed.trim()
+  const [address = ''] = text.split('#')
+  const query = address.slice(address.indexOf('?') + 1)
+  const code = address.includes('?') ? new URLSearchParams(query).get('ref')?.trim() : undefined
+  return code || text.replace(/^@/, '')
+}

@@ -2,6 +2,7 @@ import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
 import { arrival } from './arrival'
 import { claimsOf } from './claims'
 import { readConfig } from './config'
+import { createdAccount } from './created-account'
 import { discardDrafts } from './draft'
 import { endRecovery, linkOffer, linkTypeOf, takeLink } from './link-session'
 import { Store } from './store'
@@ -85,6 +86,7 @@ function follow(event: AuthChangeEvent, found: Session | null, asked = 0): void 
   }
   if (session) {
     leaving = false
+    createdAccount.clear()
     const { id, email, new_email: newEmail } = session.user
     store.set({
       status: owesCode(session) ? 'code' : 'member',

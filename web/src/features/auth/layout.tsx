@@ -5,15 +5,17 @@ import { PageHead } from '@/components/page-head'
 export function AuthPage({
   title,
   purpose,
+  takesFocus,
   children,
 }: {
   title: string
   purpose?: ReactNode
+  takesFocus?: boolean
   children: ReactNode
 }) {
   return (
     <div className="page-gutter mx-auto max-w-[488px] pt-8 pb-4 md:pt-14">
-      <PageHead title={title} purpose={purpose} />
+      <PageHead title={title} purpose={purpose} takesFocus={takesFocus} />
       <div className="mt-6 flex flex-col gap-5">{children}</div>
     </div>
   )

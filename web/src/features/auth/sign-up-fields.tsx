@@ -44,23 +44,17 @@ function UsernameNote({ state }: { state: UsernameState }): ReactNode {
 export function UsernameField({ form }: { form: SignUpForm }) {
   const state = useUsernameCheck(useWatch({ control: form.control, name: 'username' }).trim())
   return (
-    <div>
-      <TextField
-        form={form}
-        name="username"
-        label="Username"
-        hint="3 to 30 letters, digits or underscores."
-        note={<UsernameNote state={state} />}
-        autoComplete="username"
-        autoCapitalize="none"
-        spellCheck={false}
-      />
-      {state === 'taken' && !fieldError(form, 'username') ? (
-        <div role="alert">
-          <ErrorLine className="mt-1">{usernameTaken}</ErrorLine>
-        </div>
-      ) : null}
-    </div>
+    <TextField
+      form={form}
+      name="username"
+      label="Username"
+      hint="3 to 30 letters, digits or underscores."
+      note={fieldError(form, 'username') ? null : <UsernameNote state={state} />}
+      error={state === 'taken' ? <span role="alert">{usernameTaken}</span> : null}
+      autoComplete="username"
+      autoCapitalize="none"
+      spellCheck={false}
+    />
   )
 }
 

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'
 import { RiskLine } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
+import type { CreatedAccount } from '@/lib/created-account'
 import { referral } from '@/lib/referral'
 import { toasts } from '@/lib/toast-queue'
 import { signUp, sponsorQuery } from './api'
@@ -15,8 +16,7 @@ import { emailKnown, invalidCode, troubleOf, type Trouble } from './sign-up-trou
 import { SponsorChoice } from './sponsor'
 import { dropSignUpDraft, useSignUpDraft } from './use-sign-up-draft'
 
-/** What a sign-up leaves behind for the next one: everything but the password and the confirmation. */
-export type SignUpAnswers = Pick<SignUpValues, 'displayName' | 'username' | 'email'>
+type SignUpAnswers = Omit<CreatedAccount, 'createdAt'>
 
 interface SignUpFormProps {
   /** The referral code in the address. */
@@ -43,7 +43,12 @@ export function SignUpForm({ link, answers, onCreated }: SignUpFormProps) {
   )
   useSignUpDraft(form)
   const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    // Who comes back comes to correct the address.
+    if (answers) form.setFocus('email')
+    // Only at the return.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
 
   function show({ field, message }: Trouble): void {
     // The field must be there before it can take the focus.
@@ -61,13 +66,11 @@ export function SignUpForm({ link, answers, onCreated }: SignUpFormProps) {
   }
 
   async function submit(values: SignUpValues): Promise<void> {
-    setBusy(true)
     setProblem(null)
     const trouble = await create(values).catch((error: unknown) => {
       console.error(error)
       return troubleOf(error, values.password.length)
     })
-    setBusy(false)
     if (trouble) {
       show(trouble)
       return
@@ -77,7 +80,9 @@ export function SignUpForm({ link, answers, onCreated }: SignUpFormProps) {
     onCreated({ displayName: values.displayName, username: values.username, email: values.email })
   }
 
-  const isTyped = Object.keys(form.formState.dirtyFields).some((name) => name !== 'referral')
+  const { dirtyFields, isSubmitting } = form.formState
+  // A code that is known to exist is kept, and only one that is not would be lost.
+  const isTyped = Object.keys(dirtyFields).some((name) => name !== 'referral' || codes.length === 0)
   return (
     <form
       noValidate
@@ -105,7 +110,7 @@ export function SignUpForm({ link, answers, onCreated }: SignUpFormProps) {
       <div role="alert" className="empty:hidden">
         {problem ? <ErrorLine>{problem}</ErrorLine> : null}
       </div>
-      <Button type="submit" size="wide" busy={busy && 'Creating account...'}>
+      <Button type="submit" size="wide" busy={isSubmitting && 'Creating account...'}>
         Create account
       </Button>
     </form>

@@ -4,14 +4,24 @@ import { Link, useSearchParams } from 'react-router'
 import { Notice } from '@/components/notice'
 import { ResendButton } from '@/components/resend-button'
 import { Button } from '@/components/ui/button'
+import { createdAccount, type CreatedAccount } from '@/lib/created-account'
 import { paths } from '@/lib/paths'
+import { useStore } from '@/lib/store'
 import { resendConfirmation } from './api'
 import { AuthPage } from './layout'
-import { SignUpForm, type SignUpAnswers } from './sign-up-form'
+import { SignUpForm } from './sign-up-form'
 
-function CheckYourEmail({ email, onChange }: { email: string; onChange: () => void }) {
+interface CheckYourEmailProps {
+  account: CreatedAccount
+  /** In the place of the form, which had the focus. */
+  afterForm: boolean
+  onChange: () => void
+}
+
+function CheckYourEmail({ account, afterForm, onChange }: CheckYourEmailProps) {
+  const { email, createdAt } = account
   return (
-    <AuthPage title="Check your email">
+    <AuthPage title="Check your email" takesFocus={afterForm}>
       <div className="card-box flex flex-col gap-3">
         <MailCheck className="size-6 stroke-[1.75] text-primary" aria-hidden />
         <p>
@@ -19,7 +29,7 @@ function CheckYourEmail({ email, onChange }: { email: string; onChange: () => vo
           your address and sign in.
         </p>
         <p className="text-muted-foreground">Nothing there? Check your spam folder or resend the email.</p>
-        <ResendButton label="Resend" onSend={() => resendConfirmation(email)} />
+        <ResendButton label="Resend" sentAt={createdAt} onSend={() => resendConfirmation(email)} />
       </div>
       <Button variant="link" size="text" className="self-start" onClick={onChange}>
         Change the email address
@@ -31,10 +41,13 @@ function CheckYourEmail({ email, onChange }: { email: string; onChange: () => vo
 export function SignUpPage() {
   const [params] = useSearchParams()
   const link = params.get('ref')?.trim() ?? ''
-  const [created, setCreated] = useState<SignUpAnswers | null>(null)
+  const created = useStore<CreatedAccount | null>(createdAccount)
   const [changing, setChanging] = useState(false)
+  const [sent, setSent] = useState(false)
 
-  if (created && !changing) return <CheckYourEmail email={created.email} onChange={() => setChanging(true)} />
+  if (created && !changing) {
+    return <CheckYourEmail account={created} afterForm={sent} onChange={() => setChanging(true)} />
+  }
   return (
     <AuthPage
       title="Create your account"
@@ -57,7 +70,8 @@ export function SignUpPage() {
         link={link === '' ? null : link}
         answers={created}
         onCreated={(answers) => {
-          setCreated(answers)
+          createdAccount.set({ ...answers, createdAt: Date.now() })
+          setSent(true)
           setChanging(false)
         }}
       />

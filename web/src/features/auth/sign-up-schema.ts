@@ -1,3 +1,4 @@
+import { codeIn } from '@/lib/referral-link'
 import { usernamePattern } from '@/lib/use-username-check'
 import { z } from '@/lib/zod'
 import { invalidCode } from './sign-up-trouble'
@@ -8,7 +9,7 @@ export function signUpSchema(isUnknownCode: (code: string) => boolean) {
   return z.object({
     referral: z
       .string()
-      .trim()
+      .overwrite(codeIn)
       .min(1, 'Referral code is required for registration')
       .refine((code) => !isUnknownCode(code), invalidCode),
     displayName: z.string().trim().min(1, 'Enter your full name').max(80, 'Use at most 80 characters'),

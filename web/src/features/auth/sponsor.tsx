@@ -1,6 +1,7 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { Lock } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useRef, useState, type Ref } from 'react'
+import { flushSync } from 'react-dom'
 import { Controller, type UseFormReturn } from 'react-hook-form'
 import { ErrorLine, Field } from '@/components/field'
 import { fieldError } from '@/components/form'
@@ -9,13 +10,27 @@ import { Button } from '@/components/ui/button'
 import { Input } from '@/components/ui/input'
 import { Skeleton } from '@/components/ui/skeleton'
 import { referral } from '@/lib/referral'
+import { codeIn } from '@/lib/referral-link'
 import { sponsorQuery, type Sponsor } from './api'
 import type { SignUpValues } from './sign-up-schema'
 import { invalidCode } from './sign-up-trouble'
+import { typedCode } from './use-sign-up-draft'
 
 type SignUpForm = UseFormReturn<SignUpValues>
 
-function SponsorCard({ sponsor, onChange }: { sponsor: Sponsor; onChange: () => void }) {
+/** Two sponsors may have one name. */
+function nameOf({ display_name: name, username }: Sponsor): string {
+  return [name, username && `@${username}`].filter(Boolean).join(' ')
+}
+
+interface SponsorCardProps {
+  sponsor: Sponsor
+  /** The button that asks for another. */
+  changer: Ref<HTMLButtonElement>
+  onChange: () => void
+}
+
+function SponsorCard({ sponsor, changer, onChange }: SponsorCardProps) {
   return (
     <section aria-label="Your sponsor" className="card-box">
       <p className="text-muted-foreground">Invited by</p>
@@ -23,10 +38,12 @@ function SponsorCard({ sponsor, onChange }: { sponsor: Sponsor; onChange: () => 
         <span className="min-w-0 text-lead font-semibold">{sponsor.display_name ?? sponsor.username}</span>
         {sponsor.username ? <span className="text-muted-foreground">@{sponsor.username}</span> : null}
       </p>
-      <p className="mt-3 flex flex-wrap items-center gap-x-2.5 gap-y-1 border-t pt-3 text-muted-foreground">
-        <Lock className="size-4 stroke-[1.75]" aria-hidden />
-        <span className="grow">Your sponsor. This cannot be changed later.</span>
-        <Button variant="link" size="text" onClick={onChange}>
+      <p className="mt-3 flex flex-wrap items-center gap-x-4 gap-y-1 border-t pt-3 text-muted-foreground">
+        <span className="flex min-w-0 grow items-start gap-2.5">
+          <Lock className="mt-1 size-4 stroke-[1.75]" aria-hidden />
+          Your sponsor. This cannot be changed later.
+        </span>
+        <Button ref={changer} variant="link" size="text" onClick={onChange}>
           Use another code
         </Button>
       </p>
@@ -50,16 +67,18 @@ function SponsorSkeleton() {
 interface CodeFieldProps {
   form: SignUpForm
   onCodes: (codes: string[]) => void
+  /** Who it was before another code was asked for. */
+  before: Sponsor | null
+  onKeep: (sponsor: Sponsor) => void
 }
 
 /** The code is looked up when the field is left. One that does not exist is kept nowhere. */
-function CodeField({ form, onCodes }: CodeFieldProps) {
+function CodeField({ form, onCodes, before, onKeep }: CodeFieldProps) {
   const client = useQueryClient()
   const error = fieldError(form, 'referral')
-  const typed = () => form.getValues('referral').trim()
+  const typed = () => codeIn(form.getValues('referral'))
 
-  async function look(): Promise<void> {
-    const code = typed()
+  async function look(code = typed()): Promise<void> {
     if (!code) return
     const sponsor = await client.query(sponsorQuery(code)).catch(() => undefined)
     if (typed() !== code) return
@@ -72,31 +91,48 @@ function CodeField({ form, onCodes }: CodeFieldProps) {
     }
   }
 
+  useEffect(() => {
+    const kept = typedCode()
+    if (!kept || form.getValues('referral')) return
+    form.setValue('referral', kept, { shouldDirty: true })
+    // The form does not know it yet.
+    void look(codeIn(kept))
+    // What was typed before this page was loaded is put back once.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
+
   return (
-    <Field
-      label="Referral code"
-      hint="Ask the member who told you about us"
-      error={error ? <span role="alert">{error}</span> : undefined}
-    >
-      {(control) => (
-        <Input
-          {...control}
-          {...form.register('referral', {
-            onChange: () => form.clearErrors('referral'),
-            onBlur: () => void look(),
-          })}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return
-            event.preventDefault()
-            // Leaving the field looks the code up.
-            form.setFocus('displayName')
-          }}
-        />
-      )}
-    </Field>
+    <div className="flex flex-col gap-1">
+      <Field
+        label="Referral code"
+        hint="Ask the member who told you about us"
+        error={error ? <span role="alert">{error}</span> : undefined}
+      >
+        {(control) => (
+          <Input
+            {...control}
+            {...form.register('referral', {
+              onChange: () => form.clearErrors('referral'),
+              onBlur: () => void look(),
+            })}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter') return
+              event.preventDefault()
+              // Leaving the field looks the code up.
+              form.setFocus('displayName')
+            }}
+          />
+        )}
+      </Field>
+      {before ? (
+        <Button variant="link" size="text" className="self-start" onClick={() => onKeep(before)}>
+          Keep {nameOf(before)}
+        </Button>
+      ) : null}
+    </div>
   )
 }
 
@@ -133,7 +169,7 @@ function SponsorConflict({ form, sponsors, onChoose }: ConflictProps) {
                 aria-describedby={error ? 'sponsor-error' : undefined}
                 onClick={() => onChoose(sponsor)}
               >
-                {sponsor.display_name ?? sponsor.username}
+                {nameOf(sponsor)}
               </Button>
             ))}
           </div>
@@ -146,14 +182,19 @@ function SponsorConflict({ form, sponsors, onChoose }: ConflictProps) {
   )
 }
 
-interface SponsorChoiceProps extends CodeFieldProps {
+interface SponsorChoiceProps {
+  form: SignUpForm
   codes: string[]
+  onCodes: (codes: string[]) => void
   /** The code in the address, which the visitor may want to correct. */
   link: string | null
 }
 
 /** Who invites: a card once that is known, a question when there are two, a field to enter a code before. */
 export function SponsorChoice({ form, codes, link, onCodes }: SponsorChoiceProps) {
+  const client = useQueryClient()
+  const [before, setBefore] = useState<Sponsor | null>(null)
+  const changer = useRef<HTMLButtonElement>(null)
   const lookups = useQueries({ queries: codes.map((code) => sponsorQuery(code)) })
   const unknown = codes.filter((_code, index) => lookups[index]?.data === null)
   const found = lookups.flatMap(({ data }) => data ?? [])
@@ -181,22 +222,28 @@ export function SponsorChoice({ form, codes, link, onCodes }: SponsorChoiceProps
     form.clearErrors('referral')
   }, [form, known])
 
+  /** The card takes the place of the button that was pressed, and its focus. */
+  function choose(sponsor: Sponsor): void {
+    client.setQueryData(sponsorQuery(sponsor.id).queryKey, sponsor)
+    flushSync(() => onCodes(referral.choose(sponsor.id)))
+    changer.current?.focus()
+  }
+
   if (waiting) return <SponsorSkeleton />
   if (only) {
     const change = () => {
-      form.resetField('referral')
-      onCodes([])
+      form.setValue('referral', '', { shouldDirty: true })
+      // The field must be there before it can take the focus.
+      flushSync(() => {
+        setBefore(before ?? only)
+        onCodes([])
+      })
+      form.setFocus('referral')
     }
-    return <SponsorCard sponsor={only} onChange={change} />
+    return <SponsorCard sponsor={only} changer={changer} onChange={change} />
   }
   if (failed.length === 0 && sponsors.length > 1) {
-    return (
-      <SponsorConflict
-        form={form}
-        sponsors={sponsors}
-        onChoose={(sponsor) => onCodes(referral.choose(sponsor.id))}
-      />
-    )
+    return <SponsorConflict form={form} sponsors={sponsors} onChoose={choose} />
   }
   return (
     <>
@@ -216,7 +263,7 @@ export function SponsorChoice({ form, codes, link, onCodes }: SponsorChoiceProps
           Your sponsor could not be looked up.
         </Notice>
       ) : null}
-      <CodeField form={form} onCodes={onCodes} />
+      <CodeField form={form} onCodes={onCodes} before={before} onKeep={choose} />
     </>
   )
 }

@@ -4,10 +4,10 @@ import { storedInTab } from '@/lib/stored'
 import type { SignUpValues } from './sign-up-schema'
 
 const key = 'sign-up-draft'
-/** Never the password; a referral code is kept elsewhere, once it is known to exist. */
+/** Never the password. */
 const fields = ['displayName', 'username', 'email'] as const
 
-type Draft = Partial<Record<(typeof fields)[number], string>>
+type Draft = Partial<Record<(typeof fields)[number] | 'referral', string>>
 
 function read(): Draft {
   try {
@@ -23,14 +23,23 @@ export function useSignUpDraft(form: UseFormReturn<SignUpValues>): void {
     const draft = read()
     for (const name of fields) {
       const text = draft[name]
-      if (typeof text === 'string' && text && !form.getValues(name))
+      if (typeof text === 'string' && text && !form.getFieldState(name).isDirty)
         form.setValue(name, text, { shouldDirty: true })
     }
     const watching = form.watch((values) => {
-      storedInTab.set(key, JSON.stringify(Object.fromEntries(fields.map((name) => [name, values[name]]))))
+      const draft: Draft = Object.fromEntries(fields.map((name) => [name, values[name]]))
+      // As typed; the code of a link is kept elsewhere.
+      if (form.getFieldState('referral').isDirty) draft.referral = values.referral
+      storedInTab.set(key, JSON.stringify(draft))
     })
     return () => watching.unsubscribe()
   }, [form])
+}
+
+/** The referral code as it was typed, right or wrong. */
+export function typedCode(): string {
+  const { referral } = read()
+  return typeof referral === 'string' ? referral : ''
 }
 
 export function dropSignUpDraft(): void {

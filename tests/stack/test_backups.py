@@ -166,7 +166,8 @@ def archive(stack: OwnStack) -> float:
 
 SUMS = """
 select (select count(*) from private.profiles),
-    (select count(*) from public.deposits where status = 'approved'), (select sum(amount) from public.bonuses), (select count(*) from public.transactions),
+    (select count(*) from public.deposits where status = 'approved'),
+    (select sum(amount) from public.bonuses), (select count(*) from public.transactions),
     (select count(*) from storage.objects)
 """
 

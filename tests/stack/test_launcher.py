@@ -25,7 +25,7 @@ from launcher.terminal import Stop
 from tests.support import plain_http
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.ports import free_port
-from tests.support.stack import Stack, env_of
+from tests.support.stack import Stack
 
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
 

@@ -1,4 +1,4 @@
--- When backups were made and tried is a figure for Prometheus, and what their alarms say reads better.
+-- When backups were made and tried is a figure for Prometheus, what their alarms say reads better, and real money needs them.
 SET local check_function_bodies = off;
 
 CREATE OR REPLACE FUNCTION jobs.read_gauges()
@@ -109,3 +109,59 @@ REVOKE ALL ON FUNCTION "private"."backup_gauges"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."backup_gauges"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."backup_gauges"() TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.readiness()
+  RETURNS TABLE (
+    item    text,
+    ok      boolean,
+    missing text,
+    keys    text[]
+  )
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+    select 'operator', private.setting_text('operator.name') is not null and private.setting_text('operator.address') is not null,
+        'Set the operator''s legal name and postal address.', array['operator.name', 'operator.address']
+    union all
+    select 'support', coalesce(private.setting_text('support.email'), '') not in ('', 'support@example.com'), 'Set the address of support.',
+        array['support.email']
+    union all
+    -- Unknown is not ready: the worker reports both within a minute.
+    select 'https', coalesce(private.setting_text('site.url'), '') like 'https://_%',
+        'Serve the site by HTTPS: name its domain in SITE_DOMAIN, or its https address in SITE_URL where a proxy has the certificate.', null
+    union all
+    select 'deposit_address',
+        private.is_trc20_address(private.setting_text('deposit.address')) and private.setting_text('deposit.address') <> 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        'Set your own deposit address; the present one is a sample.', array['deposit.address']
+    union all
+    select 'wallets', private.setting_text('wallet.strict')::boolean,
+        'Set wallet.strict: a wallet address with a wrong letter is rejected then, and a payout cannot be lost to it.', array['wallet.strict']
+    union all
+    select 'terms', private.is_document(private.setting_text('terms.text'), 500, 50) and private.setting_text('terms.version') is not null,
+        'Publish terms of use: at least 500 characters with 50 different words, and their version.', array['terms.text', 'terms.version']
+    union all
+    select 'risk', private.is_document(private.setting_text('risk.text'), 100, 15) and private.setting_text('risk.version') is not null,
+        'Publish the risk notice: at least 100 characters with 15 different words, and its version.', array['risk.text', 'risk.version']
+    union all
+    select 'countries', pg_catalog.jsonb_array_length(private.setting('operator.countries')) > 0, 'List the countries whose residents may sign up.',
+        array['operator.countries']
+    union all
+    select 'mail_server', coalesce(private.setting_text('mail.server'), 'catcher') <> 'catcher',
+        'Emails go to the mail catcher of development. Name your mail server in SMTP_HOST.', null
+    union all
+    select 'mail', private.setting_text('mail.ready')::boolean, 'Send a test email and confirm that it arrived.', array['mail.ready']
+    union all
+    select 'two_step',
+        not exists (
+            select 1 from private.admin_users as a where a.is_active and a.role <> 'support_admin' and a.totp_confirmed_at is null
+        ),
+        'Every finance and super administrator needs two-step sign-in.', null
+    union all
+    select 'backup', private.are_backups_kept(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', null
+    union all
+    select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.', null
+    union all
+    select 'no_money', not exists (select 1 from public.deposits) and not exists (select 1 from public.withdrawals),
+        'There are deposits or withdrawals from demo mode. Start a new installation with DEMO=0.', null
+$function$;

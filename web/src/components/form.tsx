@@ -28,14 +28,15 @@ function fetchRules<T extends FieldValues>(schema: Schema<T>) {
 /** A press while an earlier one is still being worked on, from the rules to the reply, does nothing. */
 function once<T extends FieldValues>(handleSubmit: UseFormHandleSubmit<T>): UseFormHandleSubmit<T> {
   let working = false
-  return (onValid, onInvalid) => async (event) => {
-    event?.preventDefault()
-    if (working) return undefined
-    working = true
-    try {
-      return await handleSubmit(onValid, onInvalid)(event)
-    } finally {
-      working = false
+  return (onValid, onInvalid) => {
+    const submit = handleSubmit(onValid, onInvalid)
+    return (event) => {
+      event?.preventDefault()
+      if (working) return Promise.resolve(undefined)
+      working = true
+      return submit(event).finally(() => {
+        working = false
+      })
     }
   }
 }

@@ -161,7 +161,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.are_backups_kept()
+CREATE OR REPLACE FUNCTION private.are_backups_made()
   RETURNS boolean
   LANGUAGE sql
   STABLE
@@ -233,7 +233,7 @@ CREATE OR REPLACE FUNCTION private.readiness()
         ),
         'Every finance and super administrator needs two-step sign-in.'
     union all
-    select 'backup', private.are_backups_kept(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.'
+    select 'backup', private.are_backups_made(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.'
     union all
     select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.'
     union all
@@ -365,7 +365,7 @@ COMMENT ON FUNCTION "jobs"."is_mail_due"() IS 'Whether any e-mail is to be sent 
 
 COMMENT ON FUNCTION "private"."alarm_stops"(private.alarms) IS 'Whose money an alarm lets no decision be made about: member, everybody, or null for no one''s. Only violations of the ledger, and that this is a restored copy, stop decisions, until they are acknowledged.';
 
-COMMENT ON FUNCTION "private"."are_backups_kept"() IS 'Whether backups are made and one was tried: a condition for accepting real money.';
+COMMENT ON FUNCTION "private"."are_backups_made"() IS 'Whether backups are made and one was tried: a condition for accepting real money.';
 
 COMMENT ON FUNCTION "private"."is_copy"() IS 'Whether this is a restored copy that has not taken over.';
 
@@ -389,11 +389,11 @@ GRANT EXECUTE ON FUNCTION "jobs"."check_backups"(jsonb) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "jobs"."check_backups"(jsonb) TO "worker";
 
-REVOKE ALL ON FUNCTION "private"."are_backups_kept"() FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."are_backups_made"() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION "private"."are_backups_kept"() FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."are_backups_made"() FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."are_backups_kept"() TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."are_backups_made"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."is_copy"() FROM PUBLIC;
 

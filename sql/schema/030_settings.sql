@@ -393,7 +393,7 @@ language sql stable set search_path = '' as $$
         ),
         'Every finance and super administrator needs two-step sign-in.', null
     union all
-    select 'backup', private.are_backups_kept(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', null
+    select 'backup', private.are_backups_made(), 'Switch backups on (BACKUP_REPOSITORY), wait for the first one and prove it: make restore-drill.', null
     union all
     select 'never_seeded', not private.setting_text('demo.seeded')::boolean, 'Sample data was loaded here. Start a new installation with DEMO=0.', null
     union all

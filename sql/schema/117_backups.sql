@@ -18,7 +18,7 @@ alter table private.backup_state enable row level security;
 
 insert into private.backup_state default values;
 
-create function private.are_backups_kept() returns boolean
+create function private.are_backups_made() returns boolean
 language sql stable set search_path = '' as $$
     select private.is_recent(s.reported_at, interval '10 minutes')
         and private.is_recent(s.database_at, interval '36 hours')
@@ -26,7 +26,7 @@ language sql stable set search_path = '' as $$
         and private.is_recent(s.proven_at, interval '40 days')
     from private.backup_state as s
 $$;
-comment on function private.are_backups_kept() is 'Whether backups are made and one was tried: a condition for accepting real money.';
+comment on function private.are_backups_made() is 'Whether backups are made and one was tried: a condition for accepting real money.';
 
 create function private.set_backup_alarm(p_object text, p_late boolean, p_last timestamptz) returns void
 language plpgsql volatile set search_path = '' as $$

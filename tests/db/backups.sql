@@ -19,35 +19,35 @@ savepoint start;
 -- =====================================================================================================================
 select is(jobs.check_backups(null), null, 'a demo without backups');
 select is(open_backup_alarms(), null, 'is no alarm');
-select ok(not coalesce(private.are_backups_kept(), false), 'and not ready for real money');
+select ok(not coalesce(private.are_backups_made(), false), 'and not ready for real money');
 update private.settings set value = 'false' where key = 'demo';
 select jobs.check_backups(null);
 select is(open_backup_alarms(), 'off', 'with real money it is');
 select is(report('{"failures": {"database": "no room"}}'), '{"database": "no room"}', 'what failed is logged');
 select is(open_backup_alarms(), null, 'backups that are made end it');
-select ok(private.are_backups_kept(), 'made and tried they are kept');
+select ok(private.are_backups_made(), 'made and tried they are kept');
 
 select report(jsonb_build_object('database_at', now() - interval '35 hours', 'files_at', now() - interval '14 minutes', 'proven_at', now() - interval '39 days'));
 select is(open_backup_alarms(), null, 'not quite late');
-select ok(private.are_backups_kept(), 'still kept');
+select ok(private.are_backups_made(), 'still kept');
 select report(jsonb_build_object('database_at', now() - interval '37 hours'));
 select is(open_backup_alarms(), 'database', 'a database that was not backed up for a day and a half');
-select ok(not private.are_backups_kept(), 'is not kept');
+select ok(not private.are_backups_made(), 'is not kept');
 select is(
     (select (private.alarm_texts(a)).problem from private.alarms as a where a.kind = 'backup' and a.ended_at is null),
     'The last backup of the database is of ' || to_char((now() - interval '37 hours') at time zone 'UTC', 'FMDD Mon YYYY HH24:MI') || ' UTC.', 'in words'
 );
 select report(jsonb_build_object('files_at', now() - interval '16 minutes'));
 select is(open_backup_alarms(), 'files', 'files that are not known to be there for a quarter of an hour');
-select ok(not private.are_backups_kept(), 'are not kept either');
+select ok(not private.are_backups_made(), 'are not kept either');
 select report(jsonb_build_object('proven_at', now() - interval '41 days'));
 select is(open_backup_alarms(), 'proof', 'a backup that nobody tried for forty days');
-select ok(not private.are_backups_kept(), 'is not relied on');
+select ok(not private.are_backups_made(), 'is not relied on');
 select report(jsonb_build_object('at', now() - interval '11 minutes'));
-select ok(not private.are_backups_kept(), 'a schedule that reports nothing any more keeps nothing');
+select ok(not private.are_backups_made(), 'a schedule that reports nothing any more keeps nothing');
 select report('{"database_at": null, "files_at": null, "proven_at": null}');
 select is(open_backup_alarms(), null, 'the first ones take their time');
-select ok(not coalesce(private.are_backups_kept(), false), 'until then there are none');
+select ok(not coalesce(private.are_backups_made(), false), 'until then there are none');
 update private.backup_state set since = now() - interval '41 days';
 select report('{"database_at": null, "files_at": null, "proven_at": null}');
 select is(open_backup_alarms(), 'database, files, proof', 'but not for ever');

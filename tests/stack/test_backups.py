@@ -119,7 +119,7 @@ def place(state: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def kept(folder: Path, **given: str) -> Iterator[OwnStack]:
+def with_backups(folder: Path, **given: str) -> Iterator[OwnStack]:
     """Run a demo stack with backups until the first ones are there."""
     stack = OwnStack(folder / "stack", {"BACKUP_REPOSITORY": str(folder / "repository"), **given})
     try:
@@ -174,7 +174,7 @@ select (select count(*) from private.profiles),
 
 @pytest.mark.long
 def test_a_second_before_a_wrong_decision_comes_back_and_the_copy_does_nothing_by_itself(place: Path) -> None:
-    with kept(place) as stack:
+    with with_backups(place) as stack:
         ((deposit,),) = stack.rows("select id::text from public.deposits where status = 'pending' limit 1")
         before = stack.rows(SUMS)
         moment = datetime.now(UTC)
@@ -194,8 +194,8 @@ def test_a_second_before_a_wrong_decision_comes_back_and_the_copy_does_nothing_b
             assert names == {
                 str(path.relative_to(original)) for path in original.rglob("*") if path.is_file()
             }
-            refused = copy.approve(deposit)
-            assert (refused.status_code, refused.json()["code"]) == (409, "ledger_alarm")
+            rejected = copy.approve(deposit)
+            assert (rejected.status_code, rejected.json()["code"]) == (409, "ledger_alarm")
             copy.rows("select 1")
             with psycopg.connect(copy.values["DATABASE_ADMIN_URL"]) as connection:
                 connection.execute(
@@ -224,7 +224,7 @@ def test_a_second_before_a_wrong_decision_comes_back_and_the_copy_does_nothing_b
 @pytest.mark.long
 @pytest.mark.threat("T131")
 def test_of_a_machine_that_is_lost_all_but_the_last_minute_comes_back_by_the_key_alone(place: Path) -> None:
-    with kept(place) as stack:
+    with with_backups(place) as stack:
         ((deposit,),) = stack.rows("select id::text from public.deposits where status = 'pending' limit 1")
         assert stack.approve(deposit).status_code == 200
         assert archive(stack) < ARCHIVED_WITHIN_SECONDS
@@ -253,14 +253,14 @@ def test_of_a_machine_that_is_lost_all_but_the_last_minute_comes_back_by_the_key
 
 @pytest.mark.long
 def test_a_drill_proves_the_backups_and_leaves_nothing(place: Path) -> None:
-    with kept(place) as stack:
+    with with_backups(place) as stack:
         before = sorted(path.name for path in place.iterdir())
         drill = stack.launch("restore-drill")
         assert drill.returncode == 0, drill.stdout + drill.stderr
         assert "ledger is in order" in drill.stdout
         assert sorted(path.name for path in place.iterdir()) == before
         until(lambda: stack.rows("select proven_at from private.backup_state")[0][0], 90)
-        assert stack.rows("select private.are_backups_kept()") == [(True,)]
+        assert stack.rows("select private.are_backups_made()") == [(True,)]
         # A repository that is away is said, in the report and by PostgreSQL.
         shutil.move(place / "repository", place / "away")
         try:
@@ -322,7 +322,7 @@ def s3_server(folder: Path) -> Iterator[dict[str, str]]:
 
 @pytest.mark.long
 def test_a_repository_on_an_s3_server_restores_like_one_on_a_disk(place: Path) -> None:
-    with s3_server(place) as access, kept(place, **access) as stack:
+    with s3_server(place) as access, with_backups(place, **access) as stack:
         archive(stack)
         sums = stack.rows(SUMS)
         with copied(stack, "copy") as copy:
@@ -396,10 +396,10 @@ def test_what_is_new_is_found(tmp_path: Path) -> None:
     settings = configuration.Settings(state=state, options={"BACKUP_REPOSITORY": str(tmp_path / "kept")})
     backups = Backups(settings)
     assert backups.have_files_changed()
-    long_ago = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    earlier = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
     (state / "objects" / "receipt").touch()
-    os.utime(state / "objects" / "receipt", (long_ago, long_ago))
-    os.utime(state / "objects", (long_ago, long_ago))
+    os.utime(state / "objects" / "receipt", (earlier, earlier))
+    os.utime(state / "objects", (earlier, earlier))
     report = {"at": "2026-02-01T00:00:00+00:00", "files_at": "2026-02-01T00:00:00+00:00"}
     backups.report_file.write_text(json.dumps(report))
     assert not backups.have_files_changed()

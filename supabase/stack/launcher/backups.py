@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
-from launcher import environment
+from launcher import cluster, environment
 from launcher.keys import Keys
 from launcher.repository import KEY, of
 from launcher.settings import Settings, write_private
@@ -200,6 +200,7 @@ def switch_on(settings: Settings) -> None:
         return
     made = repository.make_key()
     repository.make_folders()
+    cluster.place(settings)
     repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
     if made:
         print(

@@ -74,11 +74,11 @@ def logs() -> int:
 
 def backup() -> int:
     """Back up the running stack now; a schedule does so by itself."""
-    kept = _running_backups()
-    kept.make()
-    print(f"\n  Repository: {kept.repository.location}")
-    print(f"  Key:        {kept.repository.keys / repository.KEY}  (keep it elsewhere too)")
-    if elsewhere := kept.settings.options.get("STORAGE_URL"):
+    backups = _running_backups()
+    backups.make()
+    print(f"\n  Repository: {backups.repository.location}")
+    print(f"  Key:        {backups.repository.keys / repository.KEY}  (keep it elsewhere too)")
+    if elsewhere := backups.settings.options.get("STORAGE_URL"):
         print(f"  The receipts are not in it: back up {elsewhere} too.")
     return 0
 
@@ -117,19 +117,22 @@ def restore() -> int:
 
 def restore_drill() -> int:
     """Prove the backups: restore the newest into a folder of its own, run the ledger checks, remove it."""
-    kept = _running_backups()
-    postgres = tools.install(kept.settings.log, for_tests=False)
-    started, state = time.monotonic(), kept.settings.state.with_name(f"{kept.settings.state.name}-drill")
-    from_here = {"FROM": kept.repository.location, "KEY": str(kept.repository.keys / repository.KEY)}
+    backups = _running_backups()
+    postgres = tools.install(backups.settings.log, for_tests=False)
+    started, state = (
+        time.monotonic(),
+        backups.settings.state.with_name(f"{backups.settings.state.name}-drill"),
+    )
+    from_here = {"FROM": backups.repository.location, "KEY": str(backups.repository.keys / repository.KEY)}
     result = restoring.restore(
-        state, restoring.source({**kept.repository.access, **from_here}, state), postgres, None
+        state, restoring.source({**backups.repository.access, **from_here}, state), postgres, None
     )
     restoring.remove(state)
     _say(result)
     print(f"  Restored and checked in {time.monotonic() - started:.0f} s")
     if result.violations:
         return 1
-    kept.note_proof()
+    backups.note_proof()
     return 0
 
 

@@ -63,11 +63,11 @@ def bring_up_database(
         # Before anything of what runs is touched; the database may have been left stopped.
         with suppress(psycopg.OperationalError):
             database.require_history()
-    with step("Keys and cluster") if not settings.cluster else nullcontext():
+    first, store = not settings.cluster, repository.of(settings)
+    backups.switch_on(settings)
+    with step("Keys and cluster") if first else nullcontext():
         keys.make()
-        backups.switch_on(settings)
-        kept = repository.of(settings)
-        archive_command = kept.archive_command() if kept else ""
+        archive_command = store.archive_command() if store else ""
         password = keys.values["PASSWORD_supabase_admin"]
         reconfigured = cluster.create(settings, postgres, password, log, archive_command)
     cluster.require_own(settings, keys.secrets)
@@ -78,7 +78,7 @@ def bring_up_database(
             supervisor.restart_postgres()
         cluster.wait(settings, postgres)
     try:
-        if kept:
+        if store:
             _prepare_with_a_way_back(database)
         else:
             database.prepare()

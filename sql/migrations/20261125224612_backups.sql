@@ -2,8 +2,10 @@
 -- from one makes no decision and sends no email until that is acknowledged.
 SET local check_function_bodies = off;
 
+-- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "private"."alarms_stopping_idx";
 
+-- squawk-ignore ban-drop-constraint
 ALTER TABLE "private"."alarms"
   DROP CONSTRAINT "alarms_kind_check";
 
@@ -344,12 +346,14 @@ begin
 end
 $function$;
 
+-- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "private"."alarms"
   ADD CONSTRAINT "alarms_kind_check"
     CHECK
     ((kind = ANY (ARRAY['ledger_violation'::text, 'repair'::text, 'deposit_address'::text, 'audit_entry'::text, 'disk'::text, 'dead_job'::text, 'failed_mail'::text, 'backup'::text,
     'restored'::text])));
 
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX alarms_stopping_idx ON private.alarms USING btree (user_id)
   WHERE ((kind = ANY (ARRAY['ledger_violation'::text, 'restored'::text])) AND (ended_at IS NULL) AND (acknowledged_at IS NULL));
 

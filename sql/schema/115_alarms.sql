@@ -400,8 +400,8 @@ language sql stable set search_path = '' as $$
     select pg_catalog.concat_ws(
         ' ', t.problem, t.advice,
         case when (p_alarm).kind = 'ledger_violation' then pg_catalog.format('Check %s.', (p_alarm).object) end,
-        pg_catalog.format('Member: %s.', p.username),
-        pg_catalog.format('Administrator: %s.', private.alarm_object(p_alarm) ->> 'name'),
+        'Member: ' || p.username || '.',
+        'Administrator: ' || (private.alarm_object(p_alarm) ->> 'name') || '.',
         pg_catalog.format('Since %s UTC.', pg_catalog.to_char((p_alarm).raised_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI')),
         case
             when (p_alarm).ended_at is not null then pg_catalog.format('Over since %s UTC.', pg_catalog.to_char((p_alarm).ended_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'))

@@ -361,6 +361,7 @@ select is(jobs.check_alarms('[{"folder": "the receipts", "percent": 85}]'), '{"d
 select is((select string_agg(title || ' ' || coalesce(link, ''), ', ') from private.admin_notices where kind = 'alarm'), '2 new alarms /admin/alarms', 'one notice in the app');
 select is(alarm_mails(), 'elin: 2 new alarms, olga: 2 new alarms', 'one e-mail to finance and super administrators, not to support');
 select ok(mail_body() like 'A member''s cash-in is not the sum of the approved deposits.%Check I09 ' || user_id('freya') || '. Member: freya. Since % UTC. It stops decisions about this member''s money.%The disk of the receipts is more than 80\% full.%It stops nothing.', 'with rule, member, time and what it stops');
+select unalike(mail_body(), '%: .%', 'and no name where there is none');
 select is((select o.data ->> 'link' from private.outbox as o where o.template = 'alarms' limit 1), '/admin/alarms', 'and the way to the page');
 select is((select count(*) from private.alarms where mailed_at is null or noticed_at is null), 0::bigint, 'and they are known to have been told');
 select private.raise_alarm('ledger_violation', 'I26 17', null, '{}');

@@ -130,7 +130,7 @@ select act_as('sam');
 select is(pg_temp.names(public.list_subscriptions()), 'ann Ranger, root Scout', 'newest first');
 select is(public.list_subscriptions() -> 'counts', '{"active": 1, "suspended": 1, "cancelled": 0}'::jsonb, 'counted by status');
 select is(
-    (public.list_subscriptions() #> '{items,0}') - array['id', 'user_id', 'subscribed_at', 'updated_at'],
+    (public.list_subscriptions() #> '{items,0}') - array['id', 'user_id', 'profile_id', 'subscribed_at', 'updated_at'],
     '{
         "username": "ann", "email": "ann@people.test", "display_name": "Ann", "bot_name": "Ranger", "status": "active",
         "mt5_server": "Harbor-Demo", "mt5_login": "1002", "mt5_password_length": 12

@@ -1,152 +1,107 @@
-import { execFileSync } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { expect, test } from "@playwright/test";
-import {
-  administratorBrowser,
-  createEarner,
-  createFunded,
-  send,
-  wallet,
-} from "../people";
-import { need } from "../stack";
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { expect, test } from '@playwright/test'
+import { administratorBrowser, createEarner, createFunded, send, wallet } from '../people'
+import { need } from '../stack'
 
 // No screen can make a figure wrong: it is changed in the database, and the check runs as the worker runs it.
 function alter(...statements: string[]): void {
-  const commands = statements.flatMap((statement) => ["--command", statement]);
-  execFileSync("psql", [
-    need("DATABASE_ADMIN_URL"),
-    "--quiet",
-    "--output",
-    "/dev/null",
-    ...commands,
-  ]);
+  const commands = statements.flatMap((statement) => ['--command', statement])
+  execFileSync('psql', [need('DATABASE_ADMIN_URL'), '--quiet', '--output', '/dev/null', ...commands])
 }
 
 function checkAfter(change: string): void {
-  alter(change, "select jobs.check_ledger()");
+  alter(change, 'select jobs.check_ledger()')
 }
 
-const problem =
-  "A member's totals are not the sums of the bonuses and withdrawals, so the balance is wrong.";
+const problem = "A member's totals are not the sums of the bonuses and withdrawals, so the balance is wrong."
 
 // Whoever else looks at the ledger meanwhile would find them wrong.
-test("a wrong figure stops decisions about its member until a super administrator acknowledges it @alone", async ({
+test('a wrong figure stops decisions about its member until a super administrator acknowledges it @alone', async ({
   browser,
 }) => {
-  const [person, { token, userId }] = await createEarner("alarm");
-  await send(token, "POST", "/rest/v1/withdrawals", {
+  const [person, { token, userId }] = await createEarner('alarm')
+  await send(token, 'POST', '/rest/v1/withdrawals', {
     id: randomUUID(),
     user_id: userId,
     amount: 100,
     wallet_address: wallet,
-    status: "pending",
-  });
+    status: 'pending',
+  })
   const miscount = (by: string) =>
-    `update private.totals set reentry_amount = reentry_amount ${by} where user_id = '${userId}'`;
-  checkAfter(miscount("+ 1"));
-  const context = await administratorBrowser(browser);
+    `update private.totals set reentry_amount = reentry_amount ${by} where user_id = '${userId}'`
+  checkAfter(miscount('+ 1'))
+  const context = await administratorBrowser(browser)
   try {
-    const page = await context.newPage();
-    await page.goto(`/admin/withdrawals?q=${person.username}`);
-    const banner = page
-      .getByRole("status")
-      .filter({ hasText: "The ledger differs" });
-    await expect(banner.first()).toContainText(problem);
-    const approve = page.getByRole("button", {
+    const page = await context.newPage()
+    await page.goto(`/admin/withdrawals?q=${person.username}`)
+    const banner = page.getByRole('status').filter({ hasText: 'The ledger differs' })
+    await expect(banner.first()).toContainText(problem)
+    const approve = page.getByRole('button', {
       name: `Approve the withdrawal of ${person.username}`,
-    });
-    const dialog = page.getByRole("dialog");
-    await approve.click();
-    await expect(
-      dialog.getByText(
-        "this cannot be decided until the alarm is acknowledged",
-      ),
-    ).toBeVisible();
-    await dialog.getByRole("button", { name: "Approve $100.00" }).click();
-    const refused = dialog.getByRole("alert");
-    await expect(refused).toContainText(
-      `a check of the ledger fails. ${problem}`,
-    );
-    await refused.getByRole("link", { name: "See alarms" }).click();
+    })
+    const dialog = page.getByRole('dialog')
+    await approve.click()
+    await expect(dialog.getByText('this cannot be decided until the alarm is acknowledged')).toBeVisible()
+    await dialog.getByRole('button', { name: 'Approve $100.00' }).click()
+    const refused = dialog.getByRole('alert')
+    await expect(refused).toContainText(`a check of the ledger fails. ${problem}`)
+    await refused.getByRole('link', { name: 'See alarms' }).click()
 
-    await expect(page).toHaveURL(/\/admin\/alarms$/);
+    await expect(page).toHaveURL(/\/admin\/alarms$/)
     const row = page
-      .getByRole("list", { name: "Open alarms" })
-      .getByRole("listitem")
-      .filter({ hasText: person.username });
-    await expect(row).toContainText(
-      "Blocks decisions about this member's money",
-    );
-    await expect(row).toContainText("Check");
-    await expect(
-      row.getByRole("link", { name: person.username }),
-    ).toHaveAttribute("href", /users\?user=/);
+      .getByRole('list', { name: 'Open alarms' })
+      .getByRole('listitem')
+      .filter({ hasText: person.username })
+    await expect(row).toContainText("Blocks decisions about this member's money")
+    await expect(row).toContainText('Check')
+    await expect(row.getByRole('link', { name: person.username })).toHaveAttribute('href', /users\?user=/)
     // By the keyboard alone.
-    await row.getByRole("button", { name: /^Acknowledge/ }).press("Enter");
-    await expect(dialog.getByRole("button", { name: "Cancel" })).toBeFocused();
-    await dialog.getByRole("button", { name: "Acknowledge" }).press("Enter");
-    await expect(dialog.getByText("Give a reason.")).toBeVisible();
-    await dialog.getByLabel("Reason").fill("A figure of the journey.");
-    await dialog.getByRole("button", { name: "Acknowledge" }).press("Enter");
-    await expect(
-      page.getByText("Alarm acknowledged", { exact: true }),
-    ).toBeVisible();
-    await expect(row).toContainText(
-      "Acknowledged: decisions go on until it changes",
-    );
-    await expect(row).toContainText("A figure of the journey.");
+    await row.getByRole('button', { name: /^Acknowledge/ }).press('Enter')
+    await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused()
+    await dialog.getByRole('button', { name: 'Acknowledge' }).press('Enter')
+    await expect(dialog.getByText('Give a reason.')).toBeVisible()
+    await dialog.getByLabel('Reason').fill('A figure of the journey.')
+    await dialog.getByRole('button', { name: 'Acknowledge' }).press('Enter')
+    await expect(page.getByText('Alarm acknowledged', { exact: true })).toBeVisible()
+    await expect(row).toContainText('Acknowledged: decisions go on until it changes')
+    await expect(row).toContainText('A figure of the journey.')
 
-    await page.goto(`/admin/withdrawals?q=${person.username}`);
-    await approve.click();
-    await dialog.getByRole("button", { name: "Approve $100.00" }).click();
-    await expect(
-      page.getByText("Withdrawal approved", { exact: false }),
-    ).toBeVisible();
+    await page.goto(`/admin/withdrawals?q=${person.username}`)
+    await approve.click()
+    await dialog.getByRole('button', { name: 'Approve $100.00' }).click()
+    await expect(page.getByText('Withdrawal approved', { exact: false })).toBeVisible()
   } finally {
-    checkAfter(miscount("- 1"));
+    checkAfter(miscount('- 1'))
   }
-  const page = await context.newPage();
-  await page.goto("/admin/alarms");
-  const over = page
-    .getByRole("list", { name: "Alarms that are over" })
-    .getByRole("listitem");
-  await expect(over.filter({ hasText: person.username })).toContainText(
-    "A figure of the journey.",
-  );
-  await context.close();
-});
+  const page = await context.newPage()
+  await page.goto('/admin/alarms')
+  const over = page.getByRole('list', { name: 'Alarms that are over' }).getByRole('listitem')
+  await expect(over.filter({ hasText: person.username })).toContainText('A figure of the journey.')
+  await context.close()
+})
 
-test("an alarm names the row by an id that the audit log finds @alone", async ({
-  browser,
-}) => {
-  const [person, account] = await createFunded("named", 100);
-  const [deposit] = await send<{ id: string }[]>(
-    account.token,
-    "GET",
-    "/rest/v1/deposits?select=id",
-  );
-  const id = deposit?.id ?? "";
-  const raise = `select private.raise_alarm('ledger_violation', 'I03 ${id}', '${account.userId}', '{}')`;
-  alter(raise);
-  const context = await administratorBrowser(browser);
+test('an alarm names the row by an id that the audit log finds @alone', async ({ browser }) => {
+  const [person, account] = await createFunded('named', 100)
+  const [deposit] = await send<{ id: string }[]>(account.token, 'GET', '/rest/v1/deposits?select=id')
+  const id = deposit?.id ?? ''
+  const raise = `select private.raise_alarm('ledger_violation', 'I03 ${id}', '${account.userId}', '{}')`
+  alter(raise)
+  const context = await administratorBrowser(browser)
   try {
-    const page = await context.newPage();
-    await page.goto("/admin/alarms");
+    const page = await context.newPage()
+    await page.goto('/admin/alarms')
     const row = page
-      .getByRole("list", { name: "Open alarms" })
-      .getByRole("listitem")
-      .filter({ hasText: person.username });
-    await expect(
-      row.getByText(`${id.slice(0, 6)}...${id.slice(-4)}`),
-    ).toBeVisible();
-    await expect(row.getByRole("button", { name: "Copy id" })).toBeVisible();
-    await row.getByRole("link", { name: "Audit log" }).click();
-    await expect(page).toHaveURL(`/admin/audit?q=${id}`);
-    await expect(
-      page.getByRole("button", { name: "Deposit: requested" }),
-    ).toBeVisible();
+      .getByRole('list', { name: 'Open alarms' })
+      .getByRole('listitem')
+      .filter({ hasText: person.username })
+    await expect(row.getByText(`${id.slice(0, 6)}...${id.slice(-4)}`)).toBeVisible()
+    await expect(row.getByRole('button', { name: 'Copy id' })).toBeVisible()
+    await row.getByRole('link', { name: 'Audit log' }).click()
+    await expect(page).toHaveURL(`/admin/audit?q=${id}`)
+    await expect(page.getByRole('button', { name: 'Deposit: requested' })).toBeVisible()
   } finally {
-    alter(`select private.end_alarm('ledger_violation', 'I03 ${id}')`);
-    await context.close();
+    alter(`select private.end_alarm('ledger_violation', 'I03 ${id}')`)
+    await context.close()
   }
-});
+})

@@ -104,6 +104,20 @@ function Actions<Row extends MoneyRequest>(props: RequestColumnsProps<Row> & { r
   )
 }
 
+/** When it was asked for, and while it waits until when it is due. */
+function Requested({ row }: { row: MoneyRequest }) {
+  return (
+    <span className="flex flex-wrap gap-x-2 py-1 md:flex-col md:leading-tight">
+      <Timestamp value={row.created_at} exact />
+      {row.status === 'pending' ? (
+        <span className="text-caption whitespace-nowrap text-muted-foreground">
+          <Due at={row.due_at} />
+        </span>
+      ) : null}
+    </span>
+  )
+}
+
 /** The columns that both lists have; each list puts its own between the first three and the rest. */
 export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsProps<Row>) {
   const first: ColumnDef<Row>[] = [
@@ -154,16 +168,7 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       id: 'created_at',
       header: `Date, ${zoneName(new Date())}`,
       meta: { label: 'Date', sort: 'created_at', phone: 'date' },
-      cell: ({ row: { original } }) => (
-        <span className="flex flex-wrap gap-x-2 py-1 md:flex-col md:leading-tight">
-          <Timestamp value={original.created_at} exact />
-          {original.status === 'pending' ? (
-            <span className="text-caption whitespace-nowrap text-muted-foreground">
-              <Due at={original.due_at} />
-            </span>
-          ) : null}
-        </span>
-      ),
+      cell: ({ row: { original } }) => <Requested row={original} />,
     },
     {
       id: 'actions',

@@ -60,12 +60,14 @@ export function MaskedPassword({ subscription }: { subscription: AdminSubscripti
   const name = `the MT5 password of ${username}`
   return (
     <span className="inline-flex max-w-full items-center gap-1">
-      <span className="relative min-w-0 font-mono text-compact break-all" aria-live="polite">
+      <span className="relative min-w-0 py-1 font-mono text-compact break-all" aria-live="polite">
         {shown ?? (
           <>
             <span aria-hidden>
               {'*'.repeat(Math.min(length, mostAsterisks))}
-              {length > mostAsterisks ? `... ${length} characters` : ''}
+              {length > mostAsterisks ? (
+                <span className="block break-normal">{`... ${length} characters`}</span>
+              ) : null}
             </span>
             <span className="sr-only">hidden</span>
           </>

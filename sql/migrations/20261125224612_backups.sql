@@ -5,8 +5,8 @@ SET local check_function_bodies = off;
 -- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "private"."alarms_stopping_idx";
 
--- squawk-ignore ban-drop-constraint
 ALTER TABLE "private"."alarms"
+  -- squawk-ignore ban-drop-constraint
   DROP CONSTRAINT "alarms_kind_check";
 
 CREATE TABLE "private"."backup_state" (
@@ -346,8 +346,8 @@ begin
 end
 $function$;
 
--- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "private"."alarms"
+  -- squawk-ignore constraint-missing-not-valid
   ADD CONSTRAINT "alarms_kind_check"
     CHECK
     ((kind = ANY (ARRAY['ledger_violation'::text, 'repair'::text, 'deposit_address'::text, 'audit_entry'::text, 'disk'::text, 'dead_job'::text, 'failed_mail'::text, 'backup'::text,

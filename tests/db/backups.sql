@@ -23,6 +23,7 @@ select ok(not coalesce(private.are_backups_made(), false), 'and not ready for re
 update private.settings set value = 'false' where key = 'demo';
 select jobs.check_backups(null);
 select is(open_backup_alarms(), 'off', 'with real money it is');
+select is((select noticed_at is not null from private.alarms where kind = 'backup' and ended_at is null), true, 'which administrators are notified of at once');
 select is(report('{"failures": {"database": "no room"}}'), '{"database": "no room"}', 'what failed is logged');
 select is(open_backup_alarms(), null, 'backups that are made end it');
 select ok(private.are_backups_made(), 'made and tried they are kept');
@@ -64,7 +65,9 @@ rollback to savepoint start;
 -- A restored copy
 -- =====================================================================================================================
 select pays('freya', 500);
-create temporary table requests on commit drop as select requests('ask', 250) as deposit;
+select pays('ask', 500);
+create temporary table requests as select claims_deposit('ask', 600) as deposit;
+grant select on requests to public;
 insert into private.outbox (template, recipient) values ('test_mail', 'held@example.com');
 select ok(jobs.is_mail_due(), 'mail is due');
 select ok(not private.is_copy(), 'an original');

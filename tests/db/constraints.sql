@@ -72,6 +72,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.audit_chain', 'audit_chain_entry_key', 'entry_id = (select entry_id from private.audit_chain order by seq desc limit 1)'),
 ('private.audit_chain', 'audit_chain_entry_id_fkey', 'entry_id = 0'),
 ('private.audit_state', 'audit_state_only_row_check', 'only_row = false'),
+('private.backup_state', 'backup_state_only_row_check', 'only_row = false'),
 ('private.earnings_state', 'earnings_state_only_row_check', 'only_row = false'),
 ('private.ledger_check_state', 'ledger_check_state_only_row_check', 'only_row = false'),
 ('private.bot_secrets', 'bot_secrets_subscription_id_fkey', 'subscription_id = gen_random_uuid()'),

@@ -21,7 +21,6 @@ from launcher.settings import Settings, write_private
 from launcher.terminal import Stop, run, step
 
 FULL_EVERY, OTHERS_EVERY = timedelta(days=7), timedelta(days=1)
-TRIED_EVERY = timedelta(days=30)
 LOOK_EVERY_SECONDS = 30
 OFF = (
     "Backups are off. Switch them on with a folder on another disk, or an S3 server:\n"
@@ -68,8 +67,9 @@ class Backups:
     def make(self) -> None:
         """Back up database and files now."""
         self.require_room()
-        with step(f"Database, {self.kind()}"):
-            self.back_up_database(self.kind())
+        kind = self.kind()
+        with step(f"Database, {kind}"):
+            self.back_up_database(kind)
         with step("Receipts, keys and settings"):
             self.back_up_files()
 
@@ -95,17 +95,20 @@ class Backups:
         parts = [
             part for part in ("objects", "keys", "settings.json") if (self.settings.state / part).exists()
         ]
+        # What comes while it runs may not be in it.
+        started = datetime.now(UTC)
         # Relative paths: a snapshot is restored into another folder.
         self._restic("backup", "--host=harborline", *parts)
-        self._note("files_at")
+        self._note("files_at", started)
 
     def keep_files(self) -> None:
         """Back up the files if one is new; else all of them are in the repository, if that is there."""
+        looked = datetime.now(UTC)
         if self.have_files_changed():
             self.back_up_files()
         else:
             self._restic("cat", "config")
-            self._note("files_at")
+            self._note("files_at", looked)
 
     def keep_database(self) -> None:
         """Back up the database once a day."""
@@ -167,11 +170,11 @@ class Backups:
 
     def note_proof(self) -> None:
         """Store that a backup was restored and is in order."""
-        self._note("proven_at")
+        self._note("proven_at", datetime.now(UTC))
 
-    def _note(self, what: str) -> None:
+    def _note(self, what: str, moment: datetime) -> None:
         report = self.report()
-        setattr(report, what, _text(datetime.now(UTC)))
+        setattr(report, what, _text(moment))
         self._store(report)
 
     def _store(self, report: Report) -> None:

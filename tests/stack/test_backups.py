@@ -266,6 +266,10 @@ def test_a_drill_proves_the_backups_and_leaves_nothing(place: Path) -> None:
         try:
             failed = stack.launch("backup")
             assert failed.returncode == 1
+            # It is served without them.
+            up = stack.launch("up")
+            assert up.returncode == 0, up.stdout + up.stderr
+            assert "starts without its backups" in up.stdout
             until(lambda: stack.backups.report().failures, 90)
         finally:
             shutil.rmtree(place / "repository", ignore_errors=True)

@@ -92,10 +92,16 @@ def bring_up_database(
 def _prepare_with_a_way_back(database: Database) -> None:
     """Back up what an earlier version made before it is changed, and prove the ledger afterwards."""
     settings = database.settings
-    backups = Backups(settings)
-    with step("Repository of the backups"):
-        backups.prepare()
-    if not database.is_behind():
+    backups, is_behind = Backups(settings), database.is_behind()
+    try:
+        with step("Repository of the backups"):
+            backups.prepare()
+    except Stop as failure:
+        # Members are served without it; an alarm says so. Nothing is changed without a way back.
+        if is_behind:
+            raise
+        print(f"  The stack starts without its backups: {failure}")
+    if not is_behind:
         database.prepare()
         return
     with step("Ledger checks before the upgrade"):

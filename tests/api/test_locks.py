@@ -115,6 +115,7 @@ from (values
 where s.key = v.key;
 alter table private.settings enable trigger user;
 update private.admin_users set totp_key_id = 'k', totp_secret = 'x', totp_confirmed_at = now();
+update private.backup_state set reported_at = now(), database_at = now(), files_at = now(), proven_at = now();
 select actors.join_as('ymir');
 select actors.join_as('freya', 'ymir');
 select actors.complete('freya');

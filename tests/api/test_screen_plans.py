@@ -28,6 +28,7 @@ SMALL = {
     "private.mail_topics": "fixed",
     "private.settings": "fixed",
     "private.counters": "fixed",
+    "private.backup_state": "one row",
     "private.reconcile_state": "one row",
     "private.ledger_check_state": "one row",
     "private.alarms": "what is open, and what was",

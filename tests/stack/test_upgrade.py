@@ -94,7 +94,7 @@ def play_demo(connection: psycopg.Connection[dict[str, Any]]) -> None:
             [receipt["name"], str(receipt["user_id"])],
         )
     connection.execute(demo.script("demo.sql"))
-    connection.execute(demo.script("coverage.sql"))
+    connection.execute(demo.script("published.sql"))
 
 
 def state_of(connection: psycopg.Connection[dict[str, Any]]) -> tuple[dict[str, int], dict[str, Any]]:

@@ -47,7 +47,7 @@ def seed(database: Database, settings: BootstrapSettings) -> dict[str, str]:
         if not receipt["is_stored"]:
             uploads.put(receipt["user_id"], receipt["name"], draw(_transfer(receipt)))
     database.execute(script("demo.sql"))
-    database.execute(script("coverage.sql"))
+    database.execute(script("published.sql"))
     demo_bots.subscribe(database)
     return {**_administrators(database), **_members(database, Accounts(settings))}
 

@@ -228,7 +228,7 @@ test.describe('what administrators do apart from decisions on money', () => {
 
   test('a setting is changed within its limits', async () => {
     await page.goto('/admin/readiness')
-    await expect(page.getByRole('heading', { name: /^Demo: \d+ of 10 items missing$/ })).toBeVisible()
+    await expect(page.getByRole('heading', { name: /^Demo: \d+ of 14 items missing$/ })).toBeVisible()
     // One that nothing is decided by, as other tests run in parallel.
     const change = page.getByRole('button', { name: 'Change Who answers, wherever a text says' })
     await change.click()

@@ -102,6 +102,8 @@ test('a new password is set only where a recovery link was opened, and once', as
   await page.getByLabel('New password again').fill('New-lamp-on-the-wall-5')
   await page.getByRole('button', { name: 'Set password' }).click()
   await expect(page).toHaveURL('/dashboard')
+  // The page before leaves with its recovery once this one stands.
+  await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await page.goto('/reset-password')
   await expect(page).toHaveURL('/settings')
   await context.close()

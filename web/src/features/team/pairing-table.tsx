@@ -83,7 +83,7 @@ function Child({ child }: { child: PairChild | null }) {
   if (!child) return <span className="text-muted-foreground">Nobody yet</span>
   return (
     <span className="inline-flex flex-wrap items-baseline gap-x-2">
-      <ClippedName name={nameOf(child)} className="font-semibold" />
+      <ClippedName name={nameOf(child)} className="max-w-[17ch] font-semibold" />
       <Money value={child.package_value} className="text-muted-foreground" />
     </span>
   )

@@ -118,8 +118,25 @@ def healthy(stack: Stack) -> bool:
     )
 
 
+@pytest.fixture
+def nothing_waits(state: Path, stack: Stack) -> None:
+    """Take away the mails and alarms that tests before left, and wait until the worker has noticed."""
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
+        owner.execute("delete from private.outbox where sent_at is null")
+        owner.execute("update private.alarms set ended_at = clock_timestamp() where ended_at is null")
+    deadline = time.monotonic() + 40
+    while not all(result[1] in ("0 waiting, 0 failed", "none open") for result in operations(state)):
+        assert time.monotonic() < deadline, operations(state)
+        time.sleep(1)
+
+
+def operations(state: Path) -> list[tuple[bool, str]]:
+    """Return what `status` says of mail and alarms."""
+    return list(health.operations(configuration.read(state)).values())
+
+
 @pytest.mark.alone
-def test_status_says_whether_the_ledger_is_in_order(state: Path, stack: Stack) -> None:
+def test_status_says_whether_the_ledger_is_in_order(nothing_waits: None, state: Path, stack: Stack) -> None:
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
         owner.execute("select jobs.check_ledger()")
         well = launch(state, "status")
@@ -139,7 +156,7 @@ def test_status_says_whether_the_ledger_is_in_order(state: Path, stack: Stack) -
 
 @pytest.mark.alone
 def test_status_says_when_sign_in_fails_and_how_full_the_disk_is(
-    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    nothing_waits: None, state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("STATE", str(state))
     for percent, code, words in ((79, 0, " 79% used"), (80, 0, "warning: 80% used"), (90, 1, "URGENT")):
@@ -160,7 +177,9 @@ def test_status_says_when_sign_in_fails_and_how_full_the_disk_is(
 @pytest.mark.threat("T97")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a small disk")
 @pytest.mark.alone
-def test_status_says_what_waits_and_which_alarms_are_open(state: Path, stack: Stack) -> None:
+def test_status_says_what_waits_and_which_alarms_are_open(
+    nothing_waits: None, state: Path, stack: Stack
+) -> None:
     def says(*words: str) -> int:
         """Wait until the worker has read it; return the exit status."""
         end = time.monotonic() + 40

@@ -34,6 +34,7 @@ class Report:
 
     Attributes:
         at: when this was written.
+        location: the repository that was prepared; none is made in its place.
         database_at: end of the newest backup of the database.
         files_at: when the files were last found to be in the repository.
         proven_at: when a backup was last restored and found in order.
@@ -41,6 +42,7 @@ class Report:
     """
 
     at: str = ""
+    location: str = ""
     database_at: str | None = None
     files_at: str | None = None
     proven_at: str | None = None
@@ -59,10 +61,25 @@ class Backups:
         self.report_file = settings.state / "run" / "backups.json"
 
     def prepare(self) -> None:
-        """Make what both tools need in the repository; nothing where it is there."""
+        """Make what both tools need, once: an empty folder later may be a disk that is not mounted."""
+        if self.is_prepared():
+            if self.repository.folder and not (self.repository.folder / "database").exists():
+                raise Stop(
+                    f"The repository of the backups is not in {self.repository.folder}. Mount its disk,\n"
+                    "  or name another place in BACKUP_REPOSITORY."
+                )
+            self._restic("cat", "config")
+            return
         self._pgbackrest("stanza-create")
         if self._restic_fails("cat", "config"):
             self._restic("init")
+        report = self.report()
+        report.location = self.repository.location
+        self._store(report)
+
+    def is_prepared(self) -> bool:
+        """Return whether this repository was made what the tools need."""
+        return self.report().location == self.repository.location
 
     def make(self) -> None:
         """Back up database and files now."""
@@ -202,7 +219,8 @@ def switch_on(settings: Settings) -> None:
     if not repository:
         return
     made = repository.make_key()
-    repository.make_folders()
+    if not Backups(settings).is_prepared():
+        repository.make_folders()
     cluster.place(settings)
     repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
     if made:

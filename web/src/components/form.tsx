@@ -12,6 +12,7 @@ import {
   type UseFormReturn,
 } from 'react-hook-form'
 import type { ZodType } from 'zod'
+import { afterPress } from '@/lib/after-press'
 import { toasts } from '@/lib/toast-queue'
 import { typedBefore } from '@/lib/typed-before'
 import { Field } from './field'
@@ -92,7 +93,7 @@ export function fieldProps<T extends FieldValues>(form: UseFormReturn<T>, name: 
   return form.register(name, {
     onChange: () => form.clearErrors(name),
     onBlur: () => {
-      if (form.getFieldState(name).isDirty) void form.trigger(name)
+      if (form.getFieldState(name).isDirty) afterPress(() => void form.trigger(name))
     },
   })
 }

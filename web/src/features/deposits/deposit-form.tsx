@@ -14,6 +14,7 @@ import { Button } from '@/components/ui/button'
 import { Checkbox } from '@/components/ui/checkbox'
 import { Label } from '@/components/ui/label'
 import { Textarea } from '@/components/ui/input'
+import { afterPress } from '@/lib/after-press'
 import type { Account } from '@/lib/account'
 import { paths } from '@/lib/paths'
 import type { Platform } from '@/lib/platform'
@@ -195,7 +196,7 @@ function AmountSection({ form, options, packages }: AmountSectionProps) {
                   }}
                   onBlur={() => {
                     field.onBlur()
-                    if (field.value !== '') void form.trigger('typed')
+                    if (field.value !== '') afterPress(() => void form.trigger('typed'))
                   }}
                 />
               )}

@@ -1,3 +1,5 @@
+import { isTrc20 } from '@/lib/address'
+
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const addressBytes = 25
 
@@ -23,7 +25,7 @@ async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayB
 
 /** base58check with TRON's prefix: 34 characters, starting with T, and a checksum that holds. */
 export async function isTrc20Address(address: string): Promise<boolean> {
-  if (!/^T[1-9A-HJ-NP-Za-km-z]{33}$/.test(address)) return false
+  if (!isTrc20(address)) return false
   const bytes = decode(address)
   if (bytes?.[0] !== 0x41) return false
   const check = await sha256(await sha256(bytes.slice(0, 21)))

@@ -13,6 +13,7 @@ import { MoneyInput } from '@/components/money-input'
 import { Notice } from '@/components/notice'
 import { Change, ReviewDialog } from '@/components/review-dialog'
 import { Button } from '@/components/ui/button'
+import { afterPress } from '@/lib/after-press'
 import type { Account } from '@/lib/account'
 import { discardDraft, useDraft, useSavedDraft } from '@/lib/draft'
 import { hasCode, Refusal } from '@/lib/errors'
@@ -110,7 +111,7 @@ export function WithdrawForm(props: WithdrawFormProps) {
                     }}
                     onBlur={() => {
                       field.onBlur()
-                      if (field.value !== '') void form.trigger('amount')
+                      if (field.value !== '') afterPress(() => void form.trigger('amount'))
                     }}
                   />
                 </span>

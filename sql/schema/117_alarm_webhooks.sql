@@ -49,15 +49,19 @@ language sql stable security definer set search_path = '' as $$
     select exists (select 1 from private.alarm_webhooks as w where w.sent_at is null and w.failed_at is null)
         and not exists (select 1 from private.alarm_webhooks as w where w.sent_at is null and w.failed_at is null and w.tried_at is not null)
         and private.setting_text('alarm.webhook_url') is not null
+        and not private.is_copy()
 $$;
-comment on function jobs.is_webhook_due() is 'Whether a job is needed that sends webhook messages.';
+comment on function jobs.is_webhook_due() is 'Whether a job is needed that sends webhook messages: none by a restored copy.';
 grant execute on function jobs.is_webhook_due() to worker;
 
 create function jobs.next_webhook() returns table (id uuid, url text, is_demo boolean, body jsonb)
 language sql volatile security definer set search_path = '' as $$
     select w.id, private.setting_text('alarm.webhook_url'), private.is_demo(), w.body || pg_catalog.jsonb_build_object('id', w.id, 'at', w.created_at)
     from private.alarm_webhooks as w
-    where w.sent_at is null and w.failed_at is null and private.setting_text('alarm.webhook_url') is not null
+    where
+        w.sent_at is null and w.failed_at is null and private.setting_text('alarm.webhook_url') is not null
+        -- Its job may have waited when the backup was made.
+        and not private.is_copy()
     order by w.created_at
     limit 1
 $$;

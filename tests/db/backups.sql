@@ -69,11 +69,16 @@ select pays('ask', 500);
 create temporary table requests as select claims_deposit('ask', 600) as deposit;
 grant select on requests to public;
 insert into private.outbox (template, recipient) values ('test_mail', 'held@example.com');
+update private.settings set value = '"https://hooks.example.com/a"' where key = 'alarm.webhook_url';
+select private.queue_webhook('A new alarm', '{}');
 select ok(jobs.is_mail_due(), 'mail is due');
+select ok(jobs.is_webhook_due(), 'so is a webhook message');
 select ok(not private.is_copy(), 'an original');
 select private.mark_restored();
 select ok(private.is_copy(), 'a copy knows that it is one');
 select ok(not jobs.is_mail_due(), 'sends no mail');
+select ok(not jobs.is_webhook_due(), 'and no webhook message');
+select is_empty('select * from jobs.next_webhook()', 'not even by a job that waited');
 select is((select count(*) from jobs.lease_mail(10)), 0::bigint, 'whoever asks for it');
 select act_as('elin');
 select raises(

@@ -4,7 +4,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore restore-drill help
+.PHONY: up down status restart logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore restore-drill help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -14,6 +14,9 @@ down: ## Stop everything; the data stays
 
 status: ## What runs, and whether it is healthy
 	@$(STACK) status
+
+restart: ## Restart one service: make restart SERVICE=edge
+	@$(STACK) restart
 
 logs: ## Follow the logs
 	@$(STACK) logs

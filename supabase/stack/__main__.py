@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 LOCK, VENV, TOOLS = (HERE.parents[1] / name for name in ("requirements.lock", ".venv", ".stack-tools"))
 PYTHON, STAMP, UV = VENV / "bin" / "python", VENV / ".lock-digest", TOOLS / "bin" / "uv"
 SCRIPT = VENV / "bin" / "supervisord"
+SYSTEM_PYTHON = Path("/usr/bin/python3")
 # Debian packages what makes environments apart from Python.
 APT = "apt-get install -y --no-install-recommends python3-venv"
 
@@ -26,6 +27,24 @@ def run(*command: "str | Path") -> None:
         sys.exit(
             f"\n  {Path(command[0]).name} failed:\n    {tail}\n  Is PyPI reachable? Run the command again."
         )
+
+
+def is_open(program: Path) -> bool:
+    """Return whether every user of the machine may get to a program."""
+    return all(folder.stat().st_mode & 0o001 for folder in program.resolve().parents)
+
+
+def interpreter() -> Path:
+    """Return the Python that the environment is made of.
+
+    Root's services run as another user, who cannot run a Python in root's home: it is the system's then.
+    """
+    own = Path(sys.executable)
+    if os.geteuid() != 0 or is_open(own) or not SYSTEM_PYTHON.exists():
+        return own
+    new_enough = "import sys; sys.exit(sys.version_info < (3, 11))"
+    asked = subprocess.run([SYSTEM_PYTHON, "-c", new_enough], check=False)
+    return own if asked.returncode else SYSTEM_PYTHON
 
 
 def make_uv() -> None:
@@ -48,13 +67,14 @@ with LOCK.open("rb") as lock:
         PYTHON.exists()
         and SCRIPT.exists()
         and any(f"{mark}{VENV}/bin/" in SCRIPT.read_text() for mark in "!'")
+        and (os.geteuid() != 0 or is_open(PYTHON) or not is_open(interpreter()))
     )
     if not (usable and STAMP.exists() and STAMP.read_text() == wanted):
         print("  Python environment ...", flush=True)
         if not UV.exists():
             make_uv()
         if not usable:
-            run(UV, "venv", "--clear", "--python", sys.executable, VENV)
+            run(UV, "venv", "--clear", "--python", interpreter(), VENV)
         run(UV, "pip", "sync", "--require-hashes", "--compile-bytecode", "--python", PYTHON, LOCK)
         STAMP.write_text(wanted)
 if Path(sys.prefix).resolve() != VENV.resolve():

@@ -19,8 +19,7 @@ import httpx
 import psycopg
 import pytest
 
-from launcher import cluster as launcher_cluster
-from launcher import services
+from launcher import services, system_user
 from launcher import settings as configuration
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
@@ -131,9 +130,7 @@ def test_a_disk_that_fills_in_the_middle(fragile: OwnCluster, name: str) -> None
         with harness.sessions(1) as (session,):
             session.connection.execute("set synchronous_commit = local")
             command = ["prlimit", f"--pid={session.pid}", "--fsize=0"]
-            subprocess.run(
-                launcher_cluster.as_user(command, launcher_cluster.system_user()), check=True, cwd="/"
-            )
+            subprocess.run(system_user.as_user(command, system_user.name()), check=True, cwd="/")
             work = session.start(group, operations(group)[name], commit=True)
             with suppress(psycopg.Error):
                 assert work.result(PATIENCE_SECONDS) not in done.results

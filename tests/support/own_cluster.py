@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from launcher import cluster, tools
+from launcher import cluster, private_files, system_user, tools
 from launcher import settings as configuration
 from launcher.keys import Keys
 from launcher.settings import Settings
@@ -45,14 +45,13 @@ class OwnCluster:
     def copy(self, original: Settings) -> None:
         """Take over the data of a running stack, with its keys and passwords."""
         shutil.copytree(original.state / "keys", self.settings.state / "keys")
-        folder, user = cluster.place(self.settings), cluster.system_user()
-        folder.mkdir(mode=0o700, parents=True)
-        if user:
-            shutil.chown(folder, user)
+        folder = cluster.place(self.settings)
+        private_files.make_folder(folder)
+        system_user.hand_over(folder)
         source = ["-h", "127.0.0.1", "-p", str(original.ports["postgres"]), "-U", "supabase_admin"]
         command = [self.postgres / "pg_basebackup", "-D", folder, "--checkpoint=fast", "--no-sync", *source]
         env = {**os.environ, "PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"]}
-        subprocess.run(cluster.as_user(command, user), check=True, cwd="/", env=env)
+        subprocess.run(system_user.as_user(command, system_user.name()), check=True, cwd="/", env=env)
 
     def create(self) -> None:
         """Make an empty one with keys of its own."""
@@ -67,7 +66,7 @@ class OwnCluster:
         command += [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
         with (self.settings.state / "postgres.log").open("a") as log:
             self._process = subprocess.Popen(
-                cluster.as_user(command, cluster.system_user()), cwd="/", stdout=log, stderr=log
+                system_user.as_user(command, system_user.name()), cwd="/", stdout=log, stderr=log
             )
         cluster.wait(self.settings, self.postgres)
 

@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
-from launcher import cluster, environment
+from launcher import cluster, environment, private_files
 from launcher.keys import Keys
-from launcher.repository import KEY, of
-from launcher.settings import Settings, write_private
+from launcher.repository import KEY, default_keys, of
+from launcher.settings import Settings
 from launcher.terminal import Stop, run, step
 
 FULL_EVERY, OTHERS_EVERY = timedelta(days=7), timedelta(days=1)
@@ -84,11 +84,16 @@ class Backups:
     def make(self) -> None:
         """Back up database and files now."""
         self.require_room()
+        self.unlock()
         kind = self.kind()
         with step(f"Database, {kind}"):
             self.back_up_database(kind)
         with step("Receipts, keys and settings"):
             self.back_up_files()
+
+    def unlock(self) -> None:
+        """Remove what a process that was killed left locked; what another one is at stays so."""
+        self._restic("unlock")
 
     def kind(self) -> str:
         """Return `full` when a full backup is due, else `diff`: what has changed since the last full one."""
@@ -196,7 +201,7 @@ class Backups:
 
     def _store(self, report: Report) -> None:
         report.at = _text(datetime.now(UTC)) or ""
-        write_private(self.report_file, json.dumps(asdict(report)))
+        private_files.write(self.report_file, json.dumps(asdict(report)))
 
     def _pgbackrest(self, *arguments: str) -> str:
         password = {"PGPASSWORD": Keys(self.settings).values["PASSWORD_supabase_admin"]}
@@ -215,11 +220,16 @@ class Backups:
 
 def switch_on(settings: Settings) -> None:
     """Make the key and the configuration, before PostgreSQL starts with them; show a new key, once."""
-    repository = of(settings)
-    if not repository:
+    if "BACKUP_REPOSITORY" not in settings.options:
         return
+    # Chosen once, by whoever starts the stack: it may run as another user.
+    settings.options.setdefault("BACKUP_KEYS", str(default_keys(settings.identity)))
+    settings.save()
+    repository = Backups(settings).repository
     made = repository.make_key()
-    if not Backups(settings).is_prepared():
+    if Backups(settings).is_prepared():
+        repository.hand_over()
+    else:
         repository.make_folders()
     cluster.place(settings)
     repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
@@ -234,6 +244,7 @@ def switch_on(settings: Settings) -> None:
 def keep(settings: Settings) -> NoReturn:
     """Make what is due, for ever: the files whenever one is new, the database each day."""
     backups, day = Backups(settings), None
+    _attempt(backups, "unlock", backups.unlock)
     while True:
         _attempt(backups, "files", backups.keep_files)
         _attempt(backups, "database", backups.keep_database)

@@ -6,7 +6,19 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import audit_log, compose, environment, health, lifecycle, limits, monitoring, repository, tools
+from launcher import (
+    audit_log,
+    compose,
+    environment,
+    health,
+    lifecycle,
+    limits,
+    monitoring,
+    repository,
+    system_user,
+    tools,
+    unit,
+)
 from launcher import restore as restoring
 from launcher import settings as configuration
 from launcher.backups import Backups, keep
@@ -24,6 +36,9 @@ def up() -> int:
     """Install what is missing, build, migrate, seed the demo, start; return when everything is healthy."""
     started = time.monotonic()
     settings = configuration.load_or_create()
+    if not settings.as_root:
+        # Said before minutes of building.
+        system_user.require_access([ROOT, settings.state.parent])
     postgres = tools.install(settings.log, for_tests=False)
     if repository.of(settings):
         tools.install_programs(repository.PROGRAMS, settings.log)
@@ -64,6 +79,26 @@ def status() -> int:
         print(f"  {name:10} {result}")
     show(settings, keys)
     return 0 if well and all(fine for fine, _ in results.values()) else 1
+
+
+def restart() -> int:
+    """Restart SERVICE, as `status` names it, and wait until everything is healthy again."""
+    settings, name = configuration.load(), os.environ.get("SERVICE", "")
+    supervisor = Supervisor(settings)
+    if not supervisor.is_running():
+        raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
+    if name not in supervisor.states():
+        raise Stop(f"Name one in SERVICE: {', '.join(sorted(supervisor.states()))}.")
+    with step(f"Restarting {name}"):
+        supervisor.restart(name)
+        health.wait(settings, Keys(settings))
+    return 0
+
+
+def systemd() -> int:
+    """Print the unit that starts this stack with the machine and stops it in order."""
+    print(unit.text(configuration.load()), end="")
+    return 0
 
 
 def logs() -> int:
@@ -203,7 +238,20 @@ def bootstrap(arguments: list[str]) -> int:
 
 # What a developer runs lies with the tests.
 COMMANDS = (
-    *(up, down, status, logs, backup, keep_backups, restore, restore_drill, audit_log_check, containers),
+    *(
+        up,
+        down,
+        status,
+        restart,
+        logs,
+        systemd,
+        backup,
+        keep_backups,
+        restore,
+        restore_drill,
+        audit_log_check,
+        containers,
+    ),
     *development.COMMANDS,
 )
 

@@ -1,5 +1,6 @@
 """The stack's own PostgreSQL cluster: made once, never one that was there before, never a second one."""
 
+import getpass
 import os
 import pwd
 import re
@@ -10,54 +11,40 @@ import time
 from pathlib import Path
 from string import Template
 
+from launcher import private_files, system_user
 from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run
 
 ELSEWHERE = Path("/var/lib/harborline")
 
 
-def system_user() -> str | None:
-    """Return the unprivileged user that PostgreSQL runs as when the launcher is root, else None."""
-    if os.geteuid() != 0:
-        return None
-    users = {entry.pw_name for entry in pwd.getpwall()}
-    if name := next((name for name in ("postgres", "harborline") if name in users), None):
-        return name
-    options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
-    subprocess.run(["useradd", *options, "harborline"], check=True)
-    return "harborline"
-
-
-def as_user(command: list[str | Path], user: str | None) -> list[str | Path]:
-    """Return the command, run by another user when there is one."""
-    switch: list[str | Path] = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
-    return [*switch, *command] if user else command
-
-
 def place(settings: Settings) -> Path:
-    """Return the data directory: in the state folder unless PostgreSQL's user cannot get there."""
+    """Return the data directory: in the state folder, or a link there to where PostgreSQL's user gets."""
+    user = system_user.name()
     if not settings.cluster:
-        user, settings.cluster = system_user(), INSIDE
-        if user and not _can_enter(settings.state.parent, user):
+        settings.cluster = INSIDE
+        if user and not system_user.can_enter(settings.state.parent, user):
             ELSEWHERE.mkdir(parents=True, exist_ok=True)
             ELSEWHERE.chmod(0o711)
             settings.cluster = str(ELSEWHERE / settings.identity)
         settings.save()
-    _close(settings)
+    link = settings.state / INSIDE
+    if settings.cluster != INSIDE and not link.is_symlink():
+        link.symlink_to(settings.data_directory)
+    _close(settings, user)
     return settings.data_directory
 
 
-def _close(settings: Settings) -> None:
-    """Let no other user into the state folder but PostgreSQL's, and that one only through to its data."""
-    if settings.cluster == INSIDE and (user := system_user()):
-        if not _can_enter(settings.state.parent, user):
-            raise Stop(
-                f"PostgreSQL's user, {user}, cannot enter {settings.state.parent}. Move the stack back."
-            )
+def _close(settings: Settings, user: str | None) -> None:
+    """Let no other user into the state folder; where root runs the services, PostgreSQL's goes through."""
+    if not (user and settings.as_root):
+        settings.state.chmod(0o700)
+        system_user.hand_over(settings.state, settings.data_directory)
+        return
+    if settings.cluster == INSIDE:
         shutil.chown(settings.state, group=pwd.getpwnam(user).pw_gid)
         settings.state.chmod(0o710)
-    else:
-        settings.state.chmod(0o700)
+    system_user.hand_over(settings.data_directory)
 
 
 def require_own(settings: Settings, keys: Path) -> None:
@@ -81,12 +68,6 @@ def require_own(settings: Settings, keys: Path) -> None:
         raise Stop(f"{found} and the keys that open it are not in {keys}.\n  {way_out}")
     settings.system_identifier = identifier
     settings.save()
-
-
-def _can_enter(folder: Path, user: str) -> bool:
-    # From outside, because another user's rights may also come from groups and access lists.
-    command = as_user(["test", "-x", folder], user)
-    return subprocess.run(command, check=False, cwd="/", stderr=subprocess.DEVNULL).returncode == 0
 
 
 def create(settings: Settings, postgres: Path, password: str, log: Path, archive_command: str = "") -> bool:
@@ -122,13 +103,11 @@ def create(settings: Settings, postgres: Path, password: str, log: Path, archive
 
 
 def _make_sockets(settings: Settings) -> Path:
-    folder, user = settings.database_sockets, system_user()
+    folder = settings.database_sockets
     folder.mkdir(mode=0o700, exist_ok=True)
-    owner = pwd.getpwnam(user).pw_uid if user else os.geteuid()
-    if folder.is_symlink() or folder.stat().st_uid not in (owner, os.geteuid()):
+    system_user.hand_over(folder)
+    if folder.is_symlink() or folder.owner() != (system_user.name() or getpass.getuser()):
         raise Stop(f"{folder} belongs to another user. Remove it and run the command again.")
-    if user:
-        shutil.chown(folder, user)
     return folder
 
 
@@ -161,29 +140,25 @@ def crash_sync_method(postgres: Path | None = None) -> str:
 def _write(path: Path, text: str) -> bool:
     if path.exists() and path.read_text() == text:
         return False
-    path.write_text(text)
-    path.chmod(0o644)
+    private_files.write(path, text, 0o644)
     return True
 
 
 def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
     """Make the cluster under another name first: a half-made one is never taken for a finished one."""
-    draft, secret, user = folder.with_suffix(".new"), folder.with_suffix(".password"), system_user()
+    draft, secret, user = folder.with_suffix(".making"), folder.with_suffix(".password"), system_user.name()
     shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(mode=0o700)
-    secret.touch(mode=0o600)
-    secret.write_text(f"{password}\n")
-    if user:
-        shutil.chown(draft, user)
-        shutil.chown(secret, user)
+    private_files.make_folder(draft)
+    private_files.write(secret, f"{password}\n")
+    system_user.hand_over(draft, secret)
     access = ("--username=supabase_admin", f"--pwfile={secret}", "--auth=scram-sha-256")
     storage = ("--data-checksums", "--encoding=UTF8", "--locale=C.UTF-8")
     try:
-        run(as_user([postgres / "initdb", f"--pgdata={draft}", *access, *storage], user), log, cwd=Path("/"))
+        command: list[str | Path] = [postgres / "initdb", f"--pgdata={draft}", *access, *storage]
+        run(system_user.as_user(command, user), log, cwd=Path("/"))
     finally:
         secret.unlink()
-    with (draft / "postgresql.conf").open("a") as file:
-        file.write("include 'harborline.conf'\n")
+    private_files.append(draft / "postgresql.conf", "include 'harborline.conf'\n")
     draft.rename(folder)
 
 

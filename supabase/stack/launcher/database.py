@@ -5,9 +5,9 @@ from typing import Any
 
 import psycopg
 
-from launcher import environment
+from launcher import environment, private_files
 from launcher.keys import Keys
-from launcher.settings import ROOT, WAY_BACK, Settings, write_private
+from launcher.settings import ROOT, WAY_BACK, Settings
 from launcher.terminal import Stop, run, step
 from launcher.tools import PYTHON, SUPABASE, content_digest
 
@@ -60,7 +60,7 @@ class Database:
             command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", "demo"]
             sign_ins = run(command, self.log, cwd=ROOT, env=env, confidential=True)
         # KEY=value lines; the seed is not run again once they are stored.
-        write_private(self.settings.state / "keys" / "demo.env", sign_ins)
+        private_files.write(self.settings.state / "keys" / "demo.env", sign_ins)
 
     def push(self) -> None:
         """Apply the product's migrations by the stock Supabase CLI, as role postgres."""

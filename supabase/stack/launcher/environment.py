@@ -29,6 +29,11 @@ def base() -> dict[str, str]:
     return {**inherited, "PATH": path, "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
 
 
+def of_process(settings: Settings) -> dict[str, str]:
+    """Return what every process of a stack gets: it reads no settings of the person who started it."""
+    return {**base(), "HOME": str(settings.state)}
+
+
 def fill(name: str, values: Mapping[str, str]) -> dict[str, str]:
     """Return the settings in supabase/services/NAME.env; one that is empty is left out."""
     lines = (TEMPLATES / f"{name}.env").read_text().splitlines()
@@ -41,7 +46,7 @@ def service(name: str, settings: Settings, keys: Keys) -> dict[str, str]:
     """Return the whole environment of a service as a process of this machine."""
     values = native(settings, keys)
     limits = fill("auth-without-limits" if settings.unlimited else "auth-limits", values)
-    return base() | fill(name, values) | (limits if name == "auth" else {})
+    return of_process(settings) | fill(name, values) | (limits if name == "auth" else {})
 
 
 def bootstrap(settings: Settings, keys: Keys) -> dict[str, str]:

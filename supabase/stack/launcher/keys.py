@@ -13,7 +13,8 @@ from typing import Any
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeyParameters, OctKey, RSAKey
 
-from launcher.settings import ADMIN_SESSION_SECONDS, DATABASE_ROLES, TOKEN_SECONDS, Settings, write_private
+from launcher import private_files
+from launcher.settings import ADMIN_SESSION_SECONDS, DATABASE_ROLES, TOKEN_SECONDS, Settings
 from launcher.terminal import Stop
 
 MEMBERS = "members"
@@ -56,7 +57,7 @@ class Keys:
 
     def make(self) -> None:
         """Make what is missing; what exists stays, so that sign-ins survive."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_folder(self.folder)
         auth = self._made("auth.json", lambda: new_key(self._algorithm))
         admin = self._made("admin.json", lambda: new_key("RS256"))
         shared = self._made("credentials.json", new_credentials)
@@ -125,7 +126,7 @@ class Keys:
         return json.loads((self.folder / name).read_text())
 
     def _write(self, name: str, document: Any) -> None:
-        write_private(self.folder / name, json.dumps(document, indent=2))
+        private_files.write(self.folder / name, json.dumps(document, indent=2))
 
 
 def new_key(algorithm: str) -> Jwk:

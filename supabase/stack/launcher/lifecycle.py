@@ -1,5 +1,6 @@
 """Starting and stopping one stack."""
 
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
@@ -7,12 +8,12 @@ from pathlib import Path
 
 import psycopg
 
-from launcher import backups, cluster, health, monitoring, repository, services, summary, tools
+from launcher import backups, cluster, health, monitoring, repository, services, summary, system_user, tools
 from launcher import settings as configuration
 from launcher.backups import Backups
 from launcher.database import Database
 from launcher.keys import Keys
-from launcher.settings import Settings
+from launcher.settings import ROOT, Settings
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, step
 
@@ -44,6 +45,7 @@ def bring_up(
 def start_services(settings: Settings, keys: Keys, postgres: Path) -> None:
     """Start what does not run and replace what has changed; return when everything is healthy."""
     with step("Services"):
+        require_access(settings)
         listed, supervisor = services.describe(settings, keys), Supervisor(settings)
         supervisor.configure(listed, postgres)
         supervisor.run_services(listed)
@@ -55,6 +57,9 @@ def bring_up_database(
 ) -> Database:
     """Start PostgreSQL alone, with the product's database; no service runs yet."""
     keys, supervisor = Keys(settings), Supervisor(settings)
+    if supervisor.is_running() and not supervisor.is_of_its_user():
+        with step("Stopping what ran as another user"):
+            supervisor.stop()
     if not supervisor.is_running():
         require_ports(settings)
     database = kind(settings, keys, postgres, log)
@@ -75,7 +80,7 @@ def bring_up_database(
     with step("PostgreSQL"):
         started = supervisor.start()
         if reconfigured and not started:
-            supervisor.restart_postgres()
+            supervisor.restart("postgres")
         cluster.wait(settings, postgres)
     try:
         if store:
@@ -119,6 +124,18 @@ def _prepare_with_a_way_back(database: Database) -> None:
             f"  Go back with the former version's files:\n    {way_back}"
         )
     print(f"  The way back, with the former version's files:\n    {way_back}")
+
+
+def require_access(settings: Settings) -> None:
+    """Stop where the user that everything runs as could not read what it needs."""
+    if settings.as_root:
+        return
+    programs = [Path(found) for name in ("node", "sh") if (found := shutil.which(name))]
+    code = [ROOT / name for name in ("functions", "supabase", "supabase/gateway/Caddyfile")]
+    built = [tools.PYTHON, tools.NODE_TOOLS, tools.WEB / "dist" / "index.html"]
+    system_user.require_access(
+        path for path in (settings.state.parent, *code, *built, *programs) if path.exists()
+    )
 
 
 def require_ports(settings: Settings) -> None:

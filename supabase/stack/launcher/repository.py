@@ -6,14 +6,13 @@ The database is pgBackRest's: base backups and the archive of the WAL between th
 
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from launcher import cluster
-from launcher.settings import BACKUP_ACCESS, Settings, write_private
+from launcher import private_files, system_user
+from launcher.settings import BACKUP_ACCESS, Settings
 from launcher.terminal import Stop
 
 PROGRAMS = {"pgbackrest": "pgbackrest", "restic": "restic"}
@@ -50,29 +49,30 @@ class Repository:
 
     def make_key(self) -> str | None:
         """Make the key unless it is there; return a new one, which is shown to the person this once."""
-        user = cluster.system_user()
         if not self.keys.parent.exists():
             self.keys.parent.mkdir(parents=True)
-            # PostgreSQL's user passes through.
+            # The stack's user passes through.
             self.keys.parent.chmod(0o755)
-        self.keys.mkdir(mode=0o700, exist_ok=True)
+        private_files.make_folder(self.keys)
         made = None
         if not (self.keys / KEY).exists():
             made = secrets.token_hex(32)
-            write_private(self.keys / KEY, f"{made}\n")
-        if user:
-            shutil.chown(self.keys, user)
+            private_files.write(self.keys / KEY, f"{made}\n")
+        system_user.hand_over(self.keys)
         return made
 
     def make_folders(self) -> None:
-        """Make the folders of a repository on this machine: the database's is PostgreSQL's user's."""
+        """Make the folders of a repository on this machine, which are the stack's user's."""
         if not self.folder:
             return
-        database, user = self.folder / "database", cluster.system_user()
-        database.mkdir(parents=True, exist_ok=True)
-        database.chmod(0o700)
-        if user:
-            shutil.chown(database, user)
+        for part in ("database", "files"):
+            (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Let the stack's user own what root or an earlier version wrote in a repository of this machine."""
+        if self.folder:
+            system_user.hand_over(self.folder / "database", self.folder / "files")
 
     def configure(self, data: Path, sockets: Path, port: int) -> Path:
         """Write pgBackRest's configuration for a data directory, and return the file."""
@@ -90,6 +90,7 @@ class Repository:
             "log-level-file": "off",
             "log-level-console": "warn",
             "lock-path": str(sockets),
+            "spool-path": str(sockets),
         }
         stanza = {
             "pg1-path": str(data),
@@ -100,9 +101,7 @@ class Repository:
         text = "[global]\n" + "".join(f"{name}={value}\n" for name, value in lines.items())
         text += f"\n[{STANZA}]\n" + "".join(f"{name}={value}\n" for name, value in stanza.items())
         file = self.keys / CONFIGURATION
-        write_private(file, text)
-        if user := cluster.system_user():
-            shutil.chown(file, user)
+        private_files.write(file, text)
         return file
 
     def _place(self) -> dict[str, str]:
@@ -130,20 +129,20 @@ class Repository:
         return bucket, f"{prefix}/" if prefix else ""
 
     def pgbackrest(self, *arguments: str) -> list[str | Path]:
-        """Return the command, for PostgreSQL's user."""
+        """Return the command, for the stack's user."""
         options = (f"--config={self.keys / CONFIGURATION}", f"--stanza={STANZA}")
-        return cluster.as_user(["pgbackrest", *options, *arguments], cluster.system_user())
+        return system_user.as_user(["pgbackrest", *options, *arguments], system_user.name())
 
     def archive_command(self) -> str:
         """Return what PostgreSQL runs for each finished segment of its WAL."""
         return f'pgbackrest "--config={self.keys / CONFIGURATION}" --stanza={STANZA} archive-push %p'
 
     def restic(self, *arguments: str) -> list[str | Path]:
-        """Return the command."""
+        """Return the command, for the stack's user."""
         command: list[str | Path] = ["restic", "--no-cache", "--quiet"]
         if authority := self.access.get("BACKUP_S3_CA"):
             command += ["--cacert", authority]
-        return [*command, *arguments]
+        return system_user.as_user([*command, *arguments], system_user.name())
 
     def restic_environment(self) -> dict[str, str]:
         """Return where restic finds the repository and the key."""

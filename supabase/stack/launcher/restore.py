@@ -17,7 +17,7 @@ from typing import Any
 
 import psycopg
 
-from launcher import cluster, environment, options
+from launcher import cluster, environment, options, private_files, system_user
 from launcher import settings as configuration
 from launcher.keys import Keys
 from launcher.repository import KEY, Repository, require_valid
@@ -55,15 +55,12 @@ def source(environment: Mapping[str, str], state: Path) -> Repository:
     if not location or not key.is_file():
         raise Stop(f"Name the repository and its key: {RESTORE}")
     access = {name: environment[name] for name in BACKUP_ACCESS if name in environment}
-    # A copy of the key, which PostgreSQL's user reads, for as long as this takes.
+    # A copy of the key, which the stack's user reads, for as long as this takes.
     keys = Path("/tmp") / f"harborline-restore-{os.getpid()}"  # noqa: S108
     require_valid(location, keys, access, state)
-    keys.mkdir(mode=0o700)
-    shutil.copyfile(key, keys / KEY)
-    (keys / KEY).chmod(0o600)
-    if user := cluster.system_user():
-        shutil.chown(keys, user)
-        shutil.chown(keys / KEY, user)
+    private_files.make_folder(keys)
+    private_files.write(keys / KEY, key.read_text())
+    system_user.hand_over(keys)
     return Repository(location, keys, access)
 
 
@@ -71,7 +68,9 @@ def restore(state: Path, repository: Repository, postgres: Path, to: datetime | 
     """Restore everything as it was at a moment, or as late as the archive goes; `make up` starts it then."""
     if state.exists() and any(state.iterdir()):
         raise Stop(f"{state} is not empty. A backup is only restored into a new folder: STATE=.stack-new")
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_files.make_folder(state)
+    system_user.require_access([state.parent, *([repository.folder] if repository.folder else [])])
+    system_user.hand_over(state)
     try:
         with step("Receipts, keys and settings"):
             _restore_files(state, repository, to)
@@ -102,13 +101,23 @@ def moment(text: str) -> datetime:
 def _restore_files(state: Path, repository: Repository, to: datetime | None) -> None:
     """Restore the first snapshot that has all files of that moment: later ones only have more."""
     env = {**environment.base(), **repository.restic_environment()}
-    listed = run(repository.restic("snapshots", "--host=harborline", "--json"), SETUP_LOG, cwd=state, env=env)
+    listed = run(
+        repository.restic("snapshots", "--no-lock", "--host=harborline", "--json"),
+        SETUP_LOG,
+        cwd=state,
+        env=env,
+    )
     snapshots = sorted(json.loads(listed) or [], key=lambda entry: entry["time"])
     if not snapshots:
         raise Stop("The repository has no files yet: a backup was never finished.")
     later = [entry for entry in snapshots if to and _time_of(entry) >= to]
     chosen = later[0] if later else snapshots[-1]
-    run(repository.restic("restore", chosen["id"], f"--target={state}"), SETUP_LOG, cwd=state, env=env)
+    run(
+        repository.restic("restore", "--no-lock", chosen["id"], f"--target={state}"),
+        SETUP_LOG,
+        cwd=state,
+        env=env,
+    )
 
 
 def _time_of(snapshot: Mapping[str, Any]) -> datetime:
@@ -126,10 +135,9 @@ def _make_copy_of_its_own(settings: Settings) -> None:
 
 
 def _restore_database(settings: Settings, repository: Repository, to: datetime | None) -> None:
-    folder, user = cluster.place(settings), cluster.system_user()
-    folder.mkdir(mode=0o700, parents=True)
-    if user:
-        shutil.chown(folder, user)
+    folder = cluster.place(settings)
+    private_files.make_folder(folder)
+    system_user.hand_over(folder)
     repository.configure(folder, settings.database_sockets, settings.ports["postgres"])
     wanted: tuple[str, ...] = ("--type=default",)
     if to:
@@ -146,7 +154,7 @@ def _restore_database(settings: Settings, repository: Repository, to: datetime |
 
 def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[str, int]]:
     """Let PostgreSQL replay the archive, mark the copy as one, and run every ledger check."""
-    command = cluster.as_user([postgres / "postgres", "-D", settings.data_directory], cluster.system_user())
+    command = system_user.as_user([postgres / "postgres", "-D", settings.data_directory], system_user.name())
     alone = {
         "port": str(settings.ports["postgres"]),
         "archive_mode": "off",
@@ -154,7 +162,7 @@ def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[
         "hot_standby": "off",
     }
     command += [part for name, value in alone.items() for part in ("-c", f"{name}={value}")]
-    (settings.state / "logs").mkdir(mode=0o700, exist_ok=True)
+    private_files.make_folder(settings.state / "logs")
     with (settings.state / "logs" / "postgres.log").open("a") as log:
         server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, env=environment.base())
     try:
@@ -193,5 +201,7 @@ def _connect(settings: Settings, server: subprocess.Popen[bytes]) -> psycopg.Con
 def remove(state: Path) -> None:
     """Remove a restored stack that does not run, wherever its database lies."""
     if (state / "settings.json").exists():
-        shutil.rmtree(configuration.read(state).data_directory, ignore_errors=True)
+        settings = configuration.read(state)
+        for folder in (settings.data_directory, settings.database_sockets):
+            shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(state, ignore_errors=True)

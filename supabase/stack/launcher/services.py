@@ -15,12 +15,18 @@ CADDYFILE = ROOT / "supabase" / "gateway" / "Caddyfile"
 
 @dataclass(frozen=True)
 class Service:
-    """One supervised process."""
+    """One supervised process.
+
+    Attributes:
+        sources: files and folders that it is made of.
+        at_low_ports: it may listen at the ports that are root's, where root starts it for a domain.
+    """
 
     name: str
     command: list[str]
     env: dict[str, str]
     sources: tuple[Path, ...] = ()
+    at_low_ports: bool = False
 
     @property
     def script(self) -> str:
@@ -45,7 +51,7 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         return service(name, [str(PYTHON), "-m", f"functions.{name}"], code / name, code / "core", *sources)
 
     # Not an argument, which every user of the machine may read.
-    mail = {**environment.base(), "MAILDEV_BASE_PATHNAME": keys.mail_path}
+    mail = {**environment.of_process(settings), "MAILDEV_BASE_PATHNAME": keys.mail_path}
     caddy = [str(VENV / "bin" / "caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
     return [
         *([Service("mail", _mail_catcher(settings), mail)] if settings.own_mail else []),
@@ -56,7 +62,7 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         # A real GoTrue's `serve` alone would set up neither its metrics nor its log.
         service("auth", [own_auth]) if own_auth else python("auth"),
         python("worker"),
-        service("gateway", caddy, CADDYFILE),
+        Service("gateway", caddy, environment.service("gateway", settings, keys), (CADDYFILE,), True),
         *([service("exporter", [monitoring.PROGRAM])] if monitoring.is_on(settings) else []),
         *([_backups(settings)] if "BACKUP_REPOSITORY" in settings.options else []),
     ]
@@ -68,7 +74,9 @@ def _backups(settings: Settings) -> Service:
     options = {name: value for name, value in settings.options.items() if name.startswith("BACKUP_")}
     # Its choices are stored with the stack's; named here, another choice starts it anew.
     given = {"STATE": str(settings.state), **options}
-    return Service("backups", command, {**environment.base(), **given}, (Path(__file__).parent,))
+    return Service(
+        "backups", command, {**environment.of_process(settings), **given}, (Path(__file__).parent,)
+    )
 
 
 def _postgrest() -> str:

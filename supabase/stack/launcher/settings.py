@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from launcher import limits, options
+from launcher import limits, options, private_files
 from launcher.terminal import Stop
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,7 +47,7 @@ BACKUP_ACCESS = (
 RESTORE = "make restore FROM=/the/repository KEY=backup.key STATE=.stack-new"
 WAY_BACK = f"Go on with that version, or restore what was before the upgrade:\n  {RESTORE} TO='a time'"
 STORED_OPTIONS = (
-    *("AUTH_BIN", "POSTGREST_BIN", "STORAGE_URL", "DEPOSIT_ADDRESS"),
+    *("AUTH_BIN", "POSTGREST_BIN", "SERVICES_AS_ROOT", "STORAGE_URL", "DEPOSIT_ADDRESS"),
     *options.SITE_OPTIONS,
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
@@ -62,15 +62,6 @@ STORED_OPTIONS = (
 def new_identity() -> str:
     """Return a name that no other stack of this machine has."""
     return secrets.token_hex(4)
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner reads: whole, or on a full disk not at all."""
-    draft = path.with_suffix(".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    draft.replace(path)
 
 
 @dataclass
@@ -128,6 +119,11 @@ class Settings:
         return self.profile == "reference"
 
     @property
+    def as_root(self) -> bool:
+        """Whether what root starts also runs as root: for a demo where no other user gets to the checkout."""
+        return "SERVICES_AS_ROOT" in self.options
+
+    @property
     def unlimited(self) -> bool:
         """Whether no client is rejected for asking too often."""
         return self.profile != "product"
@@ -156,7 +152,7 @@ class Settings:
         """Store the choices in the state folder."""
         values = asdict(self)
         del values["state"]
-        write_private(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
+        private_files.write(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -234,6 +230,8 @@ def _take_environment(settings: Settings, first: bool, environment: Mapping[str,
         raise Stop(f"STACK_PROFILE={settings.profile} switches rate limits off and is only for DEMO=1.")
     given = {name: environment[name] for name in STORED_OPTIONS if name in environment}
     settings.options = {name: value for name, value in (settings.options | given).items() if value}
+    if settings.as_root and not settings.demo:
+        raise Stop("SERVICES_AS_ROOT runs everything as root and is only for DEMO=1.")
     options.check(settings.options)
     limits.check(settings.options)
 

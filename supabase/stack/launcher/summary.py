@@ -1,7 +1,8 @@
 """What `up` leaves for people and for tools: the addresses, the demo's sign-ins, and the env file."""
 
+from launcher import private_files
 from launcher.keys import Keys
-from launcher.settings import Settings, write_private
+from launcher.settings import Settings
 
 PEOPLE = (("Demo member", "MEMBER"), ("Another member", "MEMBER2"), ("Administrator", "ADMIN"))
 
@@ -28,7 +29,7 @@ def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
 def write_env(settings: Settings, keys: Keys) -> None:
     """Write `env` in the state folder: KEY=value lines, readable by its owner alone."""
     lines = (f"{name}={value}\n" for name, value in env_values(settings, keys).items())
-    write_private(settings.state / "env", "".join(lines))
+    private_files.write(settings.state / "env", "".join(lines))
 
 
 def show(settings: Settings, keys: Keys) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
-from launcher import cluster, environment
+from launcher import environment, private_files, system_user
 from launcher.services import Service
-from launcher.settings import FILES, ROOT, Settings, write_private
+from launcher.settings import FILES, ROOT, Settings
 from launcher.terminal import Stop, run
 from launcher.tools import VENV
 
@@ -39,24 +39,30 @@ class Supervisor:
         settings, logs = self.settings, self.settings.state / "logs"
         scripts = settings.state / "services"
         for folder in (logs, settings.state / "mail", settings.state / "run", settings.sockets, scripts):
-            folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o700)
+            private_files.make_folder(folder)
         text = Template((FILES / "supervisord.conf").read_text()).substitute(
             run=_written(settings.state / "run"),
             logs=_written(logs),
             socket=_written(settings.sockets / "control.sock"),
-            as_root="user = root" if os.geteuid() == 0 else "",
+            as_root="user = root" if self._user() is None and os.geteuid() == 0 else "",
             postgres=_written(postgres / "postgres"),
             cluster=_written(settings.data_directory),
-            owner=cluster.system_user() or getpass.getuser(),
+            owner=system_user.name() or getpass.getuser(),
         )
         program = Template((FILES / "program.conf").read_text())
         for service in services:
             script = scripts / f"{service.name}.sh"
-            write_private(script, service.script)
+            private_files.write(script, service.script)
             places = {"script": _written(script), "root": _written(ROOT), "logs": _written(logs)}
-            text += program.substitute(places, name=service.name, digest=service.digest())
-        self.configuration.write_text(text)
+            rights = "" if service.at_low_ports else "--inh-caps=-all --ambient-caps=-all"
+            text += program.substitute(places, name=service.name, digest=service.digest(), rights=rights)
+        private_files.write(self.configuration, text)
+        if self._user():
+            system_user.hand_over(settings.state, settings.sockets)
+
+    def _user(self) -> str | None:
+        """Return whom the supervisor and all services run as; None: as who starts them."""
+        return None if self.settings.as_root else system_user.name()
 
     def is_running(self) -> bool:
         """Return whether the supervisor responds."""
@@ -67,6 +73,10 @@ class Supervisor:
             return False
         return True
 
+    def is_of_its_user(self) -> bool:
+        """Return whether it runs as the user that it would be started as now."""
+        return Path(f"/proc/{self.rpc.getPID()}").owner() == (self._user() or getpass.getuser())
+
     def start(self) -> bool:
         """Start the supervisor with PostgreSQL; return whether it was started.
 
@@ -76,6 +86,8 @@ class Supervisor:
             self._update(["postgres"])
             return False
         command: list[str | Path] = [VENV / "bin" / "supervisord", "--configuration", self.configuration]
+        rights = (system_user.LOW_PORTS,) if "SITE_DOMAIN" in self.settings.options else ()
+        command = system_user.as_user(command, self._user(), *rights)
         run(command, self.settings.log, cwd=ROOT, env=environment.base())
         if not _within(15, self.is_running):
             raise Stop(f"supervisord does not respond. See {self._log}")
@@ -128,10 +140,10 @@ class Supervisor:
         """Return what the supervisor knows of each process, by name."""
         return {entry["name"]: entry for entry in self.rpc.getAllProcessInfo()}
 
-    def restart_postgres(self) -> None:
-        """Let PostgreSQL read settings of its start; the services connect again by themselves."""
-        self._call("stopProcess", "postgres", harmless=(Faults.NOT_RUNNING,))
-        self._start("postgres")
+    def restart(self, name: str) -> None:
+        """Stop a process and start it again; after PostgreSQL's the services connect again by themselves."""
+        self._call("stopProcess", name, harmless=(Faults.NOT_RUNNING,))
+        self._start(name)
 
     def stop(self) -> None:
         """Stop the services together, then PostgreSQL and the supervisor; return when they have ended."""

@@ -13,6 +13,8 @@ from typing import NoReturn
 
 import psycopg
 
+from launcher import private_files
+
 TITLE_WIDTH = 46
 SHOWN_LINES = 12
 PASSWORD = re.compile(r"://([^:/@\s]+):[^@\s]+@")
@@ -86,10 +88,8 @@ def run(
     except FileNotFoundError as error:
         raise Stop(f"{arguments[0]} was not found. {hint}".strip()) from error
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a") as file:
-        output = result.stderr if confidential else result.stdout + result.stderr
-        file.write(PASSWORD.sub("://\\1:***@", f"$ {' '.join(arguments)}\n{output}\n"))
-    log.chmod(0o600)
+    output = result.stderr if confidential else result.stdout + result.stderr
+    private_files.append(log, PASSWORD.sub("://\\1:***@", f"$ {' '.join(arguments)}\n{output}\n"))
     if result.returncode:
         tail = "\n    ".join((result.stdout + result.stderr).strip().splitlines()[-SHOWN_LINES:])
         program = Path(arguments[0]).name

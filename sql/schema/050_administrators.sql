@@ -542,6 +542,44 @@ $$;
 comment on function private.create_administrator(text, text, public.admin_role, text) is
 'Creates an administrator without one: the first, and those of the sample data. p_password_hash is Argon2id.';
 
+-- On the machine itself, where nobody else can help: what the panel's two functions above and below do for another one.
+create function private.recover_administrator(p_email text, p_new_email text, p_hash text, p_reason text) returns uuid
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_email text := pg_catalog.lower(coalesce(nullif(pg_catalog.btrim(p_new_email), ''), p_email));
+begin
+    if v_reason is null then
+        perform private.raise_error(400, 'reason_required', 'Give a reason.');
+    end if;
+    select * into v_admin from private.admin_users as a where a.email = pg_catalog.lower(p_email);
+    if not found then
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
+    end if;
+    if not v_admin.is_active then
+        perform private.raise_error(409, 'invalid_state', 'This account is switched off. A super admin switches it on in the panel.');
+    end if;
+    if exists (select 1 from private.admin_users as a where a.email = v_email and a.id <> v_admin.id) then
+        perform private.raise_error(409, 'email_taken', 'There is already an administrator with this email.');
+    end if;
+    update private.admin_users as a set
+        email = v_email,
+        password_hash = p_hash,
+        totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null,
+        updated_at = pg_catalog.clock_timestamp()
+    where a.id = v_admin.id;
+    delete from public.admin_sessions as s where s.admin_id = v_admin.id;
+    perform private.audit(
+        'system', 'admin.recovered', 'admin_user', v_admin.id,
+        pg_catalog.jsonb_build_object('reason', v_reason, 'email_changed', v_email <> v_admin.email)
+    );
+    return v_admin.id;
+end
+$$;
+comment on function private.recover_administrator(text, text, text, text) is
+'Gives an active administrator another password (p_hash, Argon2id) and, unless p_new_email is empty, another email; removes two-step sign-in and ends the sessions. Only on the machine, as owner. Errors: reason_required, not_found, invalid_state, email_taken.';
+
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare

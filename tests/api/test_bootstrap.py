@@ -13,7 +13,8 @@ from psycopg.rows import dict_row
 
 from functions.edge.bootstrap import administrators, demo
 from functions.edge.bootstrap.settings import BootstrapSettings
-from tests.support.people import People
+from tests.support.admin_sign_in import login, with_two_steps, works
+from tests.support.people import ApiClient, People
 from tests.support.stack import Stack
 
 Database = psycopg.Connection[dict[str, Any]]
@@ -70,6 +71,24 @@ def test_there_is_one_first_administrator(bootstrap: Bootstrap, count_rows: Call
     assert again.stdout == ""
     assert again.stderr.startswith("There is a super administrator already.")
     assert count_rows(f"private.admin_users where email = '{email}'") == 0
+
+
+def test_an_administrator_who_lost_phone_and_mail_address_comes_in_again(
+    bootstrap: Bootstrap, people: People, anonymous: ApiClient
+) -> None:
+    administrator, _ = with_two_steps(people)
+    email, new_email = administrator.email, f"new-{secrets.token_hex(4)}@example.com"
+    options = ("--email", email, "--new-email", new_email)
+    rejected = bootstrap("recover-administrator", *options, "--reason", " ")
+    assert (rejected.status, rejected.stdout, rejected.stderr) == (1, "", "Give a reason.\n")
+    recovered = bootstrap("recover-administrator", *options, "--reason", "Phone lost, called back")
+    assert recovered.status == 0, recovered.stderr
+    lines = lines_of(recovered.stdout)
+    assert lines["ADMIN_EMAIL"] == new_email
+    assert not works(administrator)
+    assert login(anonymous, email).status_code == 401
+    again = login(anonymous, new_email, lines["ADMIN_PASSWORD"])
+    assert again.status_code == 200, "without a code"
 
 
 def test_a_root_member_can_sign_in_and_refer(bootstrap: Bootstrap, people: People) -> None:

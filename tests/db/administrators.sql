@@ -276,6 +276,36 @@ select isnt(private.create_administrator('first@admins.test', 'First', 'super_ad
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- On the machine itself the only super admin comes in again
+-- =====================================================================================================================
+update private.admin_users set totp_key_id = 'k', totp_secret = '\x00', totp_confirmed_at = now(), totp_last_step = 1 where id = user_id('olga');
+create temporary table before as select count(*) from private.audit_log;
+select raises($$ select private.recover_administrator('olga@admins.test', '', '$argon2id$new', ' ') $$, 400, 'reason_required', 'Give a reason.', 'not without a reason');
+select raises($$ select private.recover_administrator('nobody@admins.test', '', '$argon2id$new', 'Lost') $$, 404, 'not_found', 'There is no such administrator.', 'nobody else');
+select raises($$ select private.recover_administrator('olga@admins.test', 'SAM@admins.test', '$argon2id$new', 'Lost') $$, 409, 'email_taken', 'There is already an administrator with this email.', 'not with another''s email');
+update private.admin_users set is_active = false where id = user_id('elin');
+select raises($$ select private.recover_administrator('elin@admins.test', '', '$argon2id$new', 'Lost') $$, 409, 'invalid_state', 'This account is switched off. A super admin switches it on in the panel.', 'and nobody who was switched off');
+select is((select count(*) from private.audit_log), (select count from before), 'none of it is on the record');
+select results_eq(
+    $$ select a.email, a.password_hash, a.totp_secret from private.admin_users as a where a.id = user_id('olga') $$,
+    $$ values ('olga@admins.test', '$argon2id$test', '\x00'::bytea) $$, 'and Olga''s account is what it was'
+);
+select is(private.recover_administrator('OLGA@admins.test', ' New@admins.test ', '$argon2id$new', ' Phone lost, called back '), user_id('olga'), 'who owns the database lets her in');
+select results_eq(
+    $$ select a.email, a.password_hash, a.totp_key_id, a.totp_secret, a.totp_confirmed_at, a.totp_last_step from private.admin_users as a where a.id = user_id('olga') $$,
+    $$ values ('new@admins.test', '$argon2id$new', null::text, null::bytea, null::timestamptz, null::bigint) $$, 'with a new password and email, without two-step sign-in'
+);
+select is((select count(*) from public.admin_sessions where admin_id = user_id('olga')), 0::bigint, 'and without open sessions');
+select isnt((select count(*) from public.admin_sessions where admin_id = user_id('sam')), 0::bigint, 'others'' go on');
+select results_eq(
+    $$ select a.actor, a.action, a.object_id, a.payload from private.audit_log as a order by a.id desc limit 1 $$,
+    $$ values ('system', 'admin.recovered', user_id('olga'), '{"reason": "Phone lost, called back", "email_changed": true}'::jsonb) $$, 'the audit log says so'
+);
+select is(private.recover_administrator('new@admins.test', null, '$argon2id$again', 'Again'), user_id('olga'), 'the email may stay');
+select is((select payload ->> 'email_changed' from private.audit_log order by id desc limit 1), 'false', 'which is said too');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- A successful sign-in forgives no failures of its address
 -- =====================================================================================================================
 set local role edge_functions;

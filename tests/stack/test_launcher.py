@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import httpx
@@ -25,9 +25,18 @@ from launcher.terminal import Stop
 from tests.support import plain_http
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.ports import free_port
-from tests.support.stack import Stack
+from tests.support.stack import Stack, stack_state
 
 LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
+
+
+def as_the_stack_runs(options: Mapping[str, str]) -> dict[str, str]:
+    """Return what another stack of this checkout needs where nobody but root gets to it."""
+    if "SERVICES_AS_ROOT" in options or not configuration.read(stack_state()).as_root:
+        return {}
+    if options.get("DEMO") == "0":
+        pytest.skip("nobody but root gets to this checkout, and real money never runs as root")
+    return {"SERVICES_AS_ROOT": "1"}
 
 
 def launch(
@@ -39,7 +48,7 @@ def launch(
         for name, value in os.environ.items()
         if name not in ("DEMO", "STACK_PROFILE", "STACK_ENV")
     }
-    env = {**stored, "STATE": str(state), **extra}
+    env = {**stored, "STATE": str(state), **as_the_stack_runs(extra), **extra}
     return subprocess.run(
         [*through, *LAUNCHER, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
     )

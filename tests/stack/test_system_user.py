@@ -18,7 +18,7 @@ from launcher.terminal import Stop
 from tests.stack.test_launcher import launch
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="what is not root has no rights to drop")
-NOBODY = 65534
+OTHER = 65534
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def status(pid: int) -> dict[str, str]:
 def test_every_process_runs_as_the_system_user_without_rights(state: Path) -> None:
     settings = configuration.read(state)
     if settings.as_root:
+        del settings.options["SERVICES_AS_ROOT"]
         with pytest.raises(Stop, match="may not enter"):
-            settings.options.clear()
             lifecycle.require_access(settings)
         pytest.skip("nobody but root gets to this checkout")
     assert set(users(state).values()) == {system_user.NAME}
@@ -64,10 +64,12 @@ def test_every_process_runs_as_the_system_user_without_rights(state: Path) -> No
 def test_a_place_that_the_user_cannot_reach_is_named(folder: Path) -> None:
     state = folder / "closed" / "stack"
     state.parent.mkdir(mode=0o700)
-    up = launch(state, "up")
+    up = launch(state, "up", SERVICES_AS_ROOT="")
     assert up.returncode == 1
-    assert f"runs as the user harborline, who may not enter {state.parent}" in up.stderr
+    assert "runs as the user harborline, who may not enter" in up.stderr
     assert "such as /opt/harborline" in up.stderr
+    with pytest.raises(Stop, match=f"who may not enter {state.parent}.\n"):
+        system_user.require_access([folder, state.parent])
     readable, closed = folder / "readable", folder / "closed.txt"
     readable.touch()
     closed.touch(mode=0o600)
@@ -110,7 +112,7 @@ def test_root_follows_no_link_of_the_user(folder: Path) -> None:
     other.write_text("untouched")
     own = folder / "own"
     own.mkdir()
-    os.chown(own, NOBODY, NOBODY)
+    os.chown(own, OTHER, OTHER)
     (own / "settings.new").symlink_to(other)
     (own / "setup.log").symlink_to(other)
     (own / "logs").symlink_to(folder, target_is_directory=True)
@@ -127,12 +129,12 @@ def test_root_follows_no_link_of_the_user(folder: Path) -> None:
 
 
 def test_what_root_writes_belongs_to_whose_folder_it_is_in(folder: Path) -> None:
-    os.chown(folder, NOBODY, NOBODY)
+    os.chown(folder, OTHER, OTHER)
     private_files.write(folder / "whole", "text")
     private_files.append(folder / "added", "text")
     private_files.make_folder(folder / "inner")
     for path, mode in ((folder / "whole", 0o600), (folder / "added", 0o600), (folder / "inner", 0o700)):
-        assert (path.stat().st_uid, path.stat().st_gid) == (NOBODY, NOBODY)
+        assert (path.stat().st_uid, path.stat().st_gid) == (OTHER, OTHER)
         assert path.stat().st_mode & 0o777 == mode
 
 

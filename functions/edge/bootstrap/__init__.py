@@ -1,1 +1,1 @@
-"""Commands that an installation needs once: for its first people, and for the demo's."""
+"""Commands that an installation needs for its first people, for the demo's, and for who is locked out."""

@@ -1,4 +1,4 @@
-"""`python -m functions.edge.bootstrap <command>`: the first administrator, the root member, the demo.
+"""`python -m functions.edge.bootstrap <command>`: first people, an administrator locked out, the demo.
 
 Results are KEY=value lines on standard output; everything else goes to standard error.
 """
@@ -41,6 +41,14 @@ def first_administrator(
     """Make the first super administrator."""
     password = administrators.make_first(database, arguments.email, arguments.name)
     return {"ADMIN_EMAIL": arguments.email, "ADMIN_PASSWORD": password}
+
+
+def recover_administrator(
+    arguments: argparse.Namespace, database: Database, _: BootstrapSettings
+) -> dict[str, str]:
+    """Let an administrator in again who lost the second factor or the email address; on the record."""
+    password = administrators.recover(database, arguments.email, arguments.new_email, arguments.reason)
+    return {"ADMIN_EMAIL": arguments.new_email or arguments.email, "ADMIN_PASSWORD": password}
 
 
 def root_member(
@@ -86,6 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     first.add_argument("--email", required=True)
     first.add_argument("--name", required=True)
     first.set_defaults(run=first_administrator)
+    recovered = commands.add_parser("recover-administrator", help=recover_administrator.__doc__)
+    recovered.add_argument("--email", required=True)
+    recovered.add_argument("--reason", required=True, help="What was lost, and how you know who asks")
+    recovered.add_argument("--new-email", default="", help="Instead of a mail address that was lost")
+    recovered.set_defaults(run=recover_administrator)
     root = commands.add_parser("root-member", help=root_member.__doc__)
     root.add_argument("--email", required=True)
     root.add_argument("--username", required=True)

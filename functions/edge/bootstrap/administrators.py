@@ -34,6 +34,19 @@ def make_first(database: Database, email: str, name: str) -> str:
     return password
 
 
+def recover(database: Database, email: str, new_email: str, reason: str) -> str:
+    """Let an administrator in again who lost device or mail address; return the generated password.
+
+    Two-step sign-in is off until it is set up again, and all sessions end. The audit log says so.
+    """
+    password = passwords.generate_password()
+    hashed = PasswordHasher().hash(password)
+    database.execute(
+        "select private.recover_administrator(%s, %s, %s, %s)", [email, new_email, hashed, reason]
+    )
+    return password
+
+
 def put(database: Database, email: str, name: str, role: Role, password: str) -> None:
     """Make an administrator, or give an existing one this password."""
     hashed = PasswordHasher().hash(password)

@@ -229,7 +229,7 @@ def change_keys(action: str, administrators: bool, now: bool = False) -> int:
 
 
 def bootstrap(arguments: list[str]) -> int:
-    """Make the first administrator or the root member of a new stack."""
+    """Make the first administrator or the root member, or let an administrator in again."""
     settings = configuration.load()
     command: list[str | Path] = [PYTHON, "-m", "functions.edge.bootstrap", *arguments]
     env = environment.bootstrap(settings, Keys(settings))

@@ -39,6 +39,13 @@ def as_the_stack_runs(options: Mapping[str, str]) -> dict[str, str]:
     return {"SERVICES_AS_ROOT": "1"}
 
 
+@pytest.fixture
+def open_checkout(state: Path) -> None:
+    """Skip where PostgreSQL's user does not get to this checkout."""
+    if configuration.read(state).as_root:
+        pytest.skip("nobody but root gets to this checkout")
+
+
 def launch(
     state: Path, *arguments: str, through: Sequence[str] = (), **extra: str
 ) -> subprocess.CompletedProcess[str]:
@@ -225,7 +232,7 @@ def test_status_does_not_know_what_a_worker_without_figures_would_say(state: Pat
     assert [fine for fine, _ in health.operations(settings).values()] == [False, False]
 
 
-def test_status_finds_a_database_whose_disk_is_full(fresh: Path) -> None:
+def test_status_finds_a_database_whose_disk_is_full(open_checkout: None, fresh: Path) -> None:
     fresh.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "own", fresh], check=True)
     try:
@@ -271,7 +278,7 @@ def test_a_missing_data_directory_is_not_replaced(fresh: Path) -> None:
         shutil.rmtree(fresh)
 
 
-def test_a_moved_stack_starts_its_own_cluster_and_no_other(fresh: Path) -> None:
+def test_a_moved_stack_starts_its_own_cluster_and_no_other(open_checkout: None, fresh: Path) -> None:
     settings = settings_of_own(fresh)
     OwnCluster(settings).create()
     cluster.require_own(settings, Keys(settings).secrets)
@@ -437,7 +444,9 @@ def test_a_port_for_root_alone_is_not_called_taken(fresh: Path) -> None:
     assert "ip_unprivileged_port_start=80" in response.stderr
 
 
-def test_an_early_failure_of_a_test_stack_is_reported_and_leaves_nothing(fresh: Path) -> None:
+def test_an_early_failure_of_a_test_stack_is_reported_and_leaves_nothing(
+    open_checkout: None, fresh: Path
+) -> None:
     postgres = tools.find_postgres(("pgtap", *tools.EXTENSIONS))
     assert postgres
     fresh.mkdir()

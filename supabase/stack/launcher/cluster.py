@@ -43,7 +43,7 @@ def _close(settings: Settings, user: str | None) -> None:
         return
     if settings.cluster == INSIDE:
         shutil.chown(settings.state, group=pwd.getpwnam(user).pw_gid)
-        settings.state.chmod(0o710)
+    settings.state.chmod(0o710 if settings.cluster == INSIDE else 0o700)
     system_user.hand_over(settings.data_directory)
 
 

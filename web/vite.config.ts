@@ -98,6 +98,8 @@ export default defineConfig({
     // A face inlined into the stylesheet could not be preloaded.
     assetsInlineLimit: 0,
     target: 'es2022',
+    // What the libraries in the build ask to be passed on with it, as /licenses.txt.
+    license: { fileName: 'licenses.txt' },
     rolldownOptions: {
       // Radix names each function by a call; without this none of those that a page does not use could be left out.
       treeshake: { manualPureFunctions: ['__name'] },

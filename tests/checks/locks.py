@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from launcher.settings import ROOT
-from tests.checks.sbom import PYTHON_LOCK, node_entries, normalised, packages
+from tests.checks.sbom import PYTHON_LOCK, node_entries, normalised, packages, unfit
 
 CORRECTION = (
     "To correct it: `npm install --package-lock-only` in that folder. What is lacking even then "
@@ -67,4 +67,4 @@ def _upwards(place: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join([*unlocked(), *registries(), *missing_platforms()]) or None)
+    sys.exit("\n".join([*unlocked(), *registries(), *missing_platforms(), *unfit()]) or None)

@@ -8,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
-from launcher.settings import ROOT
+from launcher.settings import ROOT, VERSION
 from launcher.tools import VENV
 
 PYTHON_LOCK = Path("requirements.lock")
@@ -20,17 +21,26 @@ NODE_FOLDERS = tuple(map(Path, ("web", "supabase/stack", "tests/api/js", "tests/
 SHIPPED = (PYTHON_LOCK, Path("web/package-lock.json"))
 PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
 NOTHING = "nothing known"
+# What would put the product itself under its terms, or may not be used at all.
+COPYLEFT = re.compile(
+    r"(?<!L)\bA?GPL|(?<!Lesser )General Public|SSPL|BUSL|UNLICENSED|Proprietary", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, order=True)
 class Package:
-    """One locked package; without a hash, its registry decides what it is."""
+    """One locked package; without a hash, its registry decides what it is.
+
+    Attributes:
+        license: as the package itself says it, in SPDX's words where it does; empty where it does not.
+    """
 
     lock: Path
     kind: str
     name: str
     version: str
     hashed: bool
+    license: str
 
     @property
     def purl(self) -> str:
@@ -46,7 +56,19 @@ def packages(root: Path = ROOT) -> list[Package]:
 def _python_packages(root: Path) -> Iterator[Package]:
     for entry in re.split(r"\n(?=\S)", (root / PYTHON_LOCK).read_text()):
         if found := PINNED.match(entry):
-            yield Package(PYTHON_LOCK, "pypi", normalised(found[1]), found[2], "--hash=sha256:" in entry)
+            name, hashed = normalised(found[1]), "--hash=sha256:" in entry
+            yield Package(PYTHON_LOCK, "pypi", name, found[2], hashed, _python_license(name))
+
+
+def _python_license(name: str) -> str:
+    """Return what the package of this environment says; the lock does not."""
+    try:
+        said = metadata(name)
+    except PackageNotFoundError:
+        return ""
+    classifiers = [text for text in said.get_all("Classifier", []) if text.startswith("License :: ")]
+    named = " AND ".join(text.rpartition(" :: ")[2] for text in classifiers)
+    return str(said.get("License-Expression") or named or said.get("License") or "")
 
 
 def _node_packages(root: Path) -> Iterator[Package]:
@@ -54,7 +76,8 @@ def _node_packages(root: Path) -> Iterator[Package]:
         if place and not entry.get("link"):
             name = entry.get("name") or place.rpartition("node_modules/")[2]
             # What lies in another package's archive has that one's hash.
-            yield Package(lock, "npm", name, entry["version"], "integrity" in entry or "inBundle" in entry)
+            hashed = "integrity" in entry or "inBundle" in entry
+            yield Package(lock, "npm", name, entry["version"], hashed, entry.get("license", ""))
 
 
 def node_entries(root: Path) -> Iterator[tuple[Path, str, dict[str, Any]]]:
@@ -81,14 +104,29 @@ def cyclonedx(root: Path = ROOT) -> dict[str, Any]:
             "version": version,
             "purl": purl,
             "scope": "required" if purl in shipped else "excluded",
+            **({"licenses": [{"license": {"name": license_}}]} if license_ else {}),
         }
-        for purl, name, version in sorted(
-            {(package.purl, package.name, package.version) for package in found}
+        for purl, name, version, license_ in sorted(
+            {(package.purl, package.name, package.version, package.license) for package in found}
         )
     ]
-    product = {"type": "application", "name": "harborline", "bom-ref": "harborline"}
+    product = {
+        "type": "application",
+        "name": "harborline",
+        "version": VERSION,
+        "bom-ref": "harborline",
+    }
     head = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": product}}
     return {**head, "components": components}
+
+
+def unfit(root: Path = ROOT) -> list[str]:
+    """Return what people run of which the license is not known, or asks for more than to be passed on."""
+    return [
+        f"{package.lock}: {package.name} {package.version} is under {package.license or 'an unknown license'}"
+        for package in packages(root)
+        if package.lock in SHIPPED and (not package.license or COPYLEFT.search(package.license))
+    ]
 
 
 def audit(target: Path) -> int:

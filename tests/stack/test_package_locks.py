@@ -44,6 +44,22 @@ def test_a_package_without_hash_or_lock_is_found(copy: Path) -> None:
     assert "requirements.lock: fastapi is not locked" in found
 
 
+def test_what_people_run_asks_no_more_than_to_be_passed_on(copy: Path) -> None:
+    assert sbom.unfit() == []
+    lock = copy / "web" / "package-lock.json"
+    packages = json.loads(lock.read_text())
+    packages["packages"]["node_modules/react"]["license"] = "AGPL-3.0-only"
+    del packages["packages"]["node_modules/clsx"]["license"]
+    lock.write_text(json.dumps(packages))
+    unfit = [line.partition(": ")[2] for line in sbom.unfit(copy)]
+    assert [line.split(" ", 2)[2] for line in unfit] == [
+        "is under an unknown license",
+        "is under AGPL-3.0-only",
+    ]
+    known = {part["name"]: part.get("licenses") for part in sbom.cyclonedx()["components"]}
+    assert known["psycopg"] == [{"license": {"name": "LGPL-3.0-only"}}]
+
+
 def test_a_lock_that_lacks_a_platform_is_found(copy: Path) -> None:
     assert locks.missing_platforms() == []
     lock = copy / "web" / "package-lock.json"

@@ -2,7 +2,7 @@
 
 from launcher import private_files
 from launcher.keys import Keys
-from launcher.settings import Settings
+from launcher.settings import VERSION, Settings
 
 PEOPLE = (("Demo member", "MEMBER"), ("Another member", "MEMBER2"), ("Administrator", "ADMIN"))
 
@@ -35,7 +35,8 @@ def write_env(settings: Settings, keys: Keys) -> None:
 def show(settings: Settings, keys: Keys) -> None:
     """Print where everything is."""
     values = env_values(settings, keys)
-    print(f"\n  Web app        {values['SITE_URL']}")
+    print(f"\n  Harborline     {VERSION}")
+    print(f"  Web app        {values['SITE_URL']}")
     print(f"  Administrators {values['SITE_URL']}/admin/login")
     if "SITE_URL" in settings.options and "SITE_DOMAIN" not in settings.options:
         print(f"  Gateway        {settings.gateway_url}  (what the proxy in front passes requests to)")

@@ -4,10 +4,12 @@ import asyncio
 import logging
 import time
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 import psycopg
 from procrastinate import App, PsycopgConnector
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
 
 from functions.core.database import Pool, make_pool
 from functions.worker.jobs import Resources, blueprint, end_dead_job
@@ -15,6 +17,9 @@ from functions.worker.settings import WorkerSettings
 
 # sql/schema/270_job_queue.sql opens the schema to this role.
 SEARCH_PATH = "-c search_path=procrastinate"
+SQL_FILES = resources.files("procrastinate") / "sql"
+# Versions of the product that recorded no migrations had all of these, those up to procrastinate 3.10.
+LAST_UNRECORDED = "03.04.00_50_post_add_retry_failed_job_procedure.sql"
 # The queue's functions name its tables without their schema: they shall find these and no others.
 PIN_SEARCH_PATH = """
 do $$
@@ -60,17 +65,57 @@ def make_queue_pool(settings: WorkerSettings) -> Pool:
 
 
 async def install(database_url: str) -> None:
-    """Create procrastinate's tables on the first start, and let them be read, in one transaction."""
-    connection = await psycopg.AsyncConnection.connect(database_url, options=SEARCH_PATH)
+    """Create procrastinate's tables, or bring them to this package's version, and let them be read.
+
+    Several workers take turns. Each migration is recorded in its own transaction: after one that fails the
+    next start goes on with it.
+    """
+    connection = await psycopg.AsyncConnection.connect(database_url, options=SEARCH_PATH, autocommit=True)
     async with connection:
-        await connection.execute("select pg_advisory_xact_lock(hashtext('procrastinate.install'))")
-        found = await connection.execute("select to_regclass('procrastinate.procrastinate_jobs') as jobs")
-        row = await found.fetchone()
-        if row is None or row[0] is None:
-            schema = resources.files("procrastinate.sql").joinpath("schema.sql").read_text(encoding="utf-8")
-            await connection.execute(schema.encode())
-            await connection.execute(PIN_SEARCH_PATH)
+        await connection.execute("select pg_advisory_lock(hashtext('procrastinate.install'))")
+        if not await _has(connection, "procrastinate_jobs"):
+            async with connection.transaction():
+                await _execute_file(connection, SQL_FILES / "schema.sql")
+                await _record(connection, _migrations())
+        elif not await _has(connection, "applied_migrations"):
+            async with connection.transaction():
+                await _record(connection, [name for name in _migrations() if name <= LAST_UNRECORDED])
+        for name in await _pending(connection):
+            async with connection.transaction():
+                await _execute_file(connection, SQL_FILES / "migrations" / name)
+                await _record(connection, [name])
         await connection.execute(LET_OWNER_READ)
+
+
+def _migrations() -> list[str]:
+    """Return the package's migrations in their order; its schema file is what all of them make."""
+    names = (file.name for file in (SQL_FILES / "migrations").iterdir())
+    return sorted(name for name in names if name.endswith(".sql"))
+
+
+async def _has(connection: psycopg.AsyncConnection[TupleRow], table: str) -> bool:
+    found = await connection.execute("select to_regclass(%s) is not null", [f"procrastinate.{table}"])
+    return await found.fetchone() == (True,)
+
+
+async def _pending(connection: psycopg.AsyncConnection[TupleRow]) -> list[str]:
+    found = await connection.execute("select name from applied_migrations")
+    applied = {name for (name,) in await found.fetchall()}
+    return [name for name in _migrations() if name not in applied]
+
+
+async def _execute_file(connection: psycopg.AsyncConnection[TupleRow], file: Traversable) -> None:
+    await connection.execute(file.read_text(encoding="utf-8").encode())
+    # A function that is replaced loses what was set for it.
+    await connection.execute(PIN_SEARCH_PATH)
+
+
+async def _record(connection: psycopg.AsyncConnection[TupleRow], names: list[str]) -> None:
+    await connection.execute(
+        "create table if not exists applied_migrations"
+        " (name text primary key, applied_at timestamptz not null default clock_timestamp())"
+    )
+    await connection.execute("insert into applied_migrations (name) select unnest(%s::text[])", [names])
 
 
 def make_queue() -> App:

@@ -1,5 +1,7 @@
 """The running stack, and a gateway of the tests' own."""
 
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,15 @@ def stack() -> Stack:
 def state() -> Path:
     """Return the state folder of that stack."""
     return stack_state()
+
+
+@pytest.fixture
+def place(state: Path) -> Iterator[Path]:
+    """Yield a folder that PostgreSQL's user can reach."""
+    folder = state.with_name(f"{state.name}-own-{secrets.token_hex(2)}")
+    folder.mkdir(mode=0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

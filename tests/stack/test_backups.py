@@ -6,16 +6,12 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
@@ -24,112 +20,11 @@ from launcher import settings as configuration
 from launcher.backups import Backups
 from launcher.terminal import Stop
 from launcher.tools import VENV
-from tests.support import plain_http
+from tests.support.own_stack import SUMS, OwnStack, until, with_backups
 from tests.support.ports import free_port
-from tests.support.stack import env_of
 
-LAUNCHER = [sys.executable, str(configuration.ROOT / "supabase" / "stack")]
 # What a stated loss of at most a minute leaves for the segment to be stored.
 ARCHIVED_WITHIN_SECONDS = 75
-
-
-@dataclass(frozen=True)
-class OwnStack:
-    """A stack of the test's own, and how it is called."""
-
-    state: Path
-    env: dict[str, str]
-
-    def launch(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-        """Run the launcher for it."""
-        stored = {name: value for name, value in os.environ.items() if name != "STACK_ENV"}
-        env = {
-            **stored,
-            "DEMO": "1",
-            "STACK_PROFILE": "reference",
-            **self.env,
-            **extra,
-            "STATE": str(self.state),
-        }
-        return subprocess.run([*LAUNCHER, *arguments], env=env, capture_output=True, text=True, check=False)
-
-    @property
-    def values(self) -> dict[str, str]:
-        """Its addresses and keys."""
-        return env_of(self.state / "env")
-
-    @property
-    def settings(self) -> configuration.Settings:
-        """What is stored of it."""
-        return configuration.read(self.state)
-
-    @property
-    def backups(self) -> Backups:
-        """Its backups."""
-        return Backups(self.settings)
-
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return what a query of the superuser finds."""
-        with psycopg.connect(self.values["DATABASE_ADMIN_URL"]) as connection:
-            return connection.execute(query.encode()).fetchall()
-
-    def ask(self, path: str, token: str, body: object) -> httpx.Response:
-        """Send a request as an administrator."""
-        headers = {"apikey": self.values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {token}"}
-        return plain_http.post(f"{self.values['SUPABASE_URL']}{path}", headers=headers, json=body)
-
-    def administrator(self, role: str) -> str:
-        """Return the token of one of the demo's administrators."""
-        values = self.values
-        given = {"email": values[f"DEMO_{role}_EMAIL"], "password": values[f"DEMO_{role}_PASSWORD"]}
-        signed_in = self.ask(
-            "/functions/v1/admin-auth", values["SUPABASE_ANON_KEY"], {"action": "login", **given}
-        )
-        return str(signed_in.json()["access_token"])
-
-    def approve(self, deposit: str) -> httpx.Response:
-        """Approve a deposit."""
-        body = {"depositId": deposit, "action": "approve"}
-        return self.ask("/functions/v1/admin-approve-deposit", self.administrator("FINANCE"), body)
-
-    def remove(self) -> None:
-        """Stop it, and remove everything of it."""
-        if (self.state / "settings.json").exists():
-            self.launch("down")
-            keys = repository.default_keys(self.settings.identity)
-            restore.remove(self.state)
-            shutil.rmtree(keys, ignore_errors=True)
-
-
-def until(condition: Callable[[], object], seconds: float) -> None:
-    """Wait for something."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.5)
-
-
-@pytest.fixture
-def place(state: Path) -> Iterator[Path]:
-    """Yield a folder that PostgreSQL's user can reach."""
-    folder = state.with_name(f"{state.name}-backups-{secrets.token_hex(2)}")
-    folder.mkdir(mode=0o755)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def with_backups(folder: Path, **given: str) -> Iterator[OwnStack]:
-    """Run a demo stack with backups until the first ones are there."""
-    stack = OwnStack(folder / "stack", {"BACKUP_REPOSITORY": str(folder / "repository"), **given})
-    try:
-        up = stack.launch("up")
-        assert up.returncode == 0, up.stdout + up.stderr
-        assert "shown this once" in up.stdout
-        until(lambda: stack.backups.report().database_at and stack.backups.report().files_at, 120)
-        yield stack
-    finally:
-        stack.remove()
 
 
 @contextmanager
@@ -162,14 +57,6 @@ def archive(stack: OwnStack) -> float:
         ARCHIVED_WITHIN_SECONDS,
     )
     return time.monotonic() - started
-
-
-SUMS = """
-select (select count(*) from private.profiles),
-    (select count(*) from public.deposits where status = 'approved'),
-    (select sum(amount) from public.bonuses), (select count(*) from public.transactions),
-    (select count(*) from storage.objects)
-"""
 
 
 @pytest.mark.long

@@ -139,8 +139,8 @@ def git(*arguments: str) -> str:
     return subprocess.run(command, text=True, capture_output=True, check=False).stdout
 
 
-def before() -> dict[str, str]:
-    """Return the newest migrations of git's history to which this checkout only adds."""
+def newest_it_adds_to() -> tuple[str, dict[str, str]]:
+    """Return the newest commit of git's history to whose migrations this checkout only adds, and these."""
     now = present()
     for commit in git("log", "--format=%H", "--", MIGRATIONS).split():
         paths = git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").split()
@@ -149,12 +149,12 @@ def before() -> dict[str, str]:
             continue
         earlier = {Path(path).name: git("show", f"{commit}:{path}") for path in paths}
         if earlier.items() <= now.items():
-            return earlier
-    return {}
+            return commit, earlier
+    return "", {}
 
 
 def test_what_landed_before_upgrades_with_its_data(tmp_path: Path) -> None:
-    earlier = before()
+    _, earlier = newest_it_adds_to()
     if not earlier:
         pytest.skip("The baseline was made anew: nothing that landed before can be upgraded.")
     with cluster(tmp_path, earlier) as database:

@@ -98,6 +98,12 @@ class Database:
         found = self.rows("select rule || ' ' || object from private.check_ledger()")
         return {name for (name,) in found}
 
+    def archive(self) -> None:
+        """Let the archive of the WAL reach to now at once: a moment before can be restored then."""
+        # Recovery to a time ends at the first commit after it.
+        self.execute("select pg_current_xact_id()")
+        self.execute("select pg_switch_wal()")
+
     def execute_file(self, file: Path) -> None:
         """Run a file as superuser, in one transaction."""
         try:

@@ -1,9 +1,11 @@
 """Starting and stopping one stack."""
 
+import shlex
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -13,6 +15,7 @@ from launcher import settings as configuration
 from launcher.backups import Backups
 from launcher.database import Database
 from launcher.keys import Keys
+from launcher.repository import KEY
 from launcher.settings import ROOT, Settings
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, step
@@ -28,9 +31,12 @@ def bring_up(
 
     `after_migrations` may still use the database while no service is connected and the demo is not there.
     """
-    tools.build_web(log)
-    tools.write_site_pages(settings.origin, log)
+    built = tools.build_web(log)
     database = bring_up_database(settings, postgres, log)
+    # Not before: where the database stays as it was, its pages do.
+    if built:
+        tools.serve_web(built)
+    tools.write_site_pages(settings.origin, log)
     if after_migrations:
         after_migrations(database)
     if monitoring.is_on(settings):
@@ -112,18 +118,32 @@ def _prepare_with_a_way_back(database: Database) -> None:
     with step("Ledger checks before the upgrade"):
         before = database.violations()
     backups.make()
-    moment = datetime.now(UTC)
-    database.prepare()
-    with step("Ledger checks after the upgrade"):
-        broken = sorted(database.violations() - before)
-    source = f"FROM={backups.repository.location} KEY=... STATE=.stack-new"
-    way_back = f"make restore {source} TO='{moment:%Y-%m-%d %H:%M:%S}'"
-    if broken:
-        raise Stop(
-            f"The upgrade broke the ledger: {', '.join(broken[:5])}. No service was started.\n"
-            f"  Go back with the former version's files:\n    {way_back}"
-        )
-    print(f"  The way back, with the former version's files:\n    {way_back}")
+    way_back = _way_back(backups)
+    try:
+        database.prepare()
+        with step("Ledger checks after the upgrade"):
+            if broken := sorted(database.violations() - before):
+                raise Stop(f"The upgrade broke the ledger: {', '.join(broken[:5])}.")
+    except Stop as failure:
+        raise Stop(f"{failure}\n  No service was replaced. {way_back}") from failure
+    finally:
+        with suppress(psycopg.Error):
+            database.archive()
+    print(f"  {way_back}")
+
+
+def _way_back(backups: Backups) -> str:
+    """Return how to restore what is there now, as a sentence with a command to type.
+
+    Called after a backup, whose end lies in an earlier second: so pgBackRest finds it by the time.
+    """
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    time.sleep((moment - datetime.now(UTC)).total_seconds())
+    repository = backups.repository
+    place = {"FROM": repository.location, "KEY": str(repository.keys / KEY), "STATE": ".stack-new"}
+    words = [*(f"{name}={shlex.quote(value)}" for name, value in place.items()), f"TO='{moment:%F %T}'"]
+    access = "" if repository.folder else ", and the BACKUP_S3_* of this stack"
+    return f"The way back, with the former version's files{access}:\n    make restore {' '.join(words)}"
 
 
 def require_access(settings: Settings) -> None:

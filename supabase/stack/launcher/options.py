@@ -2,7 +2,9 @@
 
 import ipaddress
 import re
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from launcher.terminal import Stop
@@ -32,6 +34,8 @@ def check(options: dict[str, str]) -> None:
         _require_host("SITE_DOMAIN", domain)
     if host := options.get("SITE_HOST"):
         _require_host("SITE_HOST", host)
+    if (pg_bin := options.get("PG_BIN")) and not Path(pg_bin).is_absolute():
+        raise Stop(f"PG_BIN={pg_bin} is stored: name the whole path.")
     if url := options.get("SITE_URL"):
         _require_origin(url)
         if domain and url != f"https://{domain}":
@@ -45,6 +49,16 @@ def check(options: dict[str, str]) -> None:
     _check_client_ip_header(options)
     _check_hsts(options)
     _check_smtp(options)
+
+
+def major_version(folder: Path) -> int:
+    """Return the major version of the PostgreSQL whose programs lie in a folder."""
+    program, said = folder / "pg_config", ""
+    if program.exists():
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    if not (found := re.match(r"PostgreSQL (\d+)", said)):
+        raise Stop(f"PG_BIN={folder} is no folder of PostgreSQL's programs: its pg_config says no version.")
+    return int(found[1])
 
 
 def hsts(origin: str, options: Mapping[str, str]) -> str:

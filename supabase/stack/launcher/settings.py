@@ -49,7 +49,7 @@ BACKUP_ACCESS = (
 RESTORE = "make restore FROM=/the/repository KEY=backup.key STATE=.stack-new"
 WAY_BACK = f"Go on with that version, or restore what was before the upgrade:\n  {RESTORE} TO='a time'"
 STORED_OPTIONS = (
-    *("AUTH_BIN", "POSTGREST_BIN", "SERVICES_AS_ROOT", "STORAGE_URL", "DEPOSIT_ADDRESS"),
+    *("AUTH_BIN", "POSTGREST_BIN", "PG_BIN", "SERVICES_AS_ROOT", "STORAGE_URL", "DEPOSIT_ADDRESS"),
     *options.SITE_OPTIONS,
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
@@ -236,6 +236,19 @@ def _take_environment(settings: Settings, first: bool, environment: Mapping[str,
         raise Stop("SERVICES_AS_ROOT runs everything as root and is only for DEMO=1.")
     options.check(settings.options)
     limits.check(settings.options)
+    _require_same_postgres(settings, given.get("PG_BIN", ""))
+
+
+def _require_same_postgres(settings: Settings, pg_bin: str) -> None:
+    """Raise before a PG_BIN is stored that the stack's cluster cannot be served by."""
+    made_by = settings.data_directory / "PG_VERSION"
+    if not pg_bin or not made_by.exists():
+        return
+    if (found := options.major_version(Path(pg_bin))) != (version := int(made_by.read_text())):
+        raise Stop(
+            f"PG_BIN is PostgreSQL {found}, and the database is of {version}. To upgrade it:\n"
+            f"  make down && make postgres-upgrade PG_BIN={pg_bin}"
+        )
 
 
 def _was_of_a_domain(service: str, settings: Settings) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from launcher.settings import ROOT
+from launcher.settings import ROOT, Settings
 from launcher.terminal import Stop, run, step
 
 VENV = ROOT / ".venv"
@@ -23,6 +23,8 @@ UV = ROOT / ".stack-tools" / "bin" / "uv"
 NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
 SUPABASE = NODE_TOOLS / ".bin" / "supabase"
 WEB = ROOT / "web"
+# What is served, what is built to be served next, and of which sources the former was built.
+SERVED, DRAFT, BUILD = WEB / "dist", WEB / "node_modules" / ".build", WEB / "node_modules" / ".build-digest"
 NOT_BUILT_FROM = {"node_modules", "dist", ".vite", "coverage"}
 MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
@@ -48,19 +50,25 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
-def install(log: Path, *, for_tests: bool) -> Path:
-    """Install what is missing and return the folder of PostgreSQL's programs."""
+def install(log: Path, *, for_tests: bool, settings: Settings | None = None) -> Path:
+    """Install what is missing and return the folder of PostgreSQL's programs, those that a stack needs."""
     _require_node()
     extensions = (*EXTENSIONS, "pgtap") if for_tests else EXTENSIONS
     with one_at_a_time():
         # All at once: who is not root has one line to type.
-        missing = [] if find_postgres(extensions) else _postgres_packages(extensions, log)
+        found = find_postgres(extensions, settings)
+        if not found and (version := _made_by(settings)):
+            raise Stop(
+                f"The stack's database is of PostgreSQL {version}, which was not found. Install it, or name\n"
+                "  its bin folder: PG_BIN=/folder make up"
+            )
+        missing = [] if found else _postgres_packages(extensions, log)
         if for_tests:
             missing += [program for program in TEST_PROGRAMS if not shutil.which(program)]
         if missing:
             with step("The system's packages"):
                 _apt(missing, log)
-        postgres = find_postgres(extensions)
+        postgres = find_postgres(extensions, settings)
         if not postgres:
             raise Stop(f"PostgreSQL with {', '.join(extensions)} was not found after installing it.")
         node_packages(NODE_TOOLS.parent, "Node tools", log)
@@ -87,22 +95,38 @@ def _require_node() -> None:
         raise Stop(f"{wanted}; this one is {version}.")
 
 
-def find_postgres(extensions: tuple[str, ...]) -> Path | None:
-    """Return the newest installed PostgreSQL that has these extensions; PG_BIN names one to prefer."""
-    folders = [Path(os.environ["PG_BIN"])] if os.environ.get("PG_BIN") else []
+def find_postgres(extensions: tuple[str, ...], settings: Settings | None = None) -> Path | None:
+    """Return the newest installed PostgreSQL that has these extensions; PG_BIN names one to prefer.
+
+    For a stack it is the version that made its cluster, and the PG_BIN that is stored.
+    """
+    named = settings.options.get("PG_BIN", "") if settings else os.environ.get("PG_BIN", "")
+    version = _made_by(settings)
+    if settings and (named or version):
+        # The operator's own may lack what `make check` alone needs.
+        extensions = tuple(name for name in extensions if name != "plpgsql_check")
+    folders = [Path(named)] if named else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -int(path.parent.name))
     if server := shutil.which("postgres"):
         folders.append(Path(server).resolve().parent)
-    return next((folder for folder in folders if _is_suitable(folder, extensions)), None)
+    return next((folder for folder in folders if _is_suitable(folder, extensions, version)), None)
 
 
-def _is_suitable(folder: Path, extensions: tuple[str, ...]) -> bool:
+def _made_by(settings: Settings | None) -> int | None:
+    """Return the major version of PostgreSQL that made a stack's cluster, if it has one."""
+    made_by = settings.data_directory / "PG_VERSION" if settings else None
+    return int(made_by.read_text()) if made_by and made_by.exists() else None
+
+
+def _is_suitable(folder: Path, extensions: tuple[str, ...], wanted: int | None) -> bool:
     if not (folder / "initdb").exists() or not (folder / "pg_config").exists():
         return False
     command: list[str | Path] = [folder / "pg_config", "--version", "--sharedir"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    version, share = re.search(r"PostgreSQL (\d+)", said), said.strip().splitlines()[-1:]
-    if not version or int(version[1]) < MINIMUM_POSTGRES or not share:
+    found, share = re.search(r"PostgreSQL (\d+)", said), said.strip().splitlines()[-1:]
+    if not found or int(found[1]) < MINIMUM_POSTGRES or not share:
+        return False
+    if wanted and int(found[1]) != wanted:
         return False
     return all((Path(share[0]) / "extension" / f"{name}.control").exists() for name in extensions)
 
@@ -179,23 +203,31 @@ def content_digest(text: str, *sources: Path) -> str:
     return digest.hexdigest()
 
 
-def build_web(log: Path) -> None:
-    """Install the web app's packages and build it, unless web/dist is what the sources make."""
+def build_web(log: Path) -> str:
+    """Install the web app's packages and build it, unless what is served is what the sources make.
+
+    Returns what `serve_web` takes once everything else is ready for it, or nothing.
+    """
     with one_at_a_time():
         node_packages(WEB, "Packages of web", log)
-        stamp, served = WEB / "node_modules" / ".build-digest", WEB / "dist"
         digest = content_digest(
             "", *(path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM)
         )
-        if (served / "index.html").exists() and stamp.exists() and stamp.read_text() == digest:
-            return
+        if (SERVED / "index.html").exists() and BUILD.exists() and BUILD.read_text() == digest:
+            return ""
         with step("Web app: build"):
-            # Not in place of what is served now, which a failed build must not take away.
-            draft = WEB / "node_modules" / ".build"
-            run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={draft}"], log, cwd=WEB)
-            shutil.rmtree(served, ignore_errors=True)
-            draft.rename(served)
-            stamp.write_text(digest)
+            run(["npm", "run", "build", "--", "--emptyOutDir", f"--outDir={DRAFT}"], log, cwd=WEB)
+    return digest
+
+
+def serve_web(digest: str) -> None:
+    """Put what was built in the place of what is served."""
+    with one_at_a_time():
+        # Another launcher of this checkout may have done it.
+        if DRAFT.exists():
+            shutil.rmtree(SERVED, ignore_errors=True)
+            DRAFT.rename(SERVED)
+            BUILD.write_text(digest)
 
 
 def site_pages(origin: str) -> Path:
@@ -204,7 +236,7 @@ def site_pages(origin: str) -> Path:
     In the build that they were made of: another build takes them away, and what it brings is served until
     they are made anew.
     """
-    return WEB / "dist" / ".sites" / hashlib.sha256(origin.encode()).hexdigest()[:16]
+    return SERVED / ".sites" / hashlib.sha256(origin.encode()).hexdigest()[:16]
 
 
 def write_site_pages(origin: str, log: Path) -> None:
@@ -213,4 +245,4 @@ def write_site_pages(origin: str, log: Path) -> None:
         target = site_pages(origin)
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
-            run(["node", WEB / "site-pages.mjs", WEB / "dist", target, origin], log, cwd=WEB)
+            run(["node", WEB / "site-pages.mjs", SERVED, target, origin], log, cwd=WEB)

@@ -1,0 +1,141 @@
+"""`make up` on a newer checkout with backups: a way back first, and a failure leaves all as it was."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from launcher import settings as configuration
+from tests.stack.test_upgrade import MIGRATIONS, newest_it_adds_to
+from tests.support.own_stack import SUMS, OwnStack, with_backups
+
+# The stack's own are made by a superuser; the product's migrations run as role postgres.
+BREAK = """
+create function extensions.reject_migrations() returns event_trigger language plpgsql as $$
+begin
+    if current_user = 'postgres' then
+        raise exception 'not today';
+    end if;
+end
+$$;
+create event trigger reject_migrations on ddl_command_start execute function extensions.reject_migrations()
+"""
+MEND = "drop event trigger reject_migrations; drop function extensions.reject_migrations()"
+HISTORY = "select version from supabase_migrations.schema_migrations order by version"
+PENDING = "select id::text from public.deposits where status = 'pending' order by created_at limit 1"
+
+
+@contextmanager
+def older_checkout(folder: Path) -> Iterator[Path]:
+    """Yield the files of the newest commit to whose migrations this checkout adds."""
+    commit, _ = newest_it_adds_to()
+    if not commit:
+        pytest.skip("The baseline was made anew: nothing that landed before can be upgraded.")
+    folder.mkdir()
+    archive = subprocess.Popen(
+        ["git", "-C", str(configuration.ROOT), "archive", commit], stdout=subprocess.PIPE
+    )
+    subprocess.run(["tar", "--extract", f"--directory={folder}"], stdin=archive.stdout, check=True)
+    assert archive.wait() == 0
+    # What can be copied need not be fetched; it is checked against the lock files.
+    for name in (".stack-tools/bin", "supabase/stack/node_modules", "web/node_modules"):
+        shutil.copytree(configuration.ROOT / name, folder / name, symlinks=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def processes(stack: OwnStack) -> dict[str, str]:
+    """Return the process id of each program."""
+    lines = stack.launch("status").stdout.splitlines()
+    found = [line.split() for line in lines if " pid " in line]
+    return {fields[0]: fields[fields.index("pid") + 1].rstrip(",") for fields in found}
+
+
+def execute(stack: OwnStack, statements: str) -> None:
+    """Run statements as superuser."""
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as connection:
+        connection.execute(statements.encode())
+
+
+def approve(stack: OwnStack) -> None:
+    """Make a decision."""
+    ((deposit,),) = stack.rows(PENDING)
+    assert stack.approve(deposit).status_code == 200
+
+
+def way_back(words: str) -> str:
+    """Return the command that is printed."""
+    (command,) = re.findall(r"^ +(make restore .*)$", words, re.MULTILINE)
+    return str(command)
+
+
+@contextmanager
+def typed(command: str, stack: OwnStack, older: Path) -> Iterator[OwnStack]:
+    """Type the printed command in the former version's folder, start what comes out, and yield it."""
+    env = {name: value for name, value in stack.environment.items() if name not in ("STATE", *stack.env)}
+    for line in (command, "STATE=.stack-new make up"):
+        done = subprocess.run(line, shell=True, cwd=older, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    copy = OwnStack(older / ".stack-new", {}, older)
+    try:
+        yield copy
+    finally:
+        copy.remove()
+
+
+def state_of(stack: OwnStack) -> list[list[tuple[Any, ...]]]:
+    """Return what money and migrations there are."""
+    return [stack.rows(SUMS), stack.rows(HISTORY)]
+
+
+@pytest.mark.long
+def test_an_upgrade_has_a_way_back_and_a_failed_one_changes_nothing(place: Path) -> None:
+    with (
+        older_checkout(place / "older") as older,
+        with_backups(place, checkout=older) as stack,
+    ):
+        newer = OwnStack(stack.state, stack.env)
+        approve(stack)
+        before, running = state_of(stack), processes(stack)
+        made = len(stack.backups.list())
+
+        execute(stack, BREAK)
+        failed = newer.launch("up")
+        assert failed.returncode == 1, failed.stdout
+        assert "not today" in failed.stderr
+        assert "Ledger checks before the upgrade" in failed.stdout
+        assert "Services" not in failed.stdout
+        assert len(stack.backups.list()) == made + 1
+        assert state_of(stack) == before
+        assert processes(stack) == running
+        # It goes on, and what comes now is not in what is restored.
+        approve(stack)
+        with typed(way_back(failed.stderr), stack, older) as copy:
+            assert state_of(copy) == before
+
+        execute(stack, MEND)
+        later = state_of(stack)
+        assert later != before
+        done = newer.up()
+        assert re.search(
+            r"Ledger checks before the upgrade.*Database, diff.*Database: the product"
+            r".*Ledger checks after the upgrade.*Services",
+            done.stdout,
+            re.DOTALL,
+        )
+        assert len(stack.backups.list()) == made + 2
+        assert newer.rows(SUMS) == later[0]
+        names = {path.name.partition("_")[0] for path in (configuration.ROOT / MIGRATIONS).glob("*.sql")}
+        assert {version for (version,) in newer.rows(HISTORY)} == names
+        approve(newer)
+        with typed(way_back(done.stdout), stack, older) as copy:
+            assert state_of(copy) == later
+        assert newer.rows("select * from private.check_ledger()") == []

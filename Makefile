@@ -4,7 +4,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status restart logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore restore-drill help
+.PHONY: up down status restart logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore restore-drill postgres-upgrade postgres-back help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -63,5 +63,11 @@ restore: ## Restore any second into a new stack: make restore FROM=/mnt/backups 
 restore-drill: ## Prove the backups: restore the newest, run the ledger checks, remove it
 	@$(STACK) restore-drill
 
+postgres-upgrade: ## Take the database to a newer PostgreSQL: make postgres-upgrade PG_BIN=/usr/lib/postgresql/17/bin
+	@$(STACK) postgres-upgrade
+
+postgres-back: ## Take that back, without what was written since
+	@$(STACK) postgres-back
+
 help: ## This list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done

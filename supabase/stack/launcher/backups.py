@@ -59,9 +59,13 @@ class Backups:
         self.settings, self.repository = settings, repository
         self.log = settings.state / "logs" / "backups.log"
         self.report_file = settings.state / "run" / "backups.json"
+        self._has_backup = False
 
     def prepare(self) -> None:
-        """Make what both tools need, once: an empty folder later may be a disk that is not mounted."""
+        """Make what both tools need, once: an empty folder later may be a disk that is not mounted.
+
+        The archive of a cluster that PostgreSQL's upgrade left ends, that of the new one begins.
+        """
         if self.is_prepared():
             if self.repository.folder and not (self.repository.folder / "database").exists():
                 raise Stop(
@@ -69,6 +73,8 @@ class Backups:
                     "  or name another place in BACKUP_REPOSITORY."
                 )
             self._restic("cat", "config")
+            if str(self._stanza()["db"][-1]["system-id"]) != self.settings.system_identifier:
+                self._pgbackrest("stanza-upgrade")
             return
         self._pgbackrest("stanza-create")
         if self._restic_fails("cat", "config"):
@@ -101,9 +107,11 @@ class Backups:
         return "full" if newest is None or datetime.now(UTC) - newest >= FULL_EVERY else "diff"
 
     def list(self) -> list[dict[str, Any]]:
-        """Return the backups of the database in the repository, oldest first."""
-        (stanza,) = json.loads(self._pgbackrest("info", "--output=json"))
-        return [entry for entry in stanza["backup"] if not entry.get("error")]
+        """Return the backups of this cluster in the repository, oldest first."""
+        stanza, own = self._stanza(), self.settings.system_identifier
+        clusters = {entry["id"] for entry in stanza["db"] if str(entry["system-id"]) == own}
+        backups = [entry for entry in stanza["backup"] if entry["database"]["id"] in clusters]
+        return [entry for entry in backups if not entry.get("error")]
 
     def back_up_database(self, kind: str) -> None:
         """Make a backup of the database; those that are too old go."""
@@ -133,9 +141,11 @@ class Backups:
             self._note("files_at", looked)
 
     def keep_database(self) -> None:
-        """Back up the database once a day."""
+        """Back up the database once a day, and at once where PostgreSQL's upgrade made a new cluster."""
         newest = self.report().database_at
-        if newest and datetime.now(UTC) - datetime.fromisoformat(newest) < OTHERS_EVERY:
+        self._has_backup = self._has_backup or bool(self.list())
+        is_recent = newest and datetime.now(UTC) - datetime.fromisoformat(newest) < OTHERS_EVERY
+        if is_recent and self._has_backup:
             return
         self.require_room()
         self.back_up_database(self.kind())
@@ -202,6 +212,11 @@ class Backups:
     def _store(self, report: Report) -> None:
         report.at = _text(datetime.now(UTC)) or ""
         private_files.write(self.report_file, json.dumps(asdict(report)))
+
+    def _stanza(self) -> dict[str, Any]:
+        """Return what pgBackRest knows: the clusters (`db`), the newest last, and their backups."""
+        (stanza,) = json.loads(self._pgbackrest("info", "--output=json"))
+        return dict(stanza)
 
     def _pgbackrest(self, *arguments: str) -> str:
         password = {"PGPASSWORD": Keys(self.settings).values["PASSWORD_supabase_admin"]}

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from launcher import (
     tools,
     unit,
 )
+from launcher import postgres_upgrade as upgrading
 from launcher import restore as restoring
 from launcher import settings as configuration
 from launcher.backups import Backups, keep
@@ -39,7 +41,7 @@ def up() -> int:
     if not settings.as_root:
         # Said before minutes of building.
         system_user.require_access([ROOT, settings.state.parent])
-    postgres = tools.install(settings.log, for_tests=False)
+    postgres = tools.install(settings.log, for_tests=False, settings=settings)
     if repository.of(settings):
         tools.install_programs(repository.PROGRAMS, settings.log)
     lifecycle.bring_up(settings, postgres, settings.log)
@@ -72,7 +74,7 @@ def status() -> int:
         result = "healthy" if healthy else "NOT HEALTHY"
         print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
     results = {"sign-in": health.sign_in(settings, keys), "disk": health.disk(settings.data_directory)}
-    if postgres := tools.find_postgres(tools.EXTENSIONS):
+    if postgres := tools.find_postgres(tools.EXTENSIONS, settings):
         results["ledger"] = health.database(Database(settings, keys, postgres, settings.log))
     results |= health.operations(settings)
     for name, (_, result) in results.items():
@@ -153,7 +155,7 @@ def restore() -> int:
 def restore_drill() -> int:
     """Prove the backups: restore the newest into a folder of its own, run the ledger checks, remove it."""
     backups = _running_backups()
-    postgres = tools.install(backups.settings.log, for_tests=False)
+    postgres = tools.install(backups.settings.log, for_tests=False, settings=backups.settings)
     started, state = (
         time.monotonic(),
         backups.settings.state.with_name(f"{backups.settings.state.name}-drill"),
@@ -177,11 +179,47 @@ def _say(result: restoring.Restored) -> None:
     print(f"\n  {last}. Its ledger is {found}.")
 
 
+def postgres_upgrade() -> int:
+    """Take the stack's database to the newer PostgreSQL in folder PG_BIN; the old one stays, the way back."""
+    settings, new = configuration.load(), Path(os.environ.get("PG_BIN", ""))
+    if not new.is_absolute():
+        raise Stop("Name the new one: make postgres-upgrade PG_BIN=/usr/lib/postgresql/17/bin")
+    done = upgrading.upgrade(settings, new)
+    prefix = configuration.command_prefix(settings.state)
+    print(
+        f"\n  The database is of PostgreSQL {done.new}: {done.tables} tables with {done.rows} rows,\n"
+        "  roles, rights and settings are what they were, and the ledger checks find what they found."
+    )
+    if done.without:
+        print(f"  It has no {done.without}, which `make check` alone would need.")
+    print(
+        f"  Start it with: {prefix}make up\n"
+        f"  The cluster of PostgreSQL {done.old} is as it was, in {done.left}.\n"
+        f"  The way back, without what is written from now on: {prefix}make down postgres-back up\n"
+        f"  Once nobody will go back, remove it: rm -r {shlex.quote(str(done.left))}"
+    )
+    if repository.of(settings):
+        print("  `make up` gives the backups the new cluster, and begins with a full one.")
+    return 0
+
+
+def postgres_back() -> int:
+    """Take back postgres-upgrade: the cluster that it left is the stack's again, without what came since."""
+    settings = configuration.load()
+    left = upgrading.go_back(settings)
+    prefix = configuration.command_prefix(settings.state)
+    print(
+        f"  The database is in {settings.data_directory} again. Start it with: {prefix}make up\n"
+        f"  What was written since the upgrade is in {left} alone. Remove it: rm -r {shlex.quote(str(left))}"
+    )
+    return 0
+
+
 def audit_log_check() -> int:
     """Compare what LOG says of the audit log with the database: a missing or different entry shows."""
     settings = configuration.load()
     named = audit_log.read(Path(os.environ.get("LOG", "")))
-    postgres = tools.find_postgres(tools.EXTENSIONS)
+    postgres = tools.find_postgres(tools.EXTENSIONS, settings)
     if not postgres or not Supervisor(settings).is_running():
         raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
     found = audit_log.differences(Database(settings, Keys(settings), postgres, settings.log), named)
@@ -222,7 +260,7 @@ def change_keys(action: str, administrators: bool, now: bool = False) -> int:
     settings = configuration.load()
     keys, whose = Keys(settings), ADMINISTRATORS if administrators else MEMBERS
     keys.renew(whose) if action == "new" else keys.retire(whose, now=now)
-    postgres = tools.find_postgres(tools.EXTENSIONS)
+    postgres = tools.find_postgres(tools.EXTENSIONS, settings)
     if postgres and Supervisor(settings).is_running():
         lifecycle.start_services(settings, keys, postgres)
     return 0
@@ -249,6 +287,8 @@ COMMANDS = (
         keep_backups,
         restore,
         restore_drill,
+        postgres_upgrade,
+        postgres_back,
         audit_log_check,
         containers,
     ),

@@ -12,6 +12,7 @@ from pathlib import Path
 from string import Template
 
 from launcher import private_files, system_user
+from launcher.options import major_version
 from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run
 
@@ -28,11 +29,18 @@ def place(settings: Settings) -> Path:
             ELSEWHERE.chmod(0o711)
             settings.cluster = str(ELSEWHERE / settings.identity)
         settings.save()
-    link = settings.state / INSIDE
-    if settings.cluster != INSIDE and not link.is_symlink():
-        link.symlink_to(settings.data_directory)
+    if Path(settings.cluster).is_absolute():
+        _link(settings)
     _close(settings, user)
     return settings.data_directory
+
+
+def _link(settings: Settings) -> None:
+    link = settings.state / INSIDE
+    if link.is_symlink() and link.readlink() == settings.data_directory:
+        return
+    link.unlink(missing_ok=True)
+    link.symlink_to(settings.data_directory)
 
 
 def _close(settings: Settings, user: str | None) -> None:
@@ -41,7 +49,7 @@ def _close(settings: Settings, user: str | None) -> None:
         settings.state.chmod(0o700)
         system_user.hand_over(settings.state, settings.data_directory)
         return
-    if settings.cluster == INSIDE:
+    if not Path(settings.cluster).is_absolute():
         shutil.chown(settings.state, group=pwd.getpwnam(user).pw_gid)
     settings.state.chmod(0o710 if settings.cluster == INSIDE else 0o700)
     system_user.hand_over(settings.data_directory)
@@ -60,14 +68,24 @@ def require_own(settings: Settings, keys: Path) -> None:
     )
     if not control.exists():
         raise Stop(f"{found} and it is not there.\n  {way_out}")
-    # The first field of the file, of every version of PostgreSQL.
-    identifier = str(int.from_bytes(control.read_bytes()[:8], sys.byteorder))
-    if settings.system_identifier not in ("", identifier):
+    found_identifier = identifier(folder)
+    if settings.system_identifier not in ("", found_identifier):
         raise Stop(f"{found} and what lies there now is another one.\n  {way_out}")
     if not keys.exists():
         raise Stop(f"{found} and the keys that open it are not in {keys}.\n  {way_out}")
-    settings.system_identifier = identifier
+    settings.system_identifier = found_identifier
     settings.save()
+
+
+def identifier(folder: Path) -> str:
+    """Return which cluster lies in a data directory."""
+    # The first field of the file, of every version of PostgreSQL.
+    return str(int.from_bytes((folder / "global" / "pg_control").read_bytes()[:8], sys.byteorder))
+
+
+def version(folder: Path) -> int:
+    """Return the major version of the PostgreSQL that made a data directory."""
+    return int((folder / "PG_VERSION").read_text())
 
 
 def create(settings: Settings, postgres: Path, password: str, log: Path, archive_command: str = "") -> bool:
@@ -163,11 +181,10 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
 
 
 def _require_version(folder: Path, postgres: Path) -> None:
-    made_by = (folder / "PG_VERSION").read_text().strip()
-    asked = subprocess.run([postgres / "postgres", "--version"], capture_output=True, text=True, check=True)
-    if f"PostgreSQL) {made_by}." not in asked.stdout:
+    made_by, found = version(folder), major_version(postgres)
+    if found != made_by:
         raise Stop(
-            f"The cluster in {folder} was made by PostgreSQL {made_by}; found is {asked.stdout.strip()}.\n"
+            f"The cluster in {folder} was made by PostgreSQL {made_by}; found is {found}, in {postgres}.\n"
             f"  Name the bin folder of PostgreSQL {made_by} in PG_BIN."
         )
 

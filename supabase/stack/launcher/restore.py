@@ -17,7 +17,7 @@ from typing import Any
 
 import psycopg
 
-from launcher import cluster, environment, options, private_files, system_user
+from launcher import cluster, environment, options, private_files, system_user, tools
 from launcher import settings as configuration
 from launcher.keys import Keys
 from launcher.repository import KEY, Repository, require_valid
@@ -79,6 +79,7 @@ def restore(state: Path, repository: Repository, postgres: Path, to: datetime | 
         _make_copy_of_its_own(settings)
         with step("Database"):
             _restore_database(settings, repository, to)
+        postgres = _choose_postgres(settings, postgres)
         with step("Changes since the backup, and the ledger checks"):
             at, violations = _recover(settings, postgres)
     except BaseException:
@@ -150,6 +151,22 @@ def _restore_database(settings: Settings, repository: Repository, to: datetime |
         env=environment.base(),
         hint="Does the archive reach back that far?",
     )
+
+
+def _choose_postgres(settings: Settings, postgres: Path) -> Path:
+    """Return the programs of the version that made the backup, and store which they are.
+
+    What is stored may be the folder of a later version, or of another machine.
+    """
+    version = cluster.version(settings.data_directory)
+    settings.options.pop("PG_BIN", None)
+    found = tools.find_postgres(tools.EXTENSIONS, settings)
+    if not found and options.major_version(postgres) == version:
+        found, settings.options["PG_BIN"] = postgres, str(postgres)
+    if not found:
+        raise Stop(f"The backup is of PostgreSQL {version}. Name its bin folder: PG_BIN=/folder {RESTORE}")
+    settings.save()
+    return found
 
 
 def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[str, int]]:

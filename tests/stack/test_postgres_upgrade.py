@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from launcher import cluster, cluster_facts, postgres_upgrade, tools
 from launcher import settings as configuration
 from launcher.cluster_copy import FIND_TRANSACTIONS, TRANSACTION_COLUMNS, ClusterCopy
 from launcher.keys import Keys
+from launcher.terminal import Stop
+from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.own_database import own_database
 from tests.support.own_stack import SUMS, OwnStack, until, with_backups
 from tests.support.stack import Stack
@@ -258,3 +261,52 @@ def test_every_column_that_names_a_transaction_is_known(stack: Stack) -> None:
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as connection:
         connection.execute("set search_path = ''")
         assert {name for (name,) in connection.execute(FIND_TRANSACTIONS).fetchall()} == TRANSACTION_COLUMNS
+
+
+def programs(folder: Path, version: str) -> Path:
+    """Return a folder whose PostgreSQL says this of itself and has nothing else."""
+    folder.mkdir()
+    (folder / "pg_config").write_text(f"#!/bin/sh\necho {version}\n")
+    (folder / "pg_config").chmod(0o755)
+    return folder
+
+
+def test_what_cannot_be_upgraded_to_is_said_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = OwnCluster(settings_of_own(place / "stack"))
+    own.create()
+    for name, version, words in (
+        ("older", "PostgreSQL 9.6", "is older than"),
+        ("part", "PostgreSQL 99.1", "has no initdb, postgres, pg_dump"),
+        ("none", "no", "is no folder of PostgreSQL's programs"),
+    ):
+        with pytest.raises(Stop, match=words):
+            postgres_upgrade.upgrade(own.settings, programs(place / name, version))
+    with pytest.raises(Stop, match="No upgrade of PostgreSQL was made here"):
+        postgres_upgrade.go_back(own.settings)
+    usage = shutil._ntuple_diskusage(10**9, 10**9 - 2**20, 2**20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(Stop, match=r"may need \d+ MB in .*; 1 MB are free"):
+        postgres_upgrade._require_room(own.settings)
+    assert "PG_BIN" not in configuration.read(own.settings.state).options
+    assert [path.name for path in own.settings.state.glob("cluster*")] == ["cluster"]
+
+
+def test_a_postgresql_that_cannot_serve_the_cluster_is_not_stored(place: Path) -> None:
+    state = place / "stack"
+    own = OwnCluster(settings_of_own(state))
+    own.create()
+    own_choice = {"STATE": str(state), "STACK_PROFILE": "reference"}
+    other = programs(place / "other", "PostgreSQL 99.1")
+    with pytest.raises(Stop, match=f"make postgres-upgrade PG_BIN={other}"):
+        configuration.load_or_create({**own_choice, "PG_BIN": str(other)})
+    with pytest.raises(Stop, match="name the whole path"):
+        configuration.load_or_create({**own_choice, "PG_BIN": "bin"})
+    assert "PG_BIN" not in configuration.read(state).options
+    configuration.load_or_create({**own_choice, "PG_BIN": str(own.postgres)})
+    stored = configuration.read(state)
+    assert stored.options["PG_BIN"] == str(own.postgres)
+    # It is found for the stack, whatever newer one is installed.
+    assert tools.find_postgres(tools.EXTENSIONS, stored) == own.postgres
+    (stored.data_directory / "PG_VERSION").write_text("14\n")
+    with pytest.raises(Stop, match="is of PostgreSQL 14, which was not found"):
+        tools.install(stored.log, for_tests=False, settings=stored)

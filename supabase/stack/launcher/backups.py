@@ -108,9 +108,12 @@ class Backups:
 
     def list(self) -> list[dict[str, Any]]:
         """Return the backups of this cluster in the repository, oldest first."""
-        stanza, own = self._stanza(), self.settings.system_identifier
-        clusters = {entry["id"] for entry in stanza["db"] if str(entry["system-id"]) == own}
-        backups = [entry for entry in stanza["backup"] if entry["database"]["id"] in clusters]
+        stanza = self._stanza()
+        # It is a new one to pgBackRest, too, when the way back from PostgreSQL's upgrade leads to it again.
+        newest = stanza["db"][-1]
+        if str(newest["system-id"]) != self.settings.system_identifier:
+            return []
+        backups = [entry for entry in stanza["backup"] if entry["database"]["id"] == newest["id"]]
         return [entry for entry in backups if not entry.get("error")]
 
     def back_up_database(self, kind: str) -> None:

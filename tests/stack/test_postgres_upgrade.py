@@ -202,6 +202,12 @@ def test_backups_go_on_with_the_new_cluster_and_still_have_the_old_one(place: Pa
         drill = stack.launch("restore-drill")
         assert drill.returncode == 0, drill.stdout + drill.stderr
         assert "ledger is in order" in drill.stdout
+        stack.launch("down")
+        postgres_upgrade._switch(stack.settings, "cluster", "")
+        stack.up()
+        assert (stack.settings.system_identifier, stack.rows(SUMS)) == (former, sums)
+        until(stack.backups.list, 120)
+        assert [entry["type"] for entry in stack.backups.list()] == ["full"]
 
 
 def replace_cluster(stack: OwnStack) -> None:

@@ -218,11 +218,11 @@ def replace_cluster(stack: OwnStack) -> None:
     draft, folder = replace(settings, cluster="cluster-new"), stack.state / "cluster-new.dump"
     cluster.create(draft, postgres, Keys(settings).values["PASSWORD_supabase_admin"], settings.log)
     copy = ClusterCopy(settings, postgres, folder)
-    folder.mkdir()
     with postgres_upgrade._serving(settings, postgres, default_transaction_read_only="on"):
         copy.read()
     with postgres_upgrade._serving(draft, postgres, archive_mode="off"):
         copy.write(grant_administration=False)
+    shutil.rmtree(folder)
     postgres_upgrade._switch(settings, "cluster-new", "")
 
 

@@ -66,6 +66,8 @@ class ClusterCopy:
         with step("What is in it, and the ledger checks"):
             self.before, self.violations = self._facts(), self._database.violations()
         with step("Dump"):
+            private_files.make_folder(self._folder)
+            system_user.hand_over(self._folder)
             self._run("pg_dumpall", "--globals-only", f"--file={self._roles}")
             for name in self._databases():
                 self._run(

@@ -74,8 +74,6 @@ def upgrade(settings: Settings, new: Path) -> Upgraded:
         with step(f"A cluster of PostgreSQL {versions[1]}"):
             cluster.create(draft, new, Keys(settings).values["PASSWORD_supabase_admin"], settings.log)
             _require_backups(draft, versions[1])
-        private_files.make_folder(dump)
-        system_user.hand_over(dump)
         with _serving(settings, old, default_transaction_read_only="on"):
             copy.read()
         with _serving(draft, new, archive_mode="off"):
@@ -139,6 +137,8 @@ def _require_stopped(settings: Settings) -> None:
 def _require_possible(settings: Settings, new: Path) -> Path:
     """Return the programs of the old version; raise unless the new ones are newer and all there."""
     _require_stopped(settings)
+    # In an earlier version PostgreSQL ran as another user.
+    cluster.place(settings)
     made_by, found = cluster.version(settings.data_directory), options.major_version(new)
     if found == made_by:
         raise Stop(f"The database in {settings.data_directory} is of PostgreSQL {made_by} already.")

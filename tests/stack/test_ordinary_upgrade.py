@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from launcher import settings as configuration
-from tests.stack.test_upgrade import MIGRATIONS, newest_it_adds_to
+from tests.stack.test_upgrade import MIGRATIONS, git, newest_it_adds_to
 from tests.support.own_stack import SUMS, OwnStack, with_backups
 
 # The stack's own are made by a superuser; the product's migrations run as role postgres.
@@ -28,23 +28,31 @@ create event trigger reject_migrations on ddl_command_start execute function ext
 """
 MEND = "drop event trigger reject_migrations; drop function extensions.reject_migrations()"
 HISTORY = "select version from supabase_migrations.schema_migrations order by version"
+SAME_USER = "supabase/stack/launcher/system_user.py"
 PENDING = "select id::text from public.deposits where status = 'pending' order by created_at limit 1"
 
 
 @contextmanager
 def older_checkout(folder: Path) -> Iterator[Path]:
-    """Yield the files of the newest commit to whose migrations this checkout adds."""
-    commit, _ = newest_it_adds_to()
+    """Yield the files of the newest commit to whose migrations this checkout adds.
+
+    What runs as another user than this version's cannot take its state folder again: of a commit from before
+    that are the migrations alone.
+    """
+    commit, migrations = newest_it_adds_to()
     if not commit:
         pytest.skip("The baseline was made anew: nothing that landed before can be upgraded.")
+    tree = commit if git("ls-tree", commit, SAME_USER) else "HEAD"
     folder.mkdir()
-    archive = subprocess.Popen(
-        ["git", "-C", str(configuration.ROOT), "archive", commit], stdout=subprocess.PIPE
-    )
-    subprocess.run(["tar", "--extract", f"--directory={folder}"], stdin=archive.stdout, check=True)
-    assert archive.wait() == 0
+    archive = ["git", "-C", str(configuration.ROOT), "archive", "--format=tar", tree]
+    files = subprocess.run(archive, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "--extract", f"--directory={folder}"], input=files, check=True)
+    shutil.rmtree(folder / MIGRATIONS)
+    (folder / MIGRATIONS).mkdir()
+    for name, text in migrations.items():
+        (folder / MIGRATIONS / name).write_text(text)
     # What can be copied need not be fetched; it is checked against the lock files.
-    for name in (".stack-tools/bin", "supabase/stack/node_modules", "web/node_modules"):
+    for name in (".stack-tools/bin", "supabase/stack/node_modules", "web/node_modules", "web/dist"):
         shutil.copytree(configuration.ROOT / name, folder / name, symlinks=True)
     try:
         yield folder

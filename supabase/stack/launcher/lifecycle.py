@@ -125,7 +125,7 @@ def _prepare_with_a_way_back(database: Database) -> None:
             if broken := sorted(database.violations() - before):
                 raise Stop(f"The upgrade broke the ledger: {', '.join(broken[:5])}.")
     except Stop as failure:
-        raise Stop(f"{failure}\n  No service was replaced. {way_back}") from failure
+        raise Stop(f"{failure}\n  No service was started or replaced. {way_back}") from failure
     finally:
         with suppress(psycopg.Error):
             database.archive()

@@ -68,7 +68,8 @@ def _python_license(name: str) -> str:
         return ""
     classifiers = [text for text in said.get_all("Classifier", []) if text.startswith("License :: ")]
     named = " AND ".join(text.rpartition(" :: ")[2] for text in classifiers)
-    return str(said.get("License-Expression") or named or said.get("License") or "")
+    ways = [*said.get_all("License-Expression", []), named, *said.get_all("License", [])]
+    return str(next((way for way in ways if way), ""))
 
 
 def _node_packages(root: Path) -> Iterator[Package]:

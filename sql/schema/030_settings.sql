@@ -430,7 +430,7 @@ begin
 end
 $$;
 comment on function public.get_readiness() is
-'private.readiness() for the screen, with who confirmed what is done. Super admin. Errors: forbidden, session_ended.';
+'What is missing before real money, item by item, and who confirmed what is done. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.get_readiness() to platform_admin;
 
 create function jobs.report_installation(p_site_url text, p_mail_server text) returns jsonb

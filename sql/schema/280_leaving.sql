@@ -145,7 +145,7 @@ begin
 end
 $$;
 comment on function public.start_member_data_download(uuid, text) is
-'Finance and super administrators: call before edge.member_data() for a member who asked for the own data, blocked and closed ones too. Errors: forbidden, two_step_required, not_found, reason_required, too_many_requests.';
+'Finance and super administrators: allows the file with everything that is stored about a member who asked for it, blocked and closed ones too; the member is notified. admin-download-data makes the file. Errors: forbidden, two_step_required, not_found, reason_required, too_many_requests.';
 grant execute on function public.start_member_data_download(uuid, text) to platform_admin;
 
 -- What is stored about a member, list by list: of other people only what the member sees on the screens. Left out are

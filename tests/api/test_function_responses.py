@@ -15,8 +15,9 @@ from functions.edge.support.services import STORAGE_TIMEOUT_SECONDS
 from launcher.settings import ROOT
 from tests.api.conftest import Owner
 from tests.support import plain_http
-from tests.support.endpoints import ANONYMOUS, edge_app
+from tests.support.endpoints import ANONYMOUS
 from tests.support.people import Administrator, ApiClient, Member
+from tests.support.service_apps import edge_app
 
 
 @pytest.mark.threat("T42", "T65")

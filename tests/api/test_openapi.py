@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import content_type_conformance, status_c
 
 from functions.auth.app import ROUTES
 from functions.auth.openapi import document
-from tests.support.endpoints import edge_app, storage_app
 from tests.support.people import Member, People, until_served
+from tests.support.service_apps import edge_app, storage_app
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance]
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "4"))

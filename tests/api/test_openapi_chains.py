@@ -23,9 +23,9 @@ from functions.auth.openapi import document
 from tests.api.conftest import Owner
 from tests.api.test_openapi import CHECKS, calling_from
 from tests.support.bucket_fixture import open_bucket
-from tests.support.endpoints import edge_app, storage_app
 from tests.support.files import png
 from tests.support.people import PASSWORD, Member, People, until_served
+from tests.support.service_apps import edge_app, storage_app
 
 pytestmark = pytest.mark.long
 CHAINS = int(os.environ.get("OPENAPI_CHAINS", "8"))

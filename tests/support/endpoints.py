@@ -3,18 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from functions.auth.app import ROUTES as AUTH_ROUTES
-from functions.edge.support.application import make_app as make_edge
-from functions.edge.support.settings import EdgeSettings
-from functions.storage.app import make_app
-from functions.storage.settings import Settings
 from tests.support.files import png
 from tests.support.people import WALLET, Member
+from tests.support.service_apps import edge_app, storage_app
 
 ANONYMOUS = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
 TABLE_VERBS = ("GET", "POST", "PATCH", "DELETE")
@@ -118,30 +114,6 @@ def _routes(app: Any) -> Iterator[tuple[str, str]]:
         for route in included.routes if included else [entry]:
             for method in sorted(route.methods):
                 yield method, route.path
-
-
-def edge_app() -> Any:
-    """Return the functions' application, which has not been started."""
-    return make_edge(
-        EdgeSettings(
-            port=1,
-            database_url="",
-            jwks_path=Path(),
-            admin_key_path=Path(),
-            secrets_key_path=Path(),
-            supabase_url="",
-            supabase_anon_key="",
-            supabase_service_role_key="",
-            auth_internal_url="",
-            storage_internal_url="",
-        )
-    )
-
-
-def storage_app() -> Any:
-    return make_app(
-        Settings(port=1, database_url="", jwks_path="", signing_secret="x" * 32, storage_url="file:///tmp")  # type: ignore[arg-type]
-    )
 
 
 @dataclass

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +14,8 @@ from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
 from launcher.tools import SUPABASE, VENV
-from tests.checks import built_in_platform, email_templates, row_types, runbooks
+from tests.checks import email_templates, runbooks
+from tests.checks.generate import FROM_DATABASE
 from tests.checks.sbom import NODE_FOLDERS
 from tests.checks.schema import Comparison
 from tests.support import throwaway
@@ -77,7 +79,7 @@ def of_database(migrated: Database, authored: throwaway.AuthoredDatabase) -> lis
 
     return [
         Check("schema files and migrations", Comparison(migrated, authored).failure),
-        Check("generated files", lambda: row_types.failure(migrated) or built_in_platform.failure(migrated)),
+        *(Check(each.FILE.name, partial(each.failure, migrated)) for each in FROM_DATABASE),
         Check("runbooks", lambda: runbooks.failure(migrated)),
         Check("supabase db lint", cli(*LINT)),
         Check("supabase db advisors", cli(*ADVISORS)),

@@ -2,20 +2,23 @@
 
 from launcher.settings import ROOT, SETUP_LOG
 from launcher.terminal import ending_in_words
-from tests.checks import built_in_platform, email_templates, row_types
+from tests.checks import api_reference, built_in_platform, email_templates, row_types, schema_picture
 from tests.support import throwaway
+
+# Each has a FILE, `generate` and `failure`.
+FROM_DATABASE = (row_types, built_in_platform, api_reference, schema_picture)
 
 
 def main() -> int:
-    """Write the web's row types and built-in platform, and the auth service's e-mail templates."""
+    """Write what the web and docs have of the database, and the e-mail templates."""
     # The web's files are formatted by its own formatter.
     throwaway.install_for_tests(SETUP_LOG)
     with throwaway.database() as database:
-        row_types.FILE.write_text(row_types.generate(database))
-        built_in_platform.FILE.write_text(built_in_platform.generate(database))
+        for written in FROM_DATABASE:
+            written.FILE.write_text(written.generate(database))
     email_templates.write()
-    for written in (row_types.FILE, built_in_platform.FILE, email_templates.FOLDER):
-        print(f"  wrote {written.relative_to(ROOT)}")
+    for path in (*(written.FILE for written in FROM_DATABASE), email_templates.FOLDER):
+        print(f"  wrote {path.relative_to(ROOT)}")
     return 0
 
 

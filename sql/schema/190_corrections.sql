@@ -462,5 +462,5 @@ begin
 end
 $$;
 comment on function public.list_corrections() is
-'Administrators: pending corrections, oldest first, at most 200, and the last 50 confirmed ones. refusal says why the caller may not confirm; null when allowed. Errors: forbidden, session_ended.';
+'Administrators: pending corrections, oldest first, at most 200, and the last 50 confirmed ones. `refusal` says why the caller may not confirm; null when allowed. Errors: forbidden, session_ended.';
 grant execute on function public.list_corrections() to platform_admin;

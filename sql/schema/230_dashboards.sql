@@ -289,5 +289,5 @@ begin
 end
 $$;
 comment on function public.get_admin_overview() is
-'Administrators: the panel''s first screen in one request. books is the last ledger check; ok is null before the first; alarms is what waits for an acknowledgement and what it stops. Errors: forbidden, session_ended.';
+'Administrators: the panel''s first screen in one request. `books` is the last ledger check, its `ok` null before the first; `alarms` is what waits for an acknowledgement and what it stops. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_overview() to platform_admin;

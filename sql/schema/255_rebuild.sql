@@ -691,5 +691,5 @@ begin
 end
 $$;
 comment on function public.rebuild_counters(text) is
-'Super administrators: derives every stored sum and counter from the rows, and books what the journal of bonuses lacks, with an audit row. Returns the first hundred changes, each with its kind, object, member and figures before and after, and their count; 0 when all agreed. Errors: forbidden, session_ended, two_step_required, invalid_reason, reason_required, try_again.';
+'Super administrators: derives every stored sum and counter from the rows, and writes what the journal of bonuses lacks, with an audit row. Returns the first hundred changes, each with its kind, object, member and figures before and after, and their count; 0 when all agreed. Errors: forbidden, session_ended, two_step_required, invalid_reason, reason_required, try_again.';
 grant execute on function public.rebuild_counters(text) to platform_admin;

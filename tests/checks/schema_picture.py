@@ -29,7 +29,7 @@ group by c.oid, c.conrelid, c.confrelid order by 1, min(k.no)
 """
 CREATED = re.compile(r"^create (?:unlogged )?table (\w+\.\w+)", re.MULTILINE)
 
-WIDTH, GAP, MARGIN, LINE, HEADER = 220, 64, 24, 15, 26
+WIDTH, GAP, MARGIN, LINE, HEADER = 232, 56, 24, 15, 26
 STYLE = """<style>
   svg { font-family: system-ui, sans-serif; font-size: 12px; }
   .page { fill: #ffffff; }
@@ -81,7 +81,7 @@ def generate(database: Database) -> str:
     nouns = {
         name: file.stem for file in sorted(SCHEMA.glob("*.sql")) for name in CREATED.findall(file.read_text())
     }
-    tables = {name: Table(name, nouns[name]) for (name,) in database.rows(TABLES)}
+    tables = {name: Table(name, nouns.get(name, "in no schema file")) for (name,) in database.rows(TABLES)}
     for child, parent, columns in database.rows(KEYS):
         tables[_qualified(child)].keys.append((columns, _qualified(parent)))
     related = {name for table in tables.values() for _, name in table.keys}

@@ -71,8 +71,9 @@ def compare(place: str, shape: str, content: Any) -> None:
         return None
     named = dict(members(shape[1:-1]))
     keys = set(content)
-    assert named.keys() - {"…"} <= keys, f"{place} has {sorted(keys)}"
-    assert "…" in named or keys <= named.keys(), f"{place} has {sorted(keys)}"
+    always = {key for key in named if not key.endswith("?")}
+    assert always - {"…"} <= keys, f"{place} has {sorted(keys)}"
+    assert "…" in named or keys <= {key.rstrip("?") for key in named}, f"{place} has {sorted(keys)}"
     for key, inner in named.items():
         if inner:
             compare(f"{place}.{key}", inner, content[key])

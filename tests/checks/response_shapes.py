@@ -12,8 +12,9 @@ COMMENT = re.compile(r"--[^\n]*")
 PART = re.compile(
     r"(?P<built>jsonb_build_object\()|'(?P<literal>\{\".*?\})'|(?P<call>(?:private|public)\.\w+)\("
 )
+ARRAY = re.compile(r"jsonb_agg\(|jsonb_build_array\(")
 # What follows an object that another is joined to.
-JOINED = re.compile(r"\s*(?:::[\w.]+)?\s*\|\|")
+JOINED = re.compile(r"\s*(?:::[\w.]+)?\s*\|\|\s*(?P<case>case\b)?")
 # An object in an object is shown, what lies deeper only named.
 DEPTH = 2
 
@@ -33,7 +34,7 @@ class ResponseShapes:
         """Return the shape of the first part of a value that has one; empty when none is an object."""
         for found in PART.finditer(text):
             if shape := self._of_part(found, text, depth):
-                many = "jsonb_agg(" in text[: found.start()] and not shape.startswith("[")
+                many = ARRAY.search(text, 0, found.start()) and not shape.startswith("[")
                 return f"[{shape}]" if many else shape
         return ""
 
@@ -57,7 +58,9 @@ class ResponseShapes:
             if "to_jsonb(" in text[: found.start()] or "||" in text[: found.start()]:
                 members.insert(0, "…")
         if joined := JOINED.match(after):
-            members.append(self._of_expression(after[joined.end() :], depth)[1:-1] or "…")
+            more = self._of_expression(after[joined.end() :], depth)[1:-1] or "…"
+            # Sometimes there, sometimes not.
+            members.append(more.replace(", ", "?, ") + "?" if joined["case"] else more)
         return "{" + ", ".join(members) + "}"
 
     def _member(self, key: str, value: str, depth: int) -> str:

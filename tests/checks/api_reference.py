@@ -56,7 +56,7 @@ Everything that an anonymous client, a member or an administrator may call. `api
 sessions, money, pages, errors. Its `supabase` and `api` are those of the examples here; ids are made up.
 
 Who may call is what `tests/api/authorisation.csv` tests for every role. Each request can also end with the
-errors that the guide lists for all. In a response, `…` stands for the columns of the row itself; a key with `?`
+errors that the guide lists for all. In a response, `…` stands for the columns of the row; a key with `?`
 is left out at times, and two levels are shown.
 """
 

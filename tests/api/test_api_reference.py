@@ -39,7 +39,9 @@ def earner(people: People, stack: Stack) -> Member:
     return people.sign_in(stack.values["DEMO_MEMBER_EMAIL"], stack.values["DEMO_MEMBER_PASSWORD"])
 
 
-@pytest.mark.parametrize(("name", "who", "shape", "arguments"), entries(), ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("name", "who", "shape", "arguments"), list(entries()), ids=lambda value: str(value)[:40]
+)
 def test_responses_have_the_keys_that_the_reference_names(
     name: str, who: str, shape: str, arguments: dict[str, Any], earner: Member, super_admin: Administrator
 ) -> None:

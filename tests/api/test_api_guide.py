@@ -1,6 +1,6 @@
 """The examples of docs/api.md, run as a reader would: all of one language as one program, in their order.
 
-Those in JavaScript need the packages of tests/api/js (`npm ci`), which `make test` installs for all of its suites.
+Those in JavaScript need the packages of tests/api/js (`npm ci`), which `make test` installs for all suites.
 """
 
 import re

@@ -6,8 +6,20 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from functions.core.email import SmtpTls
 
+# Where containers are given what is secret, a file for each setting; without it the environment has them.
+SECRETS = Path("/run/secrets")
 
-class ServiceSettings(BaseSettings):
+
+class EnvironmentSettings(BaseSettings):
+    """Settings from the environment, or from a file of the setting's name in SECRETS."""
+
+    # What is missing or wrong is logged by its name: the values beside it are secrets.
+    model_config = SettingsConfigDict(
+        extra="ignore", hide_input_in_errors=True, secrets_dir=SECRETS if SECRETS.is_dir() else None
+    )
+
+
+class ServiceSettings(EnvironmentSettings):
     """Common settings; a service subclasses this and adds its own.
 
     Attributes:
@@ -17,9 +29,6 @@ class ServiceSettings(BaseSettings):
         log_level: a level name of the standard library.
         metrics_port: where Prometheus reads the process's figures; unset for nowhere.
     """
-
-    # What is missing or wrong is logged by its name: the values beside it are secrets.
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     host: str = "127.0.0.1"
     port: int

@@ -5,20 +5,18 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import psycopg
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from functions.core.settings import EnvironmentSettings
 from functions.edge.support import passwords
 from functions.edge.support.crypto import Encryptor
 
 
-class EncryptionSettings(BaseSettings):
+class EncryptionSettings(EnvironmentSettings):
     """Settings of the edge service that the demo needs, too.
 
     Attributes:
         secrets_key_path: the key file that encrypts MT5 passwords (see crypto.py).
     """
-
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     secrets_key_path: Path
 

@@ -1,9 +1,9 @@
 """Settings of the bootstrap commands."""
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from functions.core.settings import EnvironmentSettings
 
 
-class BootstrapSettings(BaseSettings):
+class BootstrapSettings(EnvironmentSettings):
     """Settings of `python -m functions.edge.bootstrap`.
 
     Attributes:
@@ -11,8 +11,6 @@ class BootstrapSettings(BaseSettings):
         auth_internal_url, storage_internal_url: the services themselves, without the gateway's prefix.
         supabase_service_role_key: the key to both.
     """
-
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     database_url: str
     auth_internal_url: str

@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from functions.core.settings import EnvironmentSettings
 from functions.edge.support.crypto import Ciphertext, DecryptionError, Encryptor
 
 
-class KeyRotationSettings(BaseSettings):
+class KeyRotationSettings(EnvironmentSettings):
     """`database_url` of the owner, and the key file."""
-
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     database_url: str
     secrets_key_path: Path

@@ -251,10 +251,15 @@ def switch_on(settings: Settings) -> None:
         repository.make_folders()
     cluster.place(settings)
     repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
+    show_once(made, repository.keys)
+
+
+def show_once(made: str | None, keys: Path) -> None:
+    """Print a new key of the backups."""
     if made:
         print(
             f"\n  The key of the backups, shown this once: {made}\n"
-            f"  It lies in {repository.keys / KEY} too. Without it no backup can be restored, and\n"
+            f"  It lies in {keys / KEY} too. Without it no backup can be restored, and\n"
             "  whoever has it reads them: keep it where neither this machine nor the repository is.\n"
         )
 
@@ -264,6 +269,8 @@ def keep(settings: Settings) -> NoReturn:
     backups, day = Backups(settings), None
     _attempt(backups, "unlock", backups.unlock)
     while True:
+        if not backups.is_prepared():
+            _attempt(backups, "repository", backups.prepare)
         _attempt(backups, "files", backups.keep_files)
         _attempt(backups, "database", backups.keep_database)
         if day != (day := datetime.now(UTC).date()):

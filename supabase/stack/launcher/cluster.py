@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
@@ -17,6 +18,26 @@ from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run
 
 ELSEWHERE = Path("/var/lib/harborline")
+INCLUDE = "include 'harborline.conf'\n"
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Where a server listens.
+
+    Attributes:
+        listen: the addresses, as `listen_addresses`.
+        port: the port, and the name of its socket.
+        sockets: folder of the socket; empty for none.
+        clients: from where passwords are asked for, as in pg_hba.conf; from elsewhere nobody connects.
+        sync: see crash_sync_method.
+    """
+
+    listen: str
+    port: int
+    sockets: str
+    clients: str
+    sync: str
 
 
 def place(settings: Settings) -> Path:
@@ -103,21 +124,43 @@ def create(settings: Settings, postgres: Path, password: str, log: Path, archive
             )
         _initdb(folder, postgres, password, log)
     _require_version(folder, postgres)
-    sockets = _make_sockets(settings) if archive_command else ""
+    sockets = str(_make_sockets(settings)) if archive_command else ""
+    listener = Listener(
+        "127.0.0.1", settings.ports["postgres"], sockets, "127.0.0.1/32", crash_sync_method(postgres)
+    )
+    included = _include(folder / "postgresql.conf")
+    written = [
+        _write(folder / "harborline.conf", configuration(settings.profile, listener, archive_command)),
+        _write(folder / "pg_hba.conf", rules(listener)),
+    ]
+    return included or any(written)
+
+
+def configuration(profile: str, listener: Listener, archive_command: str) -> str:
+    """Return what PostgreSQL reads, as a process and in a container."""
+    memory = memory_megabytes()
     # PostgreSQL's own pages, and what it may count on in all, of a machine that it shares.
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    configuration = Template((FILES / "postgresql.conf").read_text()).substitute(
-        port=settings.ports["postgres"],
-        connections=connections(settings.profile),
+    return Template((FILES / "postgresql.conf").read_text()).substitute(
+        listen=listener.listen,
+        port=listener.port,
+        connections=connections(profile),
         buffers=min(max(memory // 4, 128), 8192),
         cache=max(memory // 2, 512),
-        sync=crash_sync_method(postgres),
-        sockets=sockets,
+        sync=listener.sync,
+        sockets=listener.sockets,
         archive_mode="on" if archive_command else "off",
         archive_command=archive_command.replace("'", "''"),
     )
-    rules = (FILES / "pg_hba.conf").read_text()
-    return any([_write(folder / "harborline.conf", configuration), _write(folder / "pg_hba.conf", rules)])
+
+
+def rules(listener: Listener) -> str:
+    """Return pg_hba.conf: who may connect from where."""
+    return Template((FILES / "pg_hba.conf").read_text()).substitute(clients=listener.clients)
+
+
+def memory_megabytes() -> int:
+    """Return how much memory this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
 
 
 def _make_sockets(settings: Settings) -> Path:
@@ -155,7 +198,16 @@ def crash_sync_method(postgres: Path | None = None) -> str:
     return "fsync" if found.returncode else "syncfs"
 
 
+def _include(path: Path) -> bool:
+    """Let the cluster read the stack's configuration; one that containers made is given theirs elsewhere."""
+    if INCLUDE in path.read_text():
+        return False
+    private_files.append(path, INCLUDE)
+    return True
+
+
 def _write(path: Path, text: str) -> bool:
+    """Write a file that PostgreSQL's user reads; return whether that changed it."""
     if path.exists() and path.read_text() == text:
         return False
     private_files.write(path, text, 0o644)
@@ -176,7 +228,6 @@ def _initdb(folder: Path, postgres: Path, password: str, log: Path) -> None:
         run(system_user.as_user(command, user), log, cwd=Path("/"))
     finally:
         secret.unlink()
-    private_files.append(draft / "postgresql.conf", "include 'harborline.conf'\n")
     draft.rename(folder)
 
 

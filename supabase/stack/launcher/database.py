@@ -123,15 +123,20 @@ class Database:
             return connection.execute(sql.encode()).fetchall()
 
     def _set_passwords(self, roles: tuple[str, ...]) -> None:
-        # Generated hexadecimal text: nothing to quote.
-        passwords = ((role, self.keys.values[f"PASSWORD_{role}"]) for role in roles)
-        self.execute("".join(f"alter role {role} password '{password}';\n" for role, password in passwords))
+        self.execute(password_statements(self.keys, roles))
 
     def _migrate_service(self, name: str) -> None:
         binary = self.settings.options.get("AUTH_BIN") if name == "auth" else None
         command: list[str | Path] = [binary] if binary else [PYTHON, "-m", f"functions.{name}"]
         env = environment.service(name, self.settings, self.keys)
         run([*command, "migrate"], self.log, cwd=ROOT, env=env)
+
+
+def password_statements(keys: Keys, roles: tuple[str, ...]) -> str:
+    """Return what sets the passwords of these roles."""
+    # Generated hexadecimal text: nothing to quote.
+    passwords = ((role, keys.values[f"PASSWORD_{role}"]) for role in roles)
+    return "".join(f"alter role {role} password '{password}';\n" for role, password in passwords)
 
 
 def cli_environment() -> dict[str, str]:

@@ -74,8 +74,12 @@ class Repository:
         if self.folder:
             system_user.hand_over(self.folder / "database", self.folder / "files")
 
-    def configure(self, data: Path, sockets: Path, port: int) -> Path:
-        """Write pgBackRest's configuration for a data directory, and return the file."""
+    def configure(self, data: Path, sockets: Path, port: int) -> None:
+        """Write pgBackRest's configuration for a data directory, which only the stack's user reads."""
+        private_files.write(self.keys / CONFIGURATION, self.configuration(data, sockets, port))
+
+    def configuration(self, data: Path, sockets: Path, port: int) -> str:
+        """Return pgBackRest's configuration for a data directory."""
         lines = {
             **self._place(),
             "repo1-cipher-type": "aes-256-cbc",
@@ -99,10 +103,7 @@ class Repository:
             "pg1-user": "supabase_admin",
         }
         text = "[global]\n" + "".join(f"{name}={value}\n" for name, value in lines.items())
-        text += f"\n[{STANZA}]\n" + "".join(f"{name}={value}\n" for name, value in stanza.items())
-        file = self.keys / CONFIGURATION
-        private_files.write(file, text)
-        return file
+        return text + f"\n[{STANZA}]\n" + "".join(f"{name}={value}\n" for name, value in stanza.items())
 
     def _place(self) -> dict[str, str]:
         if self.folder:

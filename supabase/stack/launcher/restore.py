@@ -19,6 +19,7 @@ import psycopg
 
 from launcher import cluster, environment, options, private_files, system_user, tools
 from launcher import settings as configuration
+from launcher.backups import Backups
 from launcher.keys import Keys
 from launcher.repository import KEY, Repository, require_valid
 from launcher.settings import BACKUP_ACCESS, MAIL_SETTINGS, RESTORE, SETUP_LOG, Settings
@@ -48,25 +49,42 @@ class Restored:
     violations: dict[str, int]
     receipts: str
 
+    def __str__(self) -> str:
+        found = f"{self.violations} VIOLATIONS" if self.violations else "in order"
+        last = f"The last thing in it is of {self.at:%Y-%m-%d %H:%M:%S} UTC" if self.at else "It is empty"
+        text = f"\n  {last}. Its ledger is {found}."
+        if self.receipts:
+            text += (
+                f"\n  Its receipts lay in {self.receipts}. Give it that as STORAGE_URL only when no other\n"
+                "  stack uses the place: what has no row in a stack's own database is removed after a day."
+            )
+        return text
 
-def source(environment: Mapping[str, str], state: Path) -> Repository:
-    """Return the repository that FROM, KEY and BACKUP_S3_* name."""
+
+def named(environment: Mapping[str, str], state: Path) -> tuple[Repository, Path]:
+    """Return the repository that FROM and BACKUP_S3_* name, and the file KEY."""
     location, key = environment.get("FROM", ""), Path(environment.get("KEY", ""))
     if not location or not key.is_file():
         raise Stop(f"Name the repository and its key: {RESTORE}")
     access = {name: environment[name] for name in BACKUP_ACCESS if name in environment}
-    # A copy of the key, which the stack's user reads, for as long as this takes.
     keys = Path("/tmp") / f"harborline-restore-{os.getpid()}"  # noqa: S108
     require_valid(location, keys, access, state)
-    private_files.make_folder(keys)
-    private_files.write(keys / KEY, key.read_text())
-    system_user.hand_over(keys)
-    return Repository(location, keys, access)
+    return Repository(location, keys, access), key
+
+
+def source(environment: Mapping[str, str], state: Path) -> Repository:
+    """Return the named repository with a copy of the key, which the stack's user reads while this takes."""
+    repository, key = named(environment, state)
+    private_files.make_folder(repository.keys)
+    private_files.write(repository.keys / KEY, key.read_text())
+    system_user.hand_over(repository.keys)
+    return repository
 
 
 def restore(state: Path, repository: Repository, postgres: Path, to: datetime | None) -> Restored:
     """Restore everything as it was at a moment, or as late as the archive goes; `make up` starts it then."""
-    if state.exists() and any(state.iterdir()):
+    # Folders alone may be there: of a container the places of its volumes.
+    if any(not path.is_dir() for path in state.rglob("*")):
         raise Stop(f"{state} is not empty. A backup is only restored into a new folder: STATE=.stack-new")
     private_files.make_folder(state)
     system_user.require_access([state.parent, *([repository.folder] if repository.folder else [])])
@@ -88,6 +106,17 @@ def restore(state: Path, repository: Repository, postgres: Path, to: datetime | 
     finally:
         shutil.rmtree(repository.keys)
     return Restored(at, violations, receipts)
+
+
+def drill(backups: Backups, postgres: Path) -> Restored:
+    """Prove the backups of a stack: restore the newest beside it, run the ledger checks, remove it."""
+    state = backups.settings.state.with_name(f"{backups.settings.state.name}-drill")
+    place = {"FROM": backups.repository.location, "KEY": str(backups.repository.keys / KEY)}
+    restored = restore(state, source({**backups.repository.access, **place}, state), postgres, None)
+    remove(state)
+    if not restored.violations:
+        backups.note_proof()
+    return restored
 
 
 def moment(text: str) -> datetime:
@@ -173,6 +202,7 @@ def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[
     """Let PostgreSQL replay the archive, mark the copy as one, and run every ledger check."""
     command = system_user.as_user([postgres / "postgres", "-D", settings.data_directory], system_user.name())
     alone = {
+        "listen_addresses": "127.0.0.1",
         "port": str(settings.ports["postgres"]),
         "archive_mode": "off",
         "unix_socket_directories": "",

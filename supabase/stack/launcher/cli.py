@@ -10,6 +10,8 @@ from pathlib import Path
 from launcher import (
     audit_log,
     compose,
+    compose_backups,
+    compose_images,
     environment,
     health,
     lifecycle,
@@ -138,17 +140,12 @@ def restore() -> int:
     tools.install_programs(repository.PROGRAMS, configuration.SETUP_LOG)
     to = restoring.moment(os.environ["TO"]) if os.environ.get("TO") else None
     result = restoring.restore(state, restoring.source(os.environ, state), postgres, to)
-    _say(result)
+    print(result)
     print(
         f"\n  Start it with: {configuration.command_prefix(state)}make up\n"
         "  It sends no email and makes no decision until a super administrator acknowledges, under Alarms,\n"
         "  that it takes over. It has no domain, mail server and backups until `make up` is given them."
     )
-    if result.receipts:
-        print(
-            f"  Its receipts lay in {result.receipts}. Give it that as STORAGE_URL only when no other\n"
-            "  stack uses the place: what has no row in a stack's own database is removed after a day."
-        )
     return 1 if result.violations else 0
 
 
@@ -156,27 +153,11 @@ def restore_drill() -> int:
     """Prove the backups: restore the newest into a folder of its own, run the ledger checks, remove it."""
     backups = _running_backups()
     postgres = tools.install(backups.settings.log, for_tests=False, settings=backups.settings)
-    started, state = (
-        time.monotonic(),
-        backups.settings.state.with_name(f"{backups.settings.state.name}-drill"),
-    )
-    from_here = {"FROM": backups.repository.location, "KEY": str(backups.repository.keys / repository.KEY)}
-    result = restoring.restore(
-        state, restoring.source({**backups.repository.access, **from_here}, state), postgres, None
-    )
-    restoring.remove(state)
-    _say(result)
+    started = time.monotonic()
+    result = restoring.drill(backups, postgres)
+    print(result)
     print(f"  Restored and checked in {time.monotonic() - started:.0f} s")
-    if result.violations:
-        return 1
-    backups.note_proof()
-    return 0
-
-
-def _say(result: restoring.Restored) -> None:
-    found = f"{result.violations} VIOLATIONS" if result.violations else "in order"
-    last = f"The last thing in it is of {result.at:%Y-%m-%d %H:%M:%S} UTC" if result.at else "It is empty"
-    print(f"\n  {last}. Its ledger is {found}.")
+    return 1 if result.violations else 0
 
 
 def postgres_upgrade() -> int:
@@ -235,16 +216,36 @@ def print_monitoring() -> int:
     return 0
 
 
-def containers() -> int:
+def containers(action: str | None = None) -> int:
     """Make the keys and the env files that docker-compose.yml needs, and print the commands."""
+    if action == "restore":
+        return _containers_restore()
+    state = configuration.state_folder()
+    if action == "digests":
+        print(f"  {compose_images.lock(state / 'containers')} images are named by their digests from now on:")
+    restored = compose_backups.take_restored(state)
     settings = configuration.load_or_create()
     keys = Keys(settings)
     keys.make()
-    for command in compose.commands(compose.prepare(settings, keys), settings):
+    commands = compose.commands(compose.prepare(settings, keys), settings)
+    # A restored stack has its people.
+    for command in commands[:1] if restored else commands:
         print(f"  {command}")
     print(f"  Web app: {settings.origin}")
     if settings.own_mail:
-        print(f"  Mail catcher: http://127.0.0.1:1080{keys.mail_path}")
+        print(f"  Mail catcher: http://127.0.0.1:{settings.ports['mail']}{keys.mail_path}")
+    return 0
+
+
+def _containers_restore() -> int:
+    env_file, settings = compose.prepare_restore()
+    print(f"  {compose.command(env_file, 'run --rm --build restore')}")
+    print(f"  {configuration.command_prefix(settings.state)}python3 supabase/stack containers")
+    print(
+        "  The latter takes the copy's keys and settings, and options of its own, such as SMTP_HOST.\n"
+        "  It sends no email and makes no decision until a super administrator acknowledges, under Alarms,\n"
+        "  that it takes over."
+    )
     return 0
 
 
@@ -290,7 +291,6 @@ COMMANDS = (
         postgres_upgrade,
         postgres_back,
         audit_log_check,
-        containers,
     ),
     *development.COMMANDS,
 )
@@ -303,6 +303,14 @@ def _parser() -> argparse.ArgumentParser:
         name = function.__name__.replace("_", "-")
         commands.add_parser(name, help=function.__doc__).set_defaults(function=function)
     commands.add_parser("monitoring", help=print_monitoring.__doc__).set_defaults(function=print_monitoring)
+    images = commands.add_parser("containers", help=containers.__doc__)
+    images.add_argument(
+        "action",
+        nargs="?",
+        choices=("digests", "restore"),
+        help="Name images by their digests too; restore FROM with KEY into a new STATE",
+    )
+    images.set_defaults(function=containers)
     commands.add_parser("limits", help=show_limits.__doc__).set_defaults(function=show_limits)
     passed_on = commands.add_parser("bootstrap", help=bootstrap.__doc__)
     passed_on.add_argument("arguments", nargs=argparse.REMAINDER)

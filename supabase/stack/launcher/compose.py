@@ -1,16 +1,31 @@
-"""What docker-compose.yml needs from outside: keys and environments that containers can read."""
+"""What docker-compose.yml needs from outside: keys, secrets and environments that containers can read."""
 
-import hashlib
-import shutil
+import os
+import shlex
 from pathlib import Path
 
-from launcher import cluster, environment
+from launcher import cluster, compose_backups, compose_images, environment, tools
+from launcher.compose_files import secret, write_env, write_mounted
+from launcher.database import PASSWORDS_AFTER, PASSWORDS_BEFORE, password_statements
 from launcher.keys import Keys
-from launcher.settings import DATABASE_ROLES, Settings
+from launcher.settings import ROOT, Settings
 from launcher.terminal import Stop
 
 MOUNTED = ("jwks.json", "admin.json", "secrets.json")
-SERVICES = ("auth", "storage", "edge", "worker", "postgrest", "gateway")
+# By the file in `containers`, the one of supabase/services.
+SERVICES = {
+    **{name: name for name in ("auth", "storage", "edge", "worker", "postgrest", "gateway")},
+    "gotrue": "auth",
+}
+# What a service reads from a file of that name in /run/secrets. A real GoTrue, Caddy and the library for
+# S3 read the environment alone.
+SECRETS = {
+    "auth": ("DATABASE_URL", "GOTRUE_JWT_SECRET", "GOTRUE_JWT_KEYS", "GOTRUE_SMTP_PASS"),
+    "storage": ("DATABASE_URL", "SIGNING_SECRET"),
+    "edge": ("DATABASE_URL", "SUPABASE_SERVICE_ROLE_KEY"),
+    "worker": ("DATABASE_URL", "SMTP_PASS", "SUPABASE_SERVICE_ROLE_KEY", "ALARM_WEBHOOK_KEY"),
+    "postgrest": ("PGRST_DB_URI",),
+}
 # Where a container listens: its name, and one port of those that only other containers reach.
 ADDRESSES = {
     "postgres": ("database", 5432),
@@ -23,6 +38,8 @@ ADDRESSES = {
     "internal": ("gateway", 8001),
     **{f"{name}_metrics": (name, 9100) for name in ("auth", "storage", "edge", "worker")},
 }
+# Only the networks of its container may ask the database.
+HOST, PORT = ADDRESSES["postgres"]
 
 
 def prepare(settings: Settings, keys: Keys) -> Path:
@@ -30,34 +47,96 @@ def prepare(settings: Settings, keys: Keys) -> Path:
 
     The folder is closed to others on this machine; what is mounted from it is open to the containers' users.
     """
-    if settings.own_mail and not settings.demo:
-        raise Stop("With DEMO=0 containers need a mail server of your own: name it in SMTP_HOST.")
-    folder = settings.state / "containers"
-    mounted = folder / "keys"
-    mounted.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    mounted.chmod(0o755)
-    for name in MOUNTED:
-        shutil.copyfile(keys.folder / name, mounted / name)
-        (mounted / name).chmod(0o644)
-    filled = values(settings, keys)
-    for name in SERVICES:
-        limits = environment.fill("auth-limits", filled) if name == "auth" else {}
-        _write(folder / f"{name}.env", environment.fill(name, filled) | limits)
-    return _write(folder / "env", outside(settings, keys, folder))
+    _require_sensible(settings)
+    folder = _folder(settings)
+    write_mounted(folder / "keys", {name: (keys.folder / name).read_text() for name in MOUNTED})
+    secrets, filled = _passwords(keys), values(settings, keys)
+    for name, file in SERVICES.items():
+        limits = environment.fill("auth-limits", filled) if file == "auth" else {}
+        given = environment.fill(file, filled) | limits
+        for setting in SECRETS.get(name, ()):
+            secrets[f"{name}.{setting}"] = secret(setting, given.pop(setting, ""))
+        write_env(folder / f"{name}.env", given)
+    write_mounted(folder / "secrets", secrets)
+    backups, archive_command = compose_backups.prepare(settings, keys, folder)
+    _configure_database(settings, folder, archive_command)
+    return write_env(folder / "env", {**outside(settings, keys, folder), **backups})
 
 
-def _write(path: Path, lines: dict[str, str]) -> Path:
-    path.touch(mode=0o600)
-    path.write_text("".join(f"{name}='{value}'\n" for name, value in lines.items()))
-    return path
+def prepare_restore() -> tuple[Path, Settings]:
+    """Write what docker-compose.restore.yml needs; return its env file and the settings of the new stack."""
+    settings, variables = compose_backups.prepare_restore(os.environ)
+    folder = _folder(settings)
+    given = {**_project(settings, folder, [ROOT / "docker-compose.restore.yml"]), **variables}
+    return write_env(folder / "env", {**given, "DATABASE_MEMORY": _memory()}), settings
+
+
+def command(env_file: Path, words: str) -> str:
+    """Return what a person types."""
+    return f"docker compose --env-file {shlex.quote(str(env_file))} {words}"
 
 
 def commands(env_file: Path, settings: Settings) -> list[str]:
     """Return what starts the containers, and what makes the first people in them, once."""
-    compose = f"docker compose --env-file {env_file}"
     first = "demo" if settings.demo else "first-administrator --email ... --name ..."
-    return [f"{compose} up --build --detach --wait", f"{compose} run --rm seed {first}"]
+    return [command(env_file, "up --build --detach --wait"), command(env_file, f"run --rm seed {first}")]
+
+
+def _require_sensible(settings: Settings) -> None:
+    if settings.own_mail and not settings.demo:
+        raise Stop("With DEMO=0 containers need a mail server of your own: name it in SMTP_HOST.")
+    if settings.options.get("STORAGE_URL", "s3://").startswith("file:"):
+        raise Stop(
+            "In containers receipts lie in a volume or at an s3:// address. Drop the folder:\n"
+            "  STORAGE_URL= python3 supabase/stack containers"
+        )
+
+
+def _folder(settings: Settings) -> Path:
+    folder = settings.state / "containers"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
+def _passwords(keys: Keys) -> dict[str, str]:
+    """Return the files of who sets the database up, by their names in docker-compose.yml."""
+    owner = keys.values["PASSWORD_postgres"]
+    return {
+        "supabase_admin": keys.values["PASSWORD_supabase_admin"],
+        "postgres": owner,
+        "seed.DATABASE_URL": f"postgresql://postgres:{owner}@{HOST}:{PORT}/postgres",
+        "passwords_before.sql": password_statements(keys, PASSWORDS_BEFORE),
+        "passwords_after.sql": password_statements(keys, PASSWORDS_AFTER),
+    }
+
+
+def _configure_database(settings: Settings, folder: Path, archive_command: str) -> None:
+    listener = cluster.Listener(
+        "*", PORT, str(compose_backups.SOCKETS), "samenet", cluster.crash_sync_method()
+    )
+    # What initdb chose comes first, as for a process.
+    chosen = f"include '{compose_backups.DATA}/postgresql.conf'\n"
+    texts = {
+        "postgresql.conf": chosen + cluster.configuration(settings.profile, listener, archive_command),
+        "pg_hba.conf": cluster.rules(listener),
+    }
+    write_mounted(folder / "postgresql", texts)
+
+
+def _memory() -> str:
+    """Return the limit of PostgreSQL's memory: what its configuration counts on in all."""
+    return f"{max(cluster.memory_megabytes() // 2, 512)}m"
+
+
+def _project(settings: Settings, folder: Path, files: list[Path]) -> dict[str, str]:
+    """Return a name that no other stack of this machine has, and the files that describe this one."""
+    locked = compose_images.override(folder, files)
+    return {
+        "COMPOSE_PROJECT_NAME": f"harborline-{settings.identity}",
+        "COMPOSE_FILE": ":".join(map(str, [*files, locked] if locked else files)),
+        "CONTAINERS": str(folder),
+    }
 
 
 def values(settings: Settings, keys: Keys) -> dict[str, str]:
@@ -70,14 +149,15 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "BIND": "0.0.0.0",  # noqa: S104
         "KEYS": "/keys",
         "STORAGE_URL": settings.options.get("STORAGE_URL", "file:///objects"),
+        # What lies in /tmp takes memory.
+        "SPOOL_PATH": "/objects/uploads",
         "AUDIT_HEADS_PATH": "/worker/audit-heads",
-        # Of containers others take care.
-        "BACKUPS_PATH": "",
+        "BACKUPS_PATH": "/backups/backups.json" if "BACKUP_REPOSITORY" in settings.options else "",
         # Of the disk on which the volumes lie.
         "DISK_FOLDERS": '{"the volumes": "/worker"}',
         "GATEWAY_SITE": settings.options.get("SITE_DOMAIN", "http://:8000"),
         "GATEWAY_BIND": "0.0.0.0",  # noqa: S104
-        "GATEWAY_DATA": "/data",
+        "GATEWAY_DATA": "/certificates",
         "CERTIFICATE_ADDRESS": "gateway:443" if "SITE_DOMAIN" in settings.options else "",
         "WEB_ROOT": "/srv/web",
         "PAGES_ROOT": "/srv/pages",
@@ -88,14 +168,18 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
 def outside(settings: Settings, keys: Keys, folder: Path) -> dict[str, str]:
     """Return every variable that docker-compose.yml itself names."""
     host, port = settings.options.get("SITE_HOST", "127.0.0.1"), settings.ports["gateway"]
-    mounted = b"".join((folder / "keys" / name).read_bytes() for name in MOUNTED)
+    domain, backups = "SITE_DOMAIN" in settings.options, "BACKUP_REPOSITORY" in settings.options
+    files = ["", *(["domain."] if domain else []), *(["backups."] if backups else [])]
+    archived = compose_backups.digest(settings, folder)
     return {
+        **_project(settings, folder, [ROOT / f"docker-compose.{name}yml" for name in files]),
         "COMPOSE_PROFILES": "auth,mail" if settings.own_mail else "auth",
-        "CONTAINERS": str(folder),
         "MAIL_PATH": keys.mail_path,
-        "CRASH_SYNC_METHOD": cluster.crash_sync_method(),
-        "KEYS_DIGEST": hashlib.sha256(mounted).hexdigest(),
+        "MAIL_PORT": str(settings.ports["mail"]),
+        "MOUNTED_DIGEST": tools.content_digest(archived, folder / "keys", folder / "secrets"),
+        "DATABASE_DIGEST": tools.content_digest(archived, folder / "postgresql"),
+        "DATABASE_MEMORY": _memory(),
+        "DATABASE_CPUS": str(os.cpu_count() or 1),
         "SITE_URL": settings.origin,
-        "GATEWAY_PUBLISH": "443:443" if settings.options.get("SITE_DOMAIN") else f"{host}:{port}:8000",
-        **{f"PASSWORD_{role.upper()}": keys.values[f"PASSWORD_{role}"] for role in DATABASE_ROLES},
+        "HTTP_PUBLISH": "80:80" if domain else f"{f'[{host}]' if ':' in host else host}:{port}:8000",
     }

@@ -90,6 +90,7 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "BIND": "127.0.0.1",
         "KEYS": str(keys.folder),
         "STORAGE_URL": settings.options.get("STORAGE_URL", (settings.state / "objects").as_uri()),
+        "SPOOL_PATH": str(settings.state / "uploads"),
         "AUDIT_HEADS_PATH": str(settings.state / "audit-heads"),
         "BACKUPS_PATH": str(settings.state / "run" / "backups.json")
         if "BACKUP_REPOSITORY" in settings.options

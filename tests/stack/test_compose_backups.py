@@ -1,8 +1,10 @@
 """Backups of the containers: what the launcher prepares, and the containers themselves, without an engine."""
 
 import json
+import os
 import secrets
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ import yaml
 from launcher import compose, compose_backups, compose_images, restore
 from launcher import settings as configuration
 from launcher.keys import Keys
-from launcher.repository import default_keys
+from launcher.repository import Repository, default_keys, of
 from launcher.settings import SERVICES_WITH_PORTS, Settings
 from launcher.terminal import Stop
 from tests.support.compose_project import described, file, read_env
@@ -188,12 +190,12 @@ def test_where_no_docker_answers_it_is_said_and_nothing_is_stored(
     assert not (tmp_path / "digests.json").exists()
 
 
-def until(condition: Callable[[], object], seconds: float = 120) -> None:
+def until(condition: Callable[[], object], seconds: float = 120, pause: float = 0.5) -> None:
     """Wait for something."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.5)
+        time.sleep(pause)
 
 
 @contextmanager
@@ -220,6 +222,31 @@ def database(containers: Containers, keys: Keys) -> Iterator[Callable[[str], lis
     with containers.started("database"):
         until(answers)
         yield ask
+
+
+@contextmanager
+def lock_left_behind(repository: Repository) -> Iterator[None]:
+    """Stop a program in the middle of what nobody else may do meanwhile, as a lost machine does."""
+    assert repository.folder
+    locks, environment = repository.folder / "files" / "locks", repository.restic_environment()
+    command = [
+        "setpriv",
+        f"--reuid={compose_backups.USER}",
+        "--clear-groups",
+        "--",
+        *repository.restic("check"),
+    ]
+    # The container's user does not get to the key's folder.
+    environment["RESTIC_PASSWORD"] = repository.key
+    del environment["RESTIC_PASSWORD_FILE"]
+    with subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL) as program:
+        until(lambda: any(locks.iterdir()), pause=0.002)
+        program.send_signal(signal.SIGSTOP)
+        try:
+            assert any(locks.iterdir())
+            yield
+        finally:
+            program.kill()
 
 
 @pytest.mark.long
@@ -265,7 +292,8 @@ def test_the_containers_back_up_prove_and_restore_what_they_hold(
             until(lambda: ask("select last_archived_wal from pg_stat_archiver")[0][0] >= wanted)
         env_file = restoring(monkeypatch, copy, str(place / "repository"), place / "keys" / "backup.key")
         restored = Containers(env_file, place / "w")
-        made = restored.run("restore")
+        with lock_left_behind(of(settings)):
+            made = restored.run("restore")
         assert made.returncode == 0, made.stdout + made.stderr
         assert "ledger is in order" in made.stdout
         assert (restored.volumes / "objects" / "objects" / "aa" / "receipt").read_bytes() == b"a receipt"

@@ -101,7 +101,7 @@ class Containers:
     def _volume(self, name: str) -> Path:
         folder = self.volumes / name
         if not folder.exists():
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=0o700, parents=True)
             os.chown(folder, USER, USER)
         return folder
 
@@ -129,12 +129,14 @@ def _own_root(root: Path) -> Iterator[str]:
     yield f"rm -rf {root}/run/secrets"
     for path in OWN_FOLDERS:
         yield f"install -d -o {USER} -g {USER} -m 0700 {root}{path}"
-    yield f"ln -s /proc/self/fd/1 {root}{LOG}"
+    yield f"ln -s /dev/null {root}{LOG}"
     yield from _bound(PACKAGES, f"{root}/packages", True)
     yield from _bound(ROOT / "supabase" / "stack" / "launcher", f"{root}/app/supabase/stack/launcher", True)
 
 
 def _bound(source: Path, target: str, read_only: bool) -> Iterator[str]:
+    # A link to the root, which would be this machine's.
+    target = target.replace("/var/run/", "/run/")
     if source.is_dir():
         yield f"mkdir -p {target}"
     else:
@@ -146,5 +148,6 @@ def _bound(source: Path, target: str, read_only: bool) -> Iterator[str]:
 
 def take_over(data: Path, volume: Path) -> None:
     """Make a data directory that of a volume."""
+    volume.parent.mkdir(exist_ok=True)
     shutil.move(data, volume)
     subprocess.run(["chown", "-R", f"{USER}:{USER}", volume], check=True)

@@ -240,10 +240,11 @@ def lock_left_behind(repository: Repository) -> Iterator[None]:
     environment["RESTIC_PASSWORD"] = repository.key
     del environment["RESTIC_PASSWORD_FILE"]
     with subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL) as program:
-        until(lambda: any(locks.iterdir()), pause=0.002)
+        # Until it is whole it has a longer name.
+        until(lambda: any(len(path.name) == 64 for path in locks.iterdir()), pause=0.002)
         program.send_signal(signal.SIGSTOP)
         try:
-            assert any(locks.iterdir())
+            assert any(len(path.name) == 64 for path in locks.iterdir())
             yield
         finally:
             program.kill()

@@ -79,5 +79,8 @@ def _digest(image: str) -> str:
     digest = asked.stdout.strip()
     if asked.returncode or not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         said = (asked.stderr or asked.stdout).strip().splitlines()[-1:]
-        raise Stop(f"Docker did not say which image {image} is now; nothing was stored.\n    {''.join(said)}")
+        raise Stop(
+            f"Docker did not say which image {image} is now; nothing was stored. This needs its buildx and the\n"
+            f"  internet.\n    {''.join(said)}"
+        )
     return digest

@@ -14,9 +14,7 @@ RUN apt-get update \
 COPY --from=launcher /packages /packages
 COPY supabase/stack/launcher /app/supabase/stack/launcher
 ENV PYTHONPATH=/packages:/app/supabase/stack PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 STATE=/state
-# A new volume takes its owner from the folder that it is mounted on. What fails is in the container's log, which is
-# rotated; a file of all that commands say would fill the memory that it lies in.
+# A new volume takes its owner from the folder that it is mounted on.
 RUN install -d -o postgres -g postgres -m 0700 \
-        /state /state/cluster /state/logs /state/objects /state/run /state-drill /app/.stack-tools \
-    && ln -s /dev/null /state/logs/backups.log
+        /state /state/cluster /state/objects /state/run /state-drill /app/.stack-tools
 USER postgres

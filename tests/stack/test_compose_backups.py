@@ -1,7 +1,6 @@
 """Backups of the containers: what the launcher prepares, and the containers themselves, without an engine."""
 
 import json
-import os
 import secrets
 import shutil
 import signal
@@ -19,7 +18,7 @@ import yaml
 from launcher import compose, compose_backups, compose_images, restore
 from launcher import settings as configuration
 from launcher.keys import Keys
-from launcher.repository import Repository, default_keys, of
+from launcher.repository import default_keys
 from launcher.settings import SERVICES_WITH_PORTS, Settings
 from launcher.terminal import Stop
 from tests.support.compose_project import described, file, read_env
@@ -225,26 +224,20 @@ def database(containers: Containers, keys: Keys) -> Iterator[Callable[[str], lis
 
 
 @contextmanager
-def lock_left_behind(repository: Repository) -> Iterator[None]:
+def lock_left_behind(containers: Containers, repository: Path) -> Iterator[None]:
     """Stop a program in the middle of what nobody else may do meanwhile, as a lost machine does."""
-    assert repository.folder
-    locks, environment = repository.folder / "files" / "locks", repository.restic_environment()
-    command = [
-        "setpriv",
-        f"--reuid={compose_backups.USER}",
-        "--clear-groups",
-        "--",
-        *repository.restic("check"),
-    ]
-    # The container's user does not get to the key's folder.
-    environment["RESTIC_PASSWORD"] = repository.key
-    del environment["RESTIC_PASSWORD_FILE"]
-    with subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL) as program:
+    place = f"RESTIC_REPOSITORY={repository}/files"
+    command = ["env", place, "RESTIC_PASSWORD_FILE=/run/secrets/backup.key", "restic", "--no-cache", "check"]
+
+    def locked() -> bool:
         # Until it is whole it has a longer name.
-        until(lambda: any(len(path.name) == 64 for path in locks.iterdir()), pause=0.002)
+        return any(len(path.name) == 64 for path in (repository / "files" / "locks").iterdir())
+
+    with containers.started("backups", *command) as program:
+        until(locked, pause=0.002)
         program.send_signal(signal.SIGSTOP)
         try:
-            assert any(len(path.name) == 64 for path in locks.iterdir())
+            assert locked()
             yield
         finally:
             program.kill()
@@ -293,7 +286,7 @@ def test_the_containers_back_up_prove_and_restore_what_they_hold(
             until(lambda: ask("select last_archived_wal from pg_stat_archiver")[0][0] >= wanted)
         env_file = restoring(monkeypatch, copy, str(place / "repository"), place / "keys" / "backup.key")
         restored = Containers(env_file, place / "w")
-        with lock_left_behind(of(settings)):
+        with lock_left_behind(containers, place / "repository"):
             made = restored.run("restore")
         assert made.returncode == 0, made.stdout + made.stderr
         assert "ledger is in order" in made.stdout

@@ -31,8 +31,7 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "STATE": "/state",
 }
-OWN_FOLDERS = ("/state", "/state/cluster", "/state/logs", "/state/objects", "/state/run", "/state-drill")
-LOG = "/state/logs/backups.log"
+OWN_FOLDERS = ("/state", "/state/cluster", "/state/objects", "/state/run", "/state-drill")
 
 
 class Containers:
@@ -50,10 +49,10 @@ class Containers:
         self._services = described(*names)
 
     @contextmanager
-    def started(self, name: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a service until the end of the block."""
+    def started(self, name: str, *command: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a service, or another command in it, until the end of the block."""
         process = subprocess.Popen(
-            ending_with_parent(self._command(name, []), "INT"),
+            ending_with_parent(self._command(name, [*command]), "INT"),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -129,7 +128,6 @@ def _own_root(root: Path) -> Iterator[str]:
     yield f"rm -rf {root}/run/secrets"
     for path in OWN_FOLDERS:
         yield f"install -d -o {USER} -g {USER} -m 0700 {root}{path}"
-    yield f"ln -s /dev/null {root}{LOG}"
     yield from _bound(PACKAGES, f"{root}/packages", True)
     yield from _bound(ROOT / "supabase" / "stack" / "launcher", f"{root}/app/supabase/stack/launcher", True)
 

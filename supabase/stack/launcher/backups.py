@@ -50,14 +50,18 @@ class Report:
 
 
 class Backups:
-    """The backups of one stack."""
+    """The backups of one stack.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        logged: what commands say is added to the stack's log; else only their failures are known.
+    """
+
+    def __init__(self, settings: Settings, *, logged: bool = True) -> None:
         repository = of(settings)
         if not repository:
             raise Stop(OFF)
         self.settings, self.repository = settings, repository
-        self.log = settings.state / "logs" / "backups.log"
+        self.log = settings.state / "logs" / "backups.log" if logged else None
         self.report_file = settings.state / "run" / "backups.json"
         self._has_backup = False
 
@@ -264,10 +268,11 @@ def show_once(made: str | None, keys: Path) -> None:
         )
 
 
-def keep(settings: Settings) -> NoReturn:
+def keep(backups: Backups) -> NoReturn:
     """Make what is due, for ever: the files whenever one is new, the database each day."""
-    backups, day = Backups(settings), None
-    _attempt(backups, "unlock", backups.unlock)
+    day = None
+    if backups.is_prepared():
+        _attempt(backups, "unlock", backups.unlock)
     while True:
         if not backups.is_prepared():
             _attempt(backups, "repository", backups.prepare)

@@ -131,7 +131,7 @@ def _running_backups() -> Backups:
 
 def keep_backups() -> int:
     """Make backups whenever they are due, until stopped; `up` starts it."""
-    keep(configuration.load())
+    keep(Backups(configuration.load()))
 
 
 def restore() -> int:

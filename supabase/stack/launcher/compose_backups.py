@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from launcher import restore, tools
+from launcher import private_files, restore, tools
 from launcher import settings as configuration
 from launcher.backups import show_once
 from launcher.compose_files import write_env, write_mounted
 from launcher.keys import Keys
 from launcher.repository import CONFIGURATION, KEY, Repository, default_keys, of
-from launcher.settings import Settings, write_private
+from launcher.settings import Settings
 from launcher.terminal import Stop
 
 # PostgreSQL's user in its image, as whom the database, the backups and the services run.
@@ -32,7 +32,7 @@ def prepare(settings: Settings, keys: Keys, folder: Path) -> tuple[dict[str, str
     repository = of(settings)
     if not repository:
         return {}, ""
-    show_once(repository.make_key(None), repository.keys)
+    show_once(repository.make_key(), repository.keys)
     _require_owned(repository)
     access = _access(repository)
     inside = replace(repository, keys=SECRETS, access=access)
@@ -78,9 +78,8 @@ def prepare_restore(environment: Mapping[str, str]) -> tuple[Settings, dict[str,
     settings = configuration.load_or_create({"STATE": str(state)})
     _require_owned(named)
     keys, folder = default_keys(settings.identity), settings.state / "containers"
-    keys.mkdir(mode=0o700, parents=True, exist_ok=True)
-    shutil.copyfile(key, keys / KEY)
-    (keys / KEY).chmod(0o600)
+    private_files.make_folder(keys)
+    private_files.write(keys / KEY, key.read_text())
     secrets = _write_secrets(replace(named, keys=keys), keys, {})
     (folder / RESTORED).mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -97,9 +96,9 @@ def take_restored(state: Path) -> bool:
     if not (folder / "settings.json").exists():
         return False
     own, copy = configuration.read(state), configuration.read(folder)
-    (state / "keys").mkdir(mode=0o700, exist_ok=True)
+    private_files.make_folder(state / "keys")
     for path in (folder / "keys").iterdir():
-        write_private(state / "keys" / path.name, path.read_text())
+        private_files.write(state / "keys" / path.name, path.read_text())
     replace(own, demo=copy.demo, profile=copy.profile, options=copy.options | own.options).save()
     shutil.rmtree(folder)
     # The copy has no repository; the key of its original's stays where it came from.

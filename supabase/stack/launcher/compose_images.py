@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from launcher.settings import ROOT, write_private
+from launcher import private_files
+from launcher.settings import ROOT
 from launcher.terminal import Stop, step
 
 BASE = re.compile(r"^FROM (\S+:\S+)", re.MULTILINE)
@@ -24,7 +25,7 @@ def lock(folder: Path) -> int:
         for image in images:
             found[image] = _digest(image)
     folder.mkdir(parents=True, exist_ok=True)
-    write_private(folder / "digests.json", json.dumps(found, indent=2) + "\n")
+    private_files.write(folder / "digests.json", json.dumps(found, indent=2) + "\n")
     return len(found)
 
 
@@ -80,7 +81,7 @@ def _digest(image: str) -> str:
     if asked.returncode or not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         said = (asked.stderr or asked.stdout).strip().splitlines()[-1:]
         raise Stop(
-            f"Docker did not say which image {image} is now; nothing was stored. This needs its buildx and the\n"
-            f"  internet.\n    {''.join(said)}"
+            f"Docker did not say which image {image} is now; nothing was stored. It needs buildx and\n"
+            f"  the internet.\n    {''.join(said)}"
         )
     return digest

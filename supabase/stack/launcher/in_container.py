@@ -13,18 +13,18 @@ from launcher.terminal import Stop, ending_in_words
 
 def keep_backups() -> int:
     """Make backups whenever they are due, until stopped."""
-    keep(configuration.load())
+    keep(_backups())
 
 
 def backup() -> int:
     """Back up the running stack now."""
-    Backups(configuration.load()).make()
+    _backups().make()
     return 0
 
 
 def restore_drill() -> int:
     """Prove the backups: restore the newest, run the ledger checks, remove it."""
-    result = restoring.drill(Backups(configuration.load()), _postgres())
+    result = restoring.drill(_backups(), _postgres())
     print(result)
     return 1 if result.violations else 0
 
@@ -41,6 +41,11 @@ def restore() -> int:
         path.chmod(0o755 if path.is_dir() else 0o644)
     print(result)
     return 1 if result.violations else 0
+
+
+def _backups() -> Backups:
+    # Failures are in the container's log, which is rotated; a file would fill the memory that it lies in.
+    return Backups(configuration.load(), logged=False)
 
 
 def _postgres() -> Path:

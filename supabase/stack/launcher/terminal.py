@@ -67,7 +67,7 @@ def step(title: str) -> Iterator[None]:
 
 def run(
     command: Sequence[str | Path],
-    log: Path,
+    log: Path | None,
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
@@ -75,7 +75,7 @@ def run(
     hint: str = "",
     confidential: bool = False,
 ) -> str:
-    """Run a command to its end and return its standard output; everything goes to the log.
+    """Run a command to its end and return its standard output; everything goes to the log, if there is one.
 
     Passwords in addresses are not logged, and no standard output of a confidential command.
     """
@@ -87,11 +87,13 @@ def run(
         )
     except FileNotFoundError as error:
         raise Stop(f"{arguments[0]} was not found. {hint}".strip()) from error
-    log.parent.mkdir(parents=True, exist_ok=True)
-    output = result.stderr if confidential else result.stdout + result.stderr
-    private_files.append(log, PASSWORD.sub("://\\1:***@", f"$ {' '.join(arguments)}\n{output}\n"))
+    if log:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        output = result.stderr if confidential else result.stdout + result.stderr
+        private_files.append(log, PASSWORD.sub("://\\1:***@", f"$ {' '.join(arguments)}\n{output}\n"))
     if result.returncode:
         tail = "\n    ".join((result.stdout + result.stderr).strip().splitlines()[-SHOWN_LINES:])
         program = Path(arguments[0]).name
-        raise Stop(f"{program} failed:\n    {tail}\n  {hint or f'The full output is in {log}.'}")
+        elsewhere = f"The full output is in {log}." if log else ""
+        raise Stop(f"{program} failed:\n    {tail}\n  {hint or elsewhere}".rstrip())
     return result.stdout

@@ -180,7 +180,7 @@ def test_an_image_without_a_digest_is_said(tmp_path: Path, capsys: pytest.Captur
     assert "No digest is known of" in capsys.readouterr().out
 
 
-def test_where_no_docker_answers_it_is_said_and_nothing_is_stored(
+def test_where_no_docker_is_it_is_said_and_nothing_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -212,14 +212,14 @@ def database(containers: Containers, keys: Keys) -> Iterator[Callable[[str], lis
             cursor = connection.execute(query.encode())
             return cursor.fetchall() if cursor.description else []
 
-    def answers() -> bool:
+    def accepts() -> bool:
         try:
             return bool(ask("select 1"))
         except psycopg.OperationalError:
             return False
 
     with containers.started("database"):
-        until(answers)
+        until(accepts)
         yield ask
 
 

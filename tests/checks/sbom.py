@@ -12,7 +12,8 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
-from launcher.settings import ROOT, VERSION
+from launcher import summary
+from launcher.settings import ROOT
 from launcher.tools import VENV
 
 PYTHON_LOCK = Path("requirements.lock")
@@ -114,7 +115,7 @@ def cyclonedx(root: Path = ROOT) -> dict[str, Any]:
     product = {
         "type": "application",
         "name": "harborline",
-        "version": VERSION,
+        "version": summary.version(),
         "bom-ref": "harborline",
     }
     head = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": product}}

@@ -1,11 +1,13 @@
 """Every package is pinned, hashed and listed in the SBOM; an auditor's silence is no good news."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from launcher import summary
 from launcher.settings import ROOT
 from tests.checks import locks, sbom
 
@@ -58,6 +60,12 @@ def test_what_people_run_asks_no_more_than_to_be_passed_on(copy: Path) -> None:
     ]
     known = {part["name"]: part.get("licenses") for part in sbom.cyclonedx()["components"]}
     assert known["psycopg"] == [{"license": {"name": "LGPL-3.0-only"}}]
+
+
+def test_the_version_is_the_newest_of_changelog_and_upgrade_notes() -> None:
+    headings = re.compile(r"^## \[?(\d+\.\d+\.\d+)", re.MULTILINE)
+    for file in ("CHANGELOG.md", "docs/upgrade-notes.md"):
+        assert headings.findall((ROOT / file).read_text())[0] == summary.version()
 
 
 def test_a_lock_that_lacks_a_platform_is_found(copy: Path) -> None:

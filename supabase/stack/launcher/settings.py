@@ -5,7 +5,6 @@ import os
 import secrets
 import shlex
 import socket
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -14,7 +13,6 @@ from launcher import limits, options, private_files
 from launcher.terminal import Stop
 
 ROOT = Path(__file__).resolve().parents[3]
-VERSION = str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 FILES = Path(__file__).parent / "files"
 SETUP_LOG = ROOT / ".stack-tools" / "setup.log"
 SERVICES_WITH_PORTS = (

@@ -1,10 +1,17 @@
 """What `up` leaves for people and for tools: the addresses, the demo's sign-ins, and the env file."""
 
+import tomllib
+
 from launcher import private_files
 from launcher.keys import Keys
-from launcher.settings import VERSION, Settings
+from launcher.settings import ROOT, Settings
 
 PEOPLE = (("Demo member", "MEMBER"), ("Another member", "MEMBER2"), ("Administrator", "ADMIN"))
+
+
+def version() -> str:
+    """Return the version of the product."""
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 
 def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
@@ -35,7 +42,7 @@ def write_env(settings: Settings, keys: Keys) -> None:
 def show(settings: Settings, keys: Keys) -> None:
     """Print where everything is."""
     values = env_values(settings, keys)
-    print(f"\n  Harborline     {VERSION}")
+    print(f"\n  Harborline     {version()}")
     print(f"  Web app        {values['SITE_URL']}")
     print(f"  Administrators {values['SITE_URL']}/admin/login")
     if "SITE_URL" in settings.options and "SITE_DOMAIN" not in settings.options:

@@ -232,7 +232,7 @@ def test_status_does_not_know_what_a_worker_without_figures_would_say(state: Pat
     assert [fine for fine, _ in health.operations(settings).values()] == [False, False]
 
 
-def test_status_finds_a_database_whose_disk_is_full(open_checkout: None, fresh: Path) -> None:
+def test_status_finds_a_full_disk_and_a_clock_that_went_back(open_checkout: None, fresh: Path) -> None:
     fresh.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "own", fresh], check=True)
     try:
@@ -247,6 +247,13 @@ def test_status_finds_a_database_whose_disk_is_full(open_checkout: None, fresh: 
             )
             opened.execute("insert into private.ledger_check_state values (0, '{}', now())")
             assert health.database(opened)[0]
+            assert health.clock(opened) == (False, "NOT KNOWN: the database does not answer")
+            opened.execute("create table private.audit_log (at timestamptz)")
+            assert health.clock(opened) == (True, "in order")
+            opened.execute("insert into private.audit_log values (now() + interval '1 minute')")
+            healthy, words = health.clock(opened)
+            assert not healthy
+            assert re.fullmatch(r"NOT HEALTHY: \d+ s behind the last entry of the audit log", words)
             with contextlib.suppress(OSError), (fresh / "filling").open("wb", buffering=0) as file:
                 while file.write(bytes(4096)):
                     pass

@@ -77,7 +77,8 @@ def status() -> int:
         print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
     results = {"sign-in": health.sign_in(settings, keys), "disk": health.disk(settings.data_directory)}
     if postgres := tools.find_postgres(tools.EXTENSIONS, settings):
-        results["ledger"] = health.database(Database(settings, keys, postgres, settings.log))
+        database = Database(settings, keys, postgres, settings.log)
+        results |= {"ledger": health.database(database), "clock": health.clock(database)}
     results |= health.operations(settings)
     for name, (_, result) in results.items():
         print(f"  {name:10} {result}")

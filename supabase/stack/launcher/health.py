@@ -22,6 +22,11 @@ URGENT_ALARMS = ("ledger_violation", "deposit_address", "audit_entry")
 MAIL_LATE_SECONDS = 15 * 60
 # Caddy renews a certificate long before.
 CERTIFICATE_LATE_DAYS, CERTIFICATE_URGENT_DAYS = 14, 3
+# What a clock that is set by the network may be corrected by.
+CLOCK_LATE_SECONDS = 5
+LAST_ENTRY_AHEAD = """
+select coalesce(extract(epoch from max(at) - clock_timestamp()), 0)::integer from private.audit_log
+"""
 LAST_CHECK = """
 select violations, rules::text, extract(epoch from clock_timestamp() - checked_at)::integer
 from private.ledger_check_state
@@ -94,6 +99,16 @@ def ledger(database: Database) -> tuple[bool, str]:
         return True, "not checked yet; the worker does it every minute"
     found = f"{violations} VIOLATIONS {rules}" if violations else "in order"
     return not violations, f"{found}, checked {age} s ago"
+
+
+def clock(database: Database) -> tuple[bool, str]:
+    """Return whether the clock is where it was, in words: entries of the audit log were made by it."""
+    try:
+        ((ahead,),) = database.rows(LAST_ENTRY_AHEAD)
+    except psycopg.Error:
+        return False, "NOT KNOWN: the database does not answer"
+    late = ahead > CLOCK_LATE_SECONDS
+    return not late, f"NOT HEALTHY: {ahead} s behind the last entry of the audit log" if late else "in order"
 
 
 def operations(settings: Settings) -> dict[str, tuple[bool, str]]:

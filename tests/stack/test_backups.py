@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import repository, restore
+from launcher import repository, restore, system_user
 from launcher import settings as configuration
 from launcher.backups import Backups
 from launcher.terminal import Stop
@@ -108,6 +108,17 @@ def test_a_second_before_a_wrong_decision_comes_back_and_the_copy_does_nothing_b
         ]
 
 
+def damaged_copy(place: Path, part: str) -> Path:
+    """Return a copy of the repository of which the largest file of a part was cut off."""
+    damaged = place / f"damaged-{part.partition('/')[0]}"
+    shutil.copytree(place / "repository", damaged)
+    files = [path for path in (damaged / part).rglob("*") if path.is_file() and not path.is_symlink()]
+    largest = max(files, key=lambda path: path.stat().st_size)
+    os.truncate(largest, largest.stat().st_size // 2)
+    system_user.hand_over(damaged / "database", damaged / "files")
+    return damaged
+
+
 @pytest.mark.long
 @pytest.mark.threat("T131")
 def test_of_a_machine_that_is_lost_all_but_the_last_minute_comes_back_by_the_key_alone(place: Path) -> None:
@@ -130,6 +141,14 @@ def test_of_a_machine_that_is_lost_all_but_the_last_minute_comes_back_by_the_key
         assert wrong.returncode == 1
         assert "wrong password" in wrong.stderr
         assert not copy.state.exists()
+        for part in ("database/backup", "files/data"):
+            damaged = damaged_copy(place, part)
+            key_file = str(stack.backups.repository.keys / repository.KEY)
+            failed = copy.launch("restore", FROM=str(damaged), KEY=key_file)
+            assert failed.returncode == 1, part
+            assert "failed:" in failed.stderr
+            assert "Traceback" not in failed.stderr
+            assert not copy.state.exists()
         with copied(stack, "copy") as copy:
             assert copy.rows(SUMS) == sums
             assert copy.rows("show archive_mode") == [("off",)]

@@ -70,9 +70,10 @@ def _close(settings: Settings, user: str | None) -> None:
         settings.state.chmod(0o700)
         system_user.hand_over(settings.state, settings.data_directory)
         return
-    if not Path(settings.cluster).is_absolute():
+    is_inside = not Path(settings.cluster).is_absolute()
+    if is_inside:
         shutil.chown(settings.state, group=pwd.getpwnam(user).pw_gid)
-    settings.state.chmod(0o710 if settings.cluster == INSIDE else 0o700)
+    settings.state.chmod(0o710 if is_inside else 0o700)
     system_user.hand_over(settings.data_directory)
 
 

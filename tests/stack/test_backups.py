@@ -109,12 +109,15 @@ def test_a_second_before_a_wrong_decision_comes_back_and_the_copy_does_nothing_b
 
 
 def damaged_copy(place: Path, part: str) -> Path:
-    """Return a copy of the repository of which the largest file of a part was cut off."""
-    damaged = place / f"damaged-{part.partition('/')[0]}"
-    shutil.copytree(place / "repository", damaged)
+    """Return a copy of the repository with a part's largest file, or the newest segment, cut off."""
+    damaged = place / f"damaged-{part.replace('/', '-')}"
+    shutil.copytree(place / "repository", damaged, symlinks=True)
     files = [path for path in (damaged / part).rglob("*") if path.is_file() and not path.is_symlink()]
-    largest = max(files, key=lambda path: path.stat().st_size)
-    os.truncate(largest, largest.stat().st_size // 2)
+    segments = [path for path in files if path.suffix == ".zst"]
+    chosen = max(
+        segments or files, key=lambda path: path.stat().st_mtime if segments else path.stat().st_size
+    )
+    os.truncate(chosen, chosen.stat().st_size // 2)
     system_user.hand_over(damaged / "database", damaged / "files")
     return damaged
 
@@ -141,7 +144,8 @@ def test_of_a_machine_that_is_lost_all_but_the_last_minute_comes_back_by_the_key
         assert wrong.returncode == 1
         assert "wrong password" in wrong.stderr
         assert not copy.state.exists()
-        for part in ("database/backup", "files/data"):
+        # Of the archive the newest segment: without it a copy would lack what was approved, and say nothing.
+        for part in ("database/backup", "database/archive", "files/data"):
             damaged = damaged_copy(place, part)
             key_file = str(stack.backups.repository.keys / repository.KEY)
             failed = copy.launch("restore", FROM=str(damaged), KEY=key_file)

@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+from launcher import cluster
 from launcher import restore as restoring
 from launcher import settings as configuration
 from launcher.backups import Backups, keep
@@ -44,8 +45,11 @@ def restore() -> int:
 
 
 def _backups() -> Backups:
+    settings = configuration.load()
+    # The image made the cluster.
+    settings.system_identifier = cluster.identifier(settings.data_directory)
     # Failures are in the container's log, which is rotated; a file would fill the memory that it lies in.
-    return Backups(configuration.load(), logged=False)
+    return Backups(settings, logged=False)
 
 
 def _postgres() -> Path:

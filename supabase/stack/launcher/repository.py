@@ -138,6 +138,15 @@ class Repository:
         """Return what PostgreSQL runs for each finished segment of its WAL."""
         return f'pgbackrest "--config={self.keys / CONFIGURATION}" --stanza={STANZA} archive-push %p'
 
+    def restore_command(self) -> str:
+        """Return what PostgreSQL runs for a segment of WAL that it wants back.
+
+        PostgreSQL takes a failure for the end of the archive and goes on without what came later. Only
+        pgBackRest's 1 says that; on anything else, as a full disk or a network that is away, recovery ends.
+        """
+        get = f'pgbackrest "--config={self.keys / CONFIGURATION}" --stanza={STANZA} archive-get %f "%p"'
+        return f"{get}; case $? in 0) exit 0;; 1) exit 1;; *) exit 255;; esac"
+
     def restic(self, *arguments: str) -> list[str | Path]:
         """Return the command, for the stack's user."""
         command: list[str | Path] = ["restic", "--no-cache", "--quiet"]

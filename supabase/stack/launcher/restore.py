@@ -23,7 +23,7 @@ from launcher.backups import Backups
 from launcher.keys import Keys
 from launcher.repository import KEY, Repository, require_valid
 from launcher.settings import BACKUP_ACCESS, MAIL_SETTINGS, RESTORE, SETUP_LOG, Settings
-from launcher.terminal import Stop, run, step
+from launcher.terminal import SHOWN_LINES, Stop, run, step
 
 # What the copy must not share with its original.
 LEFT_BEHIND = (
@@ -172,7 +172,8 @@ def _restore_database(settings: Settings, repository: Repository, to: datetime |
     wanted: tuple[str, ...] = ("--type=default",)
     if to:
         wanted = ("--type=time", f"--target={to.isoformat(sep=' ')}", "--target-action=promote")
-    command = repository.pgbackrest("restore", *wanted)
+    fetch = f"--recovery-option=restore_command={repository.restore_command()}"
+    command = repository.pgbackrest("restore", fetch, *wanted)
     run(
         command,
         SETUP_LOG,
@@ -242,7 +243,9 @@ def _connect(settings: Settings, server: subprocess.Popen[bytes]) -> psycopg.Con
             return psycopg.connect(url, autocommit=True)
         except psycopg.OperationalError:
             time.sleep(SECONDS_BETWEEN_LOOKS)
-    raise Stop(f"The database could not be recovered. See {settings.state / 'logs' / 'postgres.log'}")
+    # The log goes with the copy.
+    said = (settings.state / "logs" / "postgres.log").read_text().splitlines()[-SHOWN_LINES:]
+    raise Stop("\n    ".join(["The database could not be recovered:", *said]))
 
 
 def remove(state: Path) -> None:

@@ -119,6 +119,7 @@ def test_root_follows_no_link_of_the_user(folder: Path) -> None:
     for write in (
         lambda: private_files.write(own / "settings.json", "text"),
         lambda: private_files.append(own / "setup.log", "text"),
+        lambda: private_files.open_log(own / "setup.log"),
         lambda: private_files.make_folder(own / "logs"),
     ):
         with pytest.raises(OSError, match=r"symbolic links|Not a directory"):

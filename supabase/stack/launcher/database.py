@@ -51,7 +51,7 @@ class Database:
             self.push()
             self._set_passwords(PASSWORDS_AFTER)
             self._migrate_service("worker")
-        stamp.write_text(digest)
+        private_files.write(stamp, digest)
 
     def seed_demo(self) -> None:
         """Seed the demo network once; it needs the services."""

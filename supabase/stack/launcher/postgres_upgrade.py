@@ -204,7 +204,7 @@ def _serving(settings: Settings, postgres: Path, **given: str) -> Iterator[None]
     command += ["-D", settings.data_directory]
     command += [part for name, value in values.items() for part in ("-c", f"{name}={value}")]
     command = system_user.as_user(command, system_user.name())
-    with (settings.state / "logs" / "postgres.log").open("a") as log:
+    with private_files.open_log(settings.state / "logs" / "postgres.log") as log:
         server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, env=environment.base())
     try:
         while server.poll() is None and not _responds(settings, postgres):

@@ -20,8 +20,13 @@ def write(path: Path, text: str, mode: int = OWNER_ONLY) -> None:
 
 def append(path: Path, text: str) -> None:
     """Add to a file, which is made if it is missing."""
-    with _opened(path, os.O_APPEND, OWNER_ONLY) as file:
+    with open_log(path) as file:
         file.write(text)
+
+
+def open_log(path: Path) -> TextIO:
+    """Open a file to add to, which is made if it is missing."""
+    return _opened(path, os.O_APPEND, OWNER_ONLY)
 
 
 def _opened(path: Path, how: int, mode: int) -> TextIO:

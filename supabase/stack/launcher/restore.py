@@ -211,7 +211,7 @@ def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[
     }
     command += [part for name, value in alone.items() for part in ("-c", f"{name}={value}")]
     private_files.make_folder(settings.state / "logs")
-    with (settings.state / "logs" / "postgres.log").open("a") as log:
+    with private_files.open_log(settings.state / "logs" / "postgres.log") as log:
         server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, env=environment.base())
     try:
         with _connect(settings, server) as connection:

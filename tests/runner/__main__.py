@@ -17,6 +17,7 @@ from launcher.terminal import treat_termination_as_interrupt
 from launcher.tools import PYTHON
 from tests.runner.processes import Processes
 from tests.runner.results import Counts, Result, of_junit, print_table
+from tests.support.stack import stack_state
 from tests.support.throwaway import BROWSER_TESTS, JS_TESTS
 
 # The JUnit files of the last run stay here when its stack is deleted.
@@ -141,9 +142,15 @@ class Runner:
 
 
 def main(which: str) -> int:
-    """Run the suites and print one table of them."""
+    """Run the suites and print one table of them; after a failure also what the gateway could not pass on."""
     treat_termination_as_interrupt()
-    return 0 if print_table(Runner().run({"usual": usual, "long": long}[which]())) else 1
+    if print_table(Runner().run({"usual": usual, "long": long}[which]())):
+        return 0
+    gateway = stack_state() / "logs" / "gateway.log"
+    for line in gateway.read_text().splitlines():
+        if '"reason"' in line:
+            print(f"  gateway: {line}", flush=True)
+    return 1
 
 
 if __name__ == "__main__":

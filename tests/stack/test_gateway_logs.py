@@ -41,6 +41,15 @@ def test_a_request_that_brings_no_number_is_logged_with_the_given_one_alone(gate
 
 
 @pytest.mark.threat("T128")
+def test_a_line_says_why_a_service_gave_no_response(gateway: Gateway) -> None:
+    asked = {"x-request-id": "own.reason", "authorization": "Bearer SECRET"}
+    assert gateway.http.patch("/functions/v1/down?token=SECRET", json={}, headers=asked).status_code == 502
+    line = logged(gateway, "own.reason")
+    assert set(line) == FIELDS | {"reason"}
+    assert line["reason"] == "EOF"
+
+
+@pytest.mark.threat("T128")
 def test_how_a_connection_is_encrypted_is_not_logged(encrypted: Gateway) -> None:
     encrypted.http.get("/functions/v1/x", headers={"x-request-id": "own.tls"})
     assert set(logged(encrypted, "own.tls")["request"]) == {"client_ip", "method", "uri"}

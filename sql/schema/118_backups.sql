@@ -53,7 +53,11 @@ begin
     update private.backup_state as s set
         since = case when v_on then coalesce(s.since, pg_catalog.clock_timestamp()) end,
         reported_at = (p_report ->> 'at')::timestamptz,
-        database_at = (p_report ->> 'database_at')::timestamptz,
+        -- Elsewhere its owner backs it up: that its WAL is archived can be seen from here.
+        database_at = case
+            when (p_report ->> 'database_elsewhere')::boolean then (select a.last_archived_time from pg_catalog.pg_stat_archiver as a)
+            else (p_report ->> 'database_at')::timestamptz
+        end,
         files_at = (p_report ->> 'files_at')::timestamptz,
         proven_at = (p_report ->> 'proven_at')::timestamptz
     returning * into v_state;
@@ -77,7 +81,7 @@ begin
 end
 $$;
 comment on function jobs.check_backups(jsonb) is
-'Stores what the schedule of the backups reports ({at, database_at, files_at, proven_at, failures}; null: backups are off), and raises or ends the alarms about it; returns the failures.';
+'Stores what the schedule of the backups reports ({at, database_at or database_elsewhere, files_at, proven_at, failures}; null: backups are off), and raises or ends the alarms about it; returns the failures.';
 grant execute on function jobs.check_backups(jsonb) to worker;
 
 -- A restored copy. The launcher calls these two as superuser, before any service is connected.

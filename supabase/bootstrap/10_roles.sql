@@ -42,8 +42,12 @@ grant anon, authenticated, service_role, authenticator to postgres with admin op
 -- Policies and triggers on storage.objects are the product's: only a member of the owner may make them.
 grant supabase_storage_admin to postgres with admin option;
 
-alter database postgres owner to postgres;
-grant create on database postgres to supabase_auth_admin, supabase_storage_admin;
+do $$
+begin
+    execute format('alter database %I owner to postgres', current_database());
+    execute format('grant create on database %I to supabase_auth_admin, supabase_storage_admin', current_database());
+end
+$$;
 
 alter role supabase_auth_admin set idle_in_transaction_session_timeout = '10s';
 alter role supabase_storage_admin set idle_in_transaction_session_timeout = '10s';

@@ -2,6 +2,8 @@
 
 The WAL is archived by PostgreSQL itself, at the latest a minute after it was written. The receipts' bytes are
 written before their rows and never change: the first snapshot after a moment has those of all its rows.
+
+A database elsewhere is backed up by whoever runs it; here are the files then.
 """
 
 import json
@@ -38,6 +40,7 @@ class Report:
         database_at: end of the newest backup of the database.
         files_at: when the files were last found to be in the repository.
         proven_at: when a backup was last restored and found in order.
+        database_elsewhere: the database is not among what is backed up here.
         failures: what went wrong last, by what was to be done.
     """
 
@@ -46,6 +49,7 @@ class Report:
     database_at: str | None = None
     files_at: str | None = None
     proven_at: str | None = None
+    database_elsewhere: bool = False
     failures: dict[str, str] = field(default_factory=dict)
 
 
@@ -64,6 +68,7 @@ class Backups:
         self.log = settings.state / "logs" / "backups.log" if logged else None
         self.report_file = settings.state / "run" / "backups.json"
         self._has_backup = False
+        self._has_database = not settings.database_elsewhere
 
     def prepare(self) -> None:
         """Make what both tools need, once: an empty folder later may be a disk that is not mounted.
@@ -71,21 +76,25 @@ class Backups:
         The archive of a cluster that PostgreSQL's upgrade left ends, that of the new one begins.
         """
         if self.is_prepared():
-            if self.repository.folder and not (self.repository.folder / "database").exists():
+            if self.repository.folder and not (self.repository.folder / "files").exists():
                 raise Stop(
                     f"The repository of the backups is not in {self.repository.folder}. Mount its disk,\n"
                     "  or name another place in BACKUP_REPOSITORY."
                 )
             self._restic("cat", "config")
-            if str(self._stanza()["db"][-1]["system-id"]) != self.settings.system_identifier:
+            if self._has_database and self._is_of_another_cluster():
                 self._pgbackrest("stanza-upgrade")
             return
-        self._pgbackrest("stanza-create")
+        if self._has_database:
+            self._pgbackrest("stanza-create")
         if self._restic_fails("cat", "config"):
             self._restic("init")
         report = self.report()
         report.location = self.repository.location
         self._store(report)
+
+    def _is_of_another_cluster(self) -> bool:
+        return str(self._stanza()["db"][-1]["system-id"]) != self.settings.system_identifier
 
     def is_prepared(self) -> bool:
         """Return whether this repository was made what the tools need."""
@@ -95,9 +104,10 @@ class Backups:
         """Back up database and files now."""
         self.require_room()
         self.unlock()
-        kind = self.kind()
-        with step(f"Database, {kind}"):
-            self.back_up_database(kind)
+        if self._has_database:
+            kind = self.kind()
+            with step(f"Database, {kind}"):
+                self.back_up_database(kind)
         with step("Receipts, keys and settings"):
             self.back_up_files()
 
@@ -149,6 +159,8 @@ class Backups:
 
     def keep_database(self) -> None:
         """Back up the database once a day, and at once where PostgreSQL's upgrade made a new cluster."""
+        if not self._has_database:
+            return
         newest = self.report().database_at
         self._has_backup = self._has_backup or bool(self.list())
         is_recent = newest and datetime.now(UTC) - datetime.fromisoformat(newest) < OTHERS_EVERY
@@ -186,7 +198,8 @@ class Backups:
         folder = self.repository.folder
         if not folder:
             return
-        needed = _size(self.settings.data_directory) // 2 + _size(self.settings.state / "objects") // 4
+        database = _size(self.settings.data_directory) if self._has_database else 0
+        needed = database // 2 + _size(self.settings.state / "objects") // 4
         if needed > (free := shutil.disk_usage(folder).free):
             raise Stop(
                 f"A backup may need {needed / 2**20:.0f} MB in {folder}; {free / 2**20:.0f} MB are free.\n"
@@ -218,6 +231,7 @@ class Backups:
 
     def _store(self, report: Report) -> None:
         report.at = _text(datetime.now(UTC)) or ""
+        report.database_elsewhere = not self._has_database
         private_files.write(self.report_file, json.dumps(asdict(report)))
 
     def _stanza(self) -> dict[str, Any]:
@@ -253,8 +267,9 @@ def switch_on(settings: Settings) -> None:
         repository.hand_over()
     else:
         repository.make_folders()
-    cluster.place(settings)
-    repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
+    if not settings.database_elsewhere:
+        cluster.place(settings)
+        repository.configure(settings.data_directory, settings.database_sockets, settings.ports["postgres"])
     show_once(made, repository.keys)
 
 

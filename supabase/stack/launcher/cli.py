@@ -12,6 +12,7 @@ from launcher import (
     compose,
     compose_backups,
     compose_images,
+    database_server,
     environment,
     health,
     lifecycle,
@@ -28,7 +29,7 @@ from launcher import settings as configuration
 from launcher.backups import Backups, keep
 from launcher.database import Database
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
-from launcher.settings import ROOT
+from launcher.settings import ROOT, Settings
 from launcher.summary import show
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, ending_in_words, step
@@ -43,15 +44,38 @@ def up() -> int:
     if not settings.as_root:
         # Said before minutes of building.
         system_user.require_access([ROOT, settings.state.parent])
-    postgres = tools.install(settings.log, for_tests=False, settings=settings)
-    if repository.of(settings):
-        tools.install_programs(repository.PROGRAMS, settings.log)
+    postgres = _install(settings)
     lifecycle.bring_up(settings, postgres, settings.log)
     show(settings, Keys(settings))
     prefix = configuration.command_prefix(settings.state)
     if not settings.demo:
         print(f"  Next: {prefix}python3 supabase/stack bootstrap first-administrator --email ... --name ...")
     print(f"  Up after {time.monotonic() - started:.1f} s. Stop it with: {prefix}make down")
+    return 0
+
+
+def _install(settings: Settings) -> Path | None:
+    """Install what a stack needs; return the folder of PostgreSQL's programs, None where it is elsewhere."""
+    postgres = None
+    if settings.database_elsewhere:
+        tools.install_node_tools(settings.log)
+    else:
+        postgres = tools.install(settings.log, for_tests=False, settings=settings)
+    if repository.of(settings):
+        tools.install_programs(repository.programs(settings), settings.log)
+    return postgres
+
+
+def prepare_database() -> int:
+    """Print what the superuser of DATABASE_SERVER runs once, by psql, before `up` may use that database."""
+    settings = configuration.load_or_create()
+    if not settings.database_elsewhere:
+        raise Stop(
+            "Name the database's servers: DATABASE_SERVER=db1,db2 python3 supabase/stack prepare-database"
+        )
+    keys = Keys(settings)
+    keys.make()
+    print(database_server.preparation(settings, keys))
     return 0
 
 
@@ -75,10 +99,13 @@ def status() -> int:
         well = well and healthy
         result = "healthy" if healthy else "NOT HEALTHY"
         print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
-    results = {"sign-in": health.sign_in(settings, keys), "disk": health.disk(settings.data_directory)}
-    if postgres := tools.find_postgres(tools.EXTENSIONS, settings):
-        database = Database(settings, keys, postgres, settings.log)
-        results |= {"ledger": health.database(database), "clock": health.clock(database)}
+    database = Database(settings, keys, None, settings.log)
+    results = {"sign-in": health.sign_in(settings, keys)}
+    if settings.database_elsewhere:
+        results |= {"servers": health.servers(settings, keys), "disk": health.disk(settings.state)}
+    else:
+        results["disk"] = health.disk(settings.data_directory)
+    results |= {"ledger": health.database(database), "clock": health.clock(database)}
     results |= health.operations(settings)
     for name, (_, result) in results.items():
         print(f"  {name:10} {result}")
@@ -120,6 +147,8 @@ def backup() -> int:
     print(f"  Key:        {backups.repository.keys / repository.KEY}  (keep it elsewhere too)")
     if elsewhere := backups.settings.options.get("STORAGE_URL"):
         print(f"  The receipts are not in it: back up {elsewhere} too.")
+    if servers := backups.settings.options.get("DATABASE_SERVER"):
+        print(f"  The database is not in it: whoever runs {servers} backs it up, with its WAL.")
     return 0
 
 
@@ -153,11 +182,19 @@ def restore() -> int:
 def restore_drill() -> int:
     """Prove the backups: restore the newest into a folder of its own, run the ledger checks, remove it."""
     backups = _running_backups()
+    if backups.settings.database_elsewhere:
+        return _drill_elsewhere(backups)
     postgres = tools.install(backups.settings.log, for_tests=False, settings=backups.settings)
     started = time.monotonic()
     result = restoring.drill(backups, postgres)
     print(result)
     print(f"  Restored and checked in {time.monotonic() - started:.0f} s")
+    return 1 if result.violations else 0
+
+
+def _drill_elsewhere(backups: Backups) -> int:
+    result = restoring.drill_elsewhere(backups, os.environ.get("RESTORED", ""))
+    print(result)
     return 1 if result.violations else 0
 
 
@@ -201,10 +238,9 @@ def audit_log_check() -> int:
     """Compare what LOG says of the audit log with the database: a missing or different entry shows."""
     settings = configuration.load()
     named = audit_log.read(Path(os.environ.get("LOG", "")))
-    postgres = tools.find_postgres(tools.EXTENSIONS, settings)
-    if not postgres or not Supervisor(settings).is_running():
+    if not Supervisor(settings).is_running():
         raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
-    found = audit_log.differences(Database(settings, Keys(settings), postgres, settings.log), named)
+    found = audit_log.differences(Database(settings, Keys(settings), None, settings.log), named)
     for line in found:
         print(f"  {line}")
     print(f"  {len(named.entries)} entries and {len(named.links)} links compared, {len(found)} differences")
@@ -262,9 +298,8 @@ def change_keys(action: str, administrators: bool, now: bool = False) -> int:
     settings = configuration.load()
     keys, whose = Keys(settings), ADMINISTRATORS if administrators else MEMBERS
     keys.renew(whose) if action == "new" else keys.retire(whose, now=now)
-    postgres = tools.find_postgres(tools.EXTENSIONS, settings)
-    if postgres and Supervisor(settings).is_running():
-        lifecycle.start_services(settings, keys, postgres)
+    if Supervisor(settings).is_running():
+        lifecycle.start_services(settings, keys, _install(settings))
     return 0
 
 
@@ -280,6 +315,7 @@ def bootstrap(arguments: list[str]) -> int:
 COMMANDS = (
     *(
         up,
+        prepare_database,
         down,
         status,
         restart,

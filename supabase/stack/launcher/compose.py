@@ -83,6 +83,8 @@ def commands(env_file: Path, settings: Settings) -> list[str]:
 
 
 def _require_sensible(settings: Settings) -> None:
+    if settings.database_elsewhere:
+        raise Stop("docker-compose.yml brings a database. For one elsewhere see docs/growing.md: Kubernetes.")
     if settings.own_mail and not settings.demo:
         raise Stop("With DEMO=0 containers need a mail server of your own: name it in SMTP_HOST.")
     if settings.options.get("STORAGE_URL", "s3://").startswith("file:"):
@@ -146,6 +148,7 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         **{f"{name.upper()}_ADDRESS": f"{host}:{port}" for name, (host, port) in ADDRESSES.items()},
         **environment.common(settings, keys),
         **({"SMTP_HOST": "mail", "SMTP_PORT": "1025", "SMTP_TLS": "none"} if settings.own_mail else {}),
+        "DATABASE": f"{HOST}:{PORT}/postgres",
         "BIND": "0.0.0.0",  # noqa: S104
         "KEYS": "/keys",
         "STORAGE_URL": settings.options.get("STORAGE_URL", "file:///objects"),

@@ -1,5 +1,6 @@
 """Brings the database up to date: what Supabase has, what the services make, what the product adds."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ SOURCES = (
 class Database:
     """The stack's database as the launcher changes it."""
 
-    def __init__(self, settings: Settings, keys: Keys, postgres: Path, log: Path) -> None:
+    def __init__(self, settings: Settings, keys: Keys, postgres: Path | None, log: Path) -> None:
         self.settings, self.keys, self.postgres, self.log = settings, keys, postgres, log
+        # Of a database elsewhere the launcher knows no superuser.
+        self.role = "postgres" if settings.database_elsewhere else "supabase_admin"
         # Where supabase/migrations lies: a test may name another.
         self.project = ROOT
 
@@ -35,18 +38,20 @@ class Database:
         """Apply everything up to the product's last migration; nothing when no source has changed since."""
         self.require_history()
         stamp = self.settings.state / "run" / "migrated"
-        digest = content_digest(f"{ROOT} {self.settings.options.get('AUTH_BIN')}", *SOURCES)
+        where = f"{ROOT} {self.settings.options.get('AUTH_BIN')} {self.settings.system_identifier}"
+        digest = content_digest(where, *SOURCES)
         if stamp.exists() and stamp.read_text() == digest:
             return
-        with step("Database: what Supabase brings"):
-            for file in sorted(BOOTSTRAP.glob("*.sql")):
-                self.execute_file(file)
-            self._set_passwords(PASSWORDS_BEFORE)
+        if not self.settings.database_elsewhere:
+            with step("Database: what Supabase brings"):
+                for file in bootstrap_files():
+                    self.execute_file(file)
+                self._set_passwords(PASSWORDS_BEFORE)
         with step("Database: auth and storage"):
             self._migrate_service("auth")
             self._migrate_service("storage")
             for file in sorted((BOOTSTRAP / "after_services").glob("*.sql")):
-                self.execute_file(file)
+                self.execute_file(file, file.stem)
         with step("Database: the product"):
             self.push()
             self._set_passwords(PASSWORDS_AFTER)
@@ -64,9 +69,13 @@ class Database:
 
     def push(self) -> None:
         """Apply the product's migrations by the stock Supabase CLI, as role postgres."""
-        target = f"--db-url={self.keys.database_url('postgres')}"
+        # The CLI is no client of libpq's.
+        target = f"--db-url={self.keys.database_url('postgres', is_libpq=False)}"
         command: list[str | Path] = [SUPABASE, "db", "push", target, "--include-all", "--yes"]
-        run(command, self.log, cwd=self.project, env=cli_environment())
+        env = cli_environment()
+        if self.settings.database_elsewhere:
+            del env["PGSSLMODE"]
+        run(command, self.log, cwd=self.project, env=env)
 
     def require_history(self) -> None:
         """Raise unless every applied migration is among these: later ones build on nothing else."""
@@ -104,22 +113,26 @@ class Database:
         self.execute("select pg_current_xact_id()")
         self.execute("select pg_switch_wal()")
 
-    def execute_file(self, file: Path) -> None:
-        """Run a file as superuser, in one transaction."""
+    def execute_file(self, file: Path, role: str = "") -> None:
+        """Run a file as superuser, or as a role, in one transaction."""
         try:
-            self.execute(file.read_text())
+            self.execute(bootstrap_text(file, self.settings), role=role)
         except psycopg.Error as error:
             raise Stop(f"{file.relative_to(ROOT)} failed:\n    {error}") from error
 
-    def execute(self, sql: str, *, name: str = "postgres", transaction: bool = True) -> None:
-        """Run statements as superuser, in one transaction unless it says otherwise."""
-        url = self.keys.database_url("supabase_admin", name)
+    def execute(self, sql: str, *, name: str = "", role: str = "", transaction: bool = True) -> None:
+        """Run statements in one transaction unless it says otherwise.
+
+        Args:
+            role: as whom; else as superuser, and where that is not the launcher's as the owner.
+        """
+        url = self.keys.database_url(role or self.role, name)
         with psycopg.connect(url, autocommit=not transaction) as connection:
             connection.execute(sql.encode())
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query of the superuser."""
-        with psycopg.connect(self.keys.database_url("supabase_admin")) as connection:
+        """Return the rows of a query, read as superuser or as the owner."""
+        with psycopg.connect(self.keys.database_url(self.role)) as connection:
             return connection.execute(sql.encode()).fetchall()
 
     def _set_passwords(self, roles: tuple[str, ...]) -> None:
@@ -130,6 +143,16 @@ class Database:
         command: list[str | Path] = [binary] if binary else [PYTHON, "-m", f"functions.{name}"]
         env = environment.service(name, self.settings, self.keys)
         run([*command, "migrate"], self.log, cwd=ROOT, env=env)
+
+
+def bootstrap_files() -> list[Path]:
+    """Return what a superuser runs before the first migration."""
+    return sorted(BOOTSTRAP.glob("*.sql"))
+
+
+def bootstrap_text(file: Path, settings: Settings) -> str:
+    """Return a file of the bootstrap, for this owner."""
+    return re.sub(r"\bpostgres\b", settings.database_owner, file.read_text())
 
 
 def password_statements(keys: Keys, roles: tuple[str, ...]) -> str:

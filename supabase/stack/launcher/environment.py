@@ -87,6 +87,7 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         **addresses,
         **common(settings, keys),
         **(catcher if settings.own_mail else {}),
+        "DATABASE": settings.database(),
         "BIND": "127.0.0.1",
         "KEYS": str(keys.folder),
         "STORAGE_URL": settings.options.get("STORAGE_URL", (settings.state / "objects").as_uri()),
@@ -95,10 +96,7 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "BACKUPS_PATH": str(settings.state / "run" / "backups.json")
         if "BACKUP_REPOSITORY" in settings.options
         else "",
-        # The folder around PostgreSQL's: its own only its user may enter.
-        "DISK_FOLDERS": json.dumps(
-            {"the database": str(settings.data_directory.parent), "the receipts": str(settings.state)}
-        ),
+        "DISK_FOLDERS": json.dumps(_disk_folders(settings)),
         "GATEWAY_SITE": domain or f"http://:{settings.ports['gateway']}",
         "GATEWAY_BIND": "0.0.0.0" if domain else host,  # noqa: S104
         "CERTIFICATE_ADDRESS": "127.0.0.1:443" if domain else "",
@@ -107,3 +105,9 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "PAGES_ROOT": str(site_pages(settings.origin)),
         "TEMPLATES_ROOT": str(ROOT / "supabase" / "templates"),
     }
+
+
+def _disk_folders(settings: Settings) -> dict[str, str]:
+    """Return whose disks the worker watches: of an own database the folder around, which it may enter."""
+    database = {} if settings.database_elsewhere else {"the database": str(settings.data_directory.parent)}
+    return {**database, "the receipts": str(settings.state)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import psycopg
 
-from launcher import monitoring
+from launcher import database_server, monitoring
 from launcher.database import Database
 from launcher.keys import Keys
 from launcher.monitoring import Figures
@@ -90,6 +90,13 @@ def database(opened: Database) -> tuple[bool, str]:
         return ledger(opened)
     except psycopg.Error as error:
         return False, f"NOT HEALTHY: {error.diag.message_primary or error}"
+
+
+def servers(settings: Settings, keys: Keys) -> tuple[bool, str]:
+    """Return whether exactly one of the database's servers takes writes, and what each is, in words."""
+    found = database_server.look(settings, keys)
+    well = sum(server.is_primary for server in found) == 1
+    return well, f"{'' if well else 'NOT HEALTHY: '}{', '.join(map(str, found))}"
 
 
 def ledger(database: Database) -> tuple[bool, str]:

@@ -51,9 +51,11 @@ class Keys:
         """Where the mail catcher shows its mails: any website may ask it, but none knows the path."""
         return "/" + hashlib.sha256(f"mail {self.values['SIGNING_SECRET']}".encode()).hexdigest()[:32]
 
-    def database_url(self, role: str, name: str = "postgres") -> str:
-        """Return the libpq URL of a database role."""
-        return f"postgresql://{role}:{self.values[f'PASSWORD_{role}']}@{self._settings.address('postgres')}/{name}"
+    def database_url(self, role: str, name: str = "", *, is_libpq: bool = True) -> str:
+        """Return the URL of a database role; `postgres` is the owner of the product's, whatever its name."""
+        user = self._settings.database_owner if role == "postgres" else role
+        place = self._settings.database(name, is_libpq=is_libpq)
+        return f"postgresql://{user}:{self.values[f'PASSWORD_{role}']}@{place}"
 
     def make(self) -> None:
         """Make what is missing; what exists stays, so that sign-ins survive."""

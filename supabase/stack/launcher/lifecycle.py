@@ -10,7 +10,18 @@ from pathlib import Path
 
 import psycopg
 
-from launcher import backups, cluster, health, monitoring, repository, services, summary, system_user, tools
+from launcher import (
+    backups,
+    cluster,
+    database_server,
+    health,
+    monitoring,
+    repository,
+    services,
+    summary,
+    system_user,
+    tools,
+)
 from launcher import settings as configuration
 from launcher.backups import Backups
 from launcher.database import Database
@@ -25,7 +36,10 @@ DOMAIN_PORTS = (80, 443)
 
 
 def bring_up(
-    settings: Settings, postgres: Path, log: Path, after_migrations: Callable[[Database], None] | None = None
+    settings: Settings,
+    postgres: Path | None,
+    log: Path,
+    after_migrations: Callable[[Database], None] | None = None,
 ) -> None:
     """Make what is missing and start what does not run; run again it changes nothing.
 
@@ -48,7 +62,7 @@ def bring_up(
         summary.write_env(settings, database.keys)
 
 
-def start_services(settings: Settings, keys: Keys, postgres: Path) -> None:
+def start_services(settings: Settings, keys: Keys, postgres: Path | None) -> None:
     """Start what does not run and replace what has changed; return when everything is healthy."""
     with step("Services"):
         require_access(settings)
@@ -59,9 +73,12 @@ def start_services(settings: Settings, keys: Keys, postgres: Path) -> None:
 
 
 def bring_up_database(
-    settings: Settings, postgres: Path, log: Path, kind: type[Database] = Database
+    settings: Settings, postgres: Path | None, log: Path, kind: type[Database] = Database
 ) -> Database:
-    """Start PostgreSQL alone, with the product's database; no service runs yet."""
+    """Start PostgreSQL alone, with the product's database; no service runs yet.
+
+    Without the programs of one it is elsewhere: what is there is looked at, and its migrations are run.
+    """
     keys, supervisor = Keys(settings), Supervisor(settings)
     if supervisor.is_running() and not supervisor.is_of_its_user():
         with step("Stopping what ran as another user"):
@@ -69,6 +86,9 @@ def bring_up_database(
     if not supervisor.is_running():
         require_ports(settings)
     database = kind(settings, keys, postgres, log)
+    if not postgres:
+        _use_database_elsewhere(database, supervisor)
+        return database
     cluster.require_own(settings, keys.secrets)
     if supervisor.is_running():
         # Before anything of what runs is touched; the database may have been left stopped.
@@ -98,6 +118,31 @@ def bring_up_database(
             supervisor.stop()
         raise
     return database
+
+
+def _use_database_elsewhere(database: Database, supervisor: Supervisor) -> None:
+    settings, keys = database.settings, database.keys
+    keys.make()
+    try:
+        with step("Database server"):
+            settings.system_identifier = database_server.require_suitable(settings, keys)
+    except Stop:
+        # A stack that has a database keeps it.
+        settings.forget_new_database()
+        raise
+    finally:
+        settings.save()
+    backups.switch_on(settings)
+    supervisor.configure(services.describe(settings, keys), None)
+    started = supervisor.start()
+    try:
+        if repository.of(settings):
+            Backups(settings).prepare()
+        database.prepare()
+    except Stop:
+        if started:
+            supervisor.stop()
+        raise
 
 
 def _prepare_with_a_way_back(database: Database) -> None:

@@ -14,6 +14,22 @@ SITE_OPTIONS = (
     *("SITE_HOST", "SITE_DOMAIN", "SITE_URL", "TRUSTED_PROXIES", "CLIENT_IP_HEADER"),
     *("HSTS_SECONDS", "HSTS_SUBDOMAINS", "HSTS_PRELOAD"),
 )
+# A PostgreSQL of the operator's: its servers, the product's database, its owner, who signed its certificate.
+DATABASE_OPTIONS = ("DATABASE_SERVER", "DATABASE_NAME", "DATABASE_OWNER", "DATABASE_CA")
+# What only a database of the stack's own can be given.
+OWN_DATABASE_OPTIONS = ("PG_BIN", "AUTH_BIN", "MONITORING")
+DATABASE_PORT = 5432
+# Where Debian and its like keep the authorities that everybody trusts.
+SYSTEM_AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
+# A server whose machine is lost says nothing: its connections end after some ten seconds of silence.
+KEEPALIVES = {
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+# Of roles and databases: what needs no quotes in SQL and no escape in an address.
+NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 SMTP_TLS = ("starttls", "implicit", "none")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # Caddy's name for them: 10.0.0.0/8 and its like, which the networks of containers and clouds have.
@@ -49,6 +65,7 @@ def check(options: dict[str, str]) -> None:
     _check_client_ip_header(options)
     _check_hsts(options)
     _check_smtp(options)
+    _check_database(options)
 
 
 def major_version(folder: Path) -> int:
@@ -164,6 +181,56 @@ def _check_smtp(options: Mapping[str, str]) -> None:
             f"SMTP_TLS=none would send passwords and sign-in links to {host} for anybody between to read.\n"
             "  It is for a mail server on this machine alone (127.0.0.1)."
         )
+
+
+def _check_database(options: dict[str, str]) -> None:
+    server = options.get("DATABASE_SERVER")
+    if server is None:
+        for name in DATABASE_OPTIONS:
+            if name in options:
+                raise Stop(f"{name} is for a database elsewhere: name its servers in DATABASE_SERVER.")
+        return
+    options["DATABASE_SERVER"] = ",".join(f"{host}:{port}" for host, port in servers(server))
+    for name in OWN_DATABASE_OPTIONS:
+        if name in options:
+            raise Stop(f"{name} is for a database of the stack's own. Drop it: {name}= make up")
+    for name in ("DATABASE_NAME", "DATABASE_OWNER"):
+        if name in options and not NAME.fullmatch(options[name]):
+            raise Stop(f"{name}={options[name]} is no name of small letters, digits and _.")
+    if (authority := options.get("DATABASE_CA")) and not (
+        Path(authority).is_absolute() and Path(authority).is_file()
+    ):
+        raise Stop(f"DATABASE_CA={authority} is no file. Name the whole path of the authority's certificate.")
+
+
+def database_parameters(options: Mapping[str, str]) -> dict[str, str]:
+    """Return what every client of DATABASE_SERVER is told: to find the primary, and whom to trust.
+
+    Only servers on this machine are spoken to without TLS.
+    """
+    found = {"target_session_attrs": "read-write", "connect_timeout": "3"}
+    authority = options.get("DATABASE_CA")
+    if not authority and all(
+        _is_loopback(host.strip("[]")) for host, _ in servers(options["DATABASE_SERVER"])
+    ):
+        return {**found, "sslmode": "disable"}
+    return {**found, "sslmode": "verify-full", "sslrootcert": authority or SYSTEM_AUTHORITIES}
+
+
+def servers(text: str) -> list[tuple[str, int]]:
+    """Return host and port of each server that DATABASE_SERVER names; an IPv6 address keeps its brackets."""
+    found = []
+    for part in re.split(r"[\s,]+", text.strip(" \t\r\n,")):
+        match = re.fullmatch(r"(\[[^\]]+\]|[^:]+)(?::([0-9]{1,5}))?", part)
+        host = match[1] if match else ""
+        port = int(match[2] or DATABASE_PORT) if match else 0
+        bare = host.strip("[]")
+        if not (HOST.fullmatch(host) or (_is_address(bare) and (":" in bare) == (host != bare))):
+            raise Stop(f"DATABASE_SERVER: {part} is no server such as db1.example.org or 10.0.0.5:5432.")
+        if not 0 < port < 2**16 or (host, port) in found:
+            raise Stop(f"DATABASE_SERVER: {part} has no port of its own between 1 and 65535.")
+        found.append((host, port))
+    return found
 
 
 def _is_loopback(host: str) -> bool:

@@ -169,6 +169,11 @@ class Repository:
         return {"RESTIC_REPOSITORY": place, "RESTIC_PASSWORD_FILE": str(self.keys / KEY), **access}
 
 
+def programs(settings: Settings) -> dict[str, str]:
+    """Return the tools of a stack's backups, by package: a database elsewhere is backed up there."""
+    return {"restic": PROGRAMS["restic"]} if settings.database_elsewhere else PROGRAMS
+
+
 def default_keys(identity: str) -> Path:
     """Return the folder for the key of a stack: the system's for root, else the user's own."""
     if os.geteuid() == 0:

@@ -17,7 +17,7 @@ from typing import Any
 
 import psycopg
 
-from launcher import cluster, environment, options, private_files, system_user, tools
+from launcher import cluster, database_server, environment, options, private_files, system_user, tools
 from launcher import settings as configuration
 from launcher.backups import Backups
 from launcher.keys import Keys
@@ -28,6 +28,7 @@ from launcher.terminal import SHOWN_LINES, Stop, run, step
 # What the copy must not share with its original.
 LEFT_BEHIND = (
     *options.SITE_OPTIONS,
+    *options.DATABASE_OPTIONS,
     *("STORAGE_URL", "BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
     *MAIL_SETTINGS,
@@ -43,13 +44,21 @@ class Restored:
         at: when the last thing in it was done; None where nothing was done yet.
         violations: what the ledger checks found, by rule.
         receipts: where receipts lay that are not in the backups; empty when they are.
+        servers: where the database was that is not in the backups; empty when it is.
     """
 
     at: datetime | None
     violations: dict[str, int]
     receipts: str
+    servers: str = ""
 
     def __str__(self) -> str:
+        if self.servers:
+            return (
+                f"\n  Receipts, keys and settings are restored. The database was at {self.servers}:\n"
+                "  restore that by its own backups, let its owner run there: select private.mark_restored()\n"
+                "  and name its servers in DATABASE_SERVER."
+            )
         found = f"{self.violations} VIOLATIONS" if self.violations else "in order"
         last = f"The last thing in it is of {self.at:%Y-%m-%d %H:%M:%S} UTC" if self.at else "It is empty"
         text = f"\n  {last}. Its ledger is {found}."
@@ -93,19 +102,20 @@ def restore(state: Path, repository: Repository, postgres: Path, to: datetime | 
         with step("Receipts, keys and settings"):
             _restore_files(state, repository, to)
         settings = configuration.read(state)
-        receipts = settings.options.get("STORAGE_URL", "")
+        receipts, servers = (settings.options.get(name, "") for name in ("STORAGE_URL", "DATABASE_SERVER"))
         _make_copy_of_its_own(settings)
+        if servers:
+            return Restored(None, {}, receipts, servers)
         with step("Database"):
             _restore_database(settings, repository, to)
         postgres = _choose_postgres(settings, postgres)
         with step("Changes since the backup, and the ledger checks"):
-            at, violations = _recover(settings, postgres)
+            return _recover(settings, postgres, receipts)
     except BaseException:
         remove(state)
         raise
     finally:
         shutil.rmtree(repository.keys)
-    return Restored(at, violations, receipts)
 
 
 def drill(backups: Backups, postgres: Path) -> Restored:
@@ -117,6 +127,38 @@ def drill(backups: Backups, postgres: Path) -> Restored:
     if not restored.violations:
         backups.note_proof()
     return restored
+
+
+def drill_elsewhere(backups: Backups, server: str) -> Restored:
+    """Run the ledger checks in a copy that whoever runs the database restored at a server of its own."""
+    settings = backups.settings
+    if not server:
+        raise Stop(
+            "The database is elsewhere. Restore a backup of it at a server of its own, with its engine's\n"
+            "  tools, and name that: RESTORED=10.0.0.9:5432 make restore-drill"
+        )
+    ((host, port),) = options.servers(server)[:1]
+    if (host, port) in options.servers(settings.options["DATABASE_SERVER"]):
+        raise Stop(f"RESTORED={server} is the stack's own database, which proves nothing of its backups.")
+    with psycopg.connect(database_server.url_of_server(Keys(settings), host, port)) as connection:
+        connection.read_only = True
+        row = connection.execute("select system_identifier::text from pg_control_system()").fetchone()
+        if row != (settings.system_identifier,):
+            raise Stop(
+                f"RESTORED={server} is no copy of the stack's database: its system identifier is another."
+            )
+        restored = _checked(connection, "")
+    if not restored.violations:
+        backups.note_proof()
+    return restored
+
+
+def _checked(connection: psycopg.Connection[tuple[Any, ...]], receipts: str) -> Restored:
+    """Return what the ledger checks find in a restored database."""
+    found = connection.execute("select rule, count(*) from private.check_ledger() group by rule").fetchall()
+    row = connection.execute("select private.last_moment()").fetchone()
+    assert row
+    return Restored(row[0], dict(found), receipts)
 
 
 def moment(text: str) -> datetime:
@@ -199,7 +241,7 @@ def _choose_postgres(settings: Settings, postgres: Path) -> Path:
     return found
 
 
-def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[str, int]]:
+def _recover(settings: Settings, postgres: Path, receipts: str) -> Restored:
     """Let PostgreSQL replay the archive, mark the copy as one, and run every ledger check."""
     command = system_user.as_user([postgres / "postgres", "-D", settings.data_directory], system_user.name())
     alone = {
@@ -224,15 +266,10 @@ def _recover(settings: Settings, postgres: Path) -> tuple[datetime | None, dict[
             ):
                 connection.execute(f"alter system reset {name}".encode())
             connection.execute("select private.mark_restored()")
-            found = connection.execute(
-                "select rule, count(*) from private.check_ledger() group by rule"
-            ).fetchall()
-            row = connection.execute("select private.last_moment()").fetchone()
+            return _checked(connection, receipts)
     finally:
         server.terminate()
         server.wait(120)
-    assert row
-    return row[0], dict(found)
 
 
 def _connect(settings: Settings, server: subprocess.Popen[bytes]) -> psycopg.Connection[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from urllib.parse import urlencode
 
 from launcher import limits, options, private_files
 from launcher.terminal import Stop
@@ -49,6 +50,7 @@ WAY_BACK = f"Go on with that version, or restore what was before the upgrade:\n 
 STORED_OPTIONS = (
     *("AUTH_BIN", "POSTGREST_BIN", "PG_BIN", "SERVICES_AS_ROOT", "STORAGE_URL", "DEPOSIT_ADDRESS"),
     *options.SITE_OPTIONS,
+    *options.DATABASE_OPTIONS,
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
@@ -77,7 +79,9 @@ class Settings:
         options: settings given in the environment of `make up`; see STORED_OPTIONS.
         cluster: PostgreSQL's data directory, which its unprivileged user must be able to reach: absolute, or
             inside the state folder, which may be moved.
-        system_identifier: which cluster that is; once it is stored, no other one is made or started.
+        stored_options: the options as they were stored, without what the environment says now.
+        system_identifier: which cluster that is, also elsewhere; once it is stored, no other one is made,
+            started or used.
     """
 
     state: Path
@@ -87,6 +91,7 @@ class Settings:
     ports: dict[str, int] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     cluster: str = ""
+    stored_options: dict[str, str] = field(default_factory=dict)
     system_identifier: str = ""
 
     @property
@@ -134,6 +139,28 @@ class Settings:
         return "SMTP_HOST" not in self.options
 
     @property
+    def database_elsewhere(self) -> bool:
+        """Whether the database is one of the operator's, which the launcher neither makes nor starts."""
+        return "DATABASE_SERVER" in self.options
+
+    @property
+    def database_owner(self) -> str:
+        """The role that owns the product's database and runs its migrations: never a superuser."""
+        return self.options.get("DATABASE_OWNER", "postgres")
+
+    def database(self, name: str = "", *, is_libpq: bool = True) -> str:
+        """Return what follows the password in an address of the database: servers, name and parameters.
+
+        Args:
+            is_libpq: who connects knows the parameters that only libpq has.
+        """
+        if not self.database_elsewhere:
+            return f"{self.address('postgres')}/{name or 'postgres'}"
+        parameters = options.database_parameters(self.options) | (options.KEEPALIVES if is_libpq else {})
+        name = name or self.options.get("DATABASE_NAME", "postgres")
+        return f"{self.options['DATABASE_SERVER']}/{name}?{urlencode(parameters, safe='/')}"
+
+    @property
     def sockets(self) -> Path:
         """Folder of the supervisor's control socket, whose path must stay under 108 bytes."""
         folder = self.state / "run"
@@ -148,10 +175,18 @@ class Settings:
         """Return `127.0.0.1:port` of a service."""
         return f"127.0.0.1:{self.ports[service]}"
 
+    def forget_new_database(self) -> None:
+        """Keep the database that this stack had; nothing where it never had one."""
+        if self.system_identifier:
+            for name in options.DATABASE_OPTIONS:
+                self.options.pop(name, None)
+                if name in self.stored_options:
+                    self.options[name] = self.stored_options[name]
+
     def save(self) -> None:
         """Store the choices in the state folder."""
         values = asdict(self)
-        del values["state"]
+        del values["state"], values["stored_options"]
         private_files.write(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
 
 
@@ -180,7 +215,7 @@ def read(state: Path) -> Settings:
             f"{state / 'settings.json'} has {min(strange)}, which this version does not know: a later one\n"
             f"  wrote it. {WAY_BACK}"
         )
-    settings = Settings(state=state, **values)
+    settings = Settings(state=state, stored_options=values.get("options", {}).copy(), **values)
     if Path(settings.cluster).name == INSIDE:
         # Earlier versions stored where the state folder was at its first start.
         settings.cluster = INSIDE

@@ -22,8 +22,9 @@ def env_values(settings: Settings, keys: Keys) -> dict[str, str]:
         "SUPABASE_ANON_KEY": keys.values["SUPABASE_ANON_KEY"],
         "SUPABASE_SERVICE_ROLE_KEY": keys.values["SUPABASE_SERVICE_ROLE_KEY"],
         "DATABASE_URL": keys.database_url("postgres"),
-        "DATABASE_ADMIN_URL": keys.database_url("supabase_admin"),
     }
+    if not settings.database_elsewhere:
+        values["DATABASE_ADMIN_URL"] = keys.database_url("supabase_admin")
     if binary := settings.options.get("AUTH_BIN"):
         values["AUTH_BIN"] = binary
     if settings.own_mail:
@@ -52,5 +53,5 @@ def show(settings: Settings, keys: Keys) -> None:
     for title, name in PEOPLE:
         if f"DEMO_{name}_EMAIL" in values:
             print(f"  {title:14} {values[f'DEMO_{name}_EMAIL']}  {values[f'DEMO_{name}_PASSWORD']}")
-    print(f"  Database       {settings.data_directory}")
+    print(f"  Database       {settings.options.get('DATABASE_SERVER', settings.data_directory)}")
     print(f"  For tools      {settings.state / 'env'}\n")

@@ -34,8 +34,12 @@ class Supervisor:
         self._transport = SupervisorTransport(serverurl=f"unix://{settings.sockets / 'control.sock'}")
         self.rpc: Any = xmlrpc.client.ServerProxy("http://localhost", transport=self._transport).supervisor
 
-    def configure(self, services: list[Service], postgres: Path) -> None:
-        """Write the supervisor's configuration, and each service's script (0600)."""
+    def configure(self, services: list[Service], postgres: Path | None) -> None:
+        """Write the supervisor's configuration, and each service's script (0600).
+
+        Args:
+            postgres: folder of PostgreSQL's programs; None where the database is elsewhere.
+        """
         settings, logs = self.settings, self.settings.state / "logs"
         scripts = settings.state / "services"
         for folder in (logs, settings.state / "mail", settings.state / "run", settings.sockets, scripts):
@@ -45,10 +49,14 @@ class Supervisor:
             logs=_written(logs),
             socket=_written(settings.sockets / "control.sock"),
             as_root="user = root" if self._user() is None and os.geteuid() == 0 else "",
-            postgres=_written(postgres / "postgres"),
-            cluster=_written(settings.data_directory),
-            owner=system_user.name() or getpass.getuser(),
         )
+        if postgres:
+            text += Template((FILES / "postgres_program.conf").read_text()).substitute(
+                logs=_written(logs),
+                postgres=_written(postgres / "postgres"),
+                cluster=_written(settings.data_directory),
+                owner=system_user.name() or getpass.getuser(),
+            )
         program = Template((FILES / "program.conf").read_text())
         for service in services:
             script = scripts / f"{service.name}.sh"
@@ -83,7 +91,7 @@ class Supervisor:
         One that runs may have given PostgreSQL up, or been left between its end and its start.
         """
         if self.is_running():
-            self._update(["postgres"])
+            self._update([] if self.settings.database_elsewhere else ["postgres"])
             return False
         command: list[str | Path] = [VENV / "bin" / "supervisord", "--configuration", self.configuration]
         rights = (system_user.LOW_PORTS,) if "SITE_DOMAIN" in self.settings.options else ()

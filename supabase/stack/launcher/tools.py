@@ -52,7 +52,7 @@ def one_at_a_time() -> Iterator[None]:
 
 def install(log: Path, *, for_tests: bool, settings: Settings | None = None) -> Path:
     """Install what is missing and return the folder of PostgreSQL's programs, those that a stack needs."""
-    _require_node()
+    install_node_tools(log)
     extensions = (*EXTENSIONS, "pgtap") if for_tests else EXTENSIONS
     with one_at_a_time():
         # All at once: who is not root has one line to type.
@@ -71,8 +71,14 @@ def install(log: Path, *, for_tests: bool, settings: Settings | None = None) -> 
         postgres = find_postgres(extensions, settings)
         if not postgres:
             raise Stop(f"PostgreSQL with {', '.join(extensions)} was not found after installing it.")
-        node_packages(NODE_TOOLS.parent, "Node tools", log)
     return postgres
+
+
+def install_node_tools(log: Path) -> None:
+    """Install what of Node a stack needs: all that it needs where its database is elsewhere."""
+    _require_node()
+    with one_at_a_time():
+        node_packages(NODE_TOOLS.parent, "Node tools", log)
 
 
 def install_programs(programs: Mapping[str, str], log: Path) -> None:

@@ -19,6 +19,7 @@ from launcher import (
     limits,
     monitoring,
     repository,
+    rolling,
     system_user,
     tools,
     unit,
@@ -114,16 +115,17 @@ def status() -> int:
 
 
 def restart() -> int:
-    """Restart SERVICE, as `status` names it, and wait until everything is healthy again."""
+    """Restart SERVICE, as `status` names it, with its instances in turn; wait until everything is healthy."""
     settings, name = configuration.load(), os.environ.get("SERVICE", "")
     supervisor = Supervisor(settings)
     if not supervisor.is_running():
         raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
-    if name not in supervisor.states():
-        raise Stop(f"Name one in SERVICE: {', '.join(sorted(supervisor.states()))}.")
+    if name not in (states := supervisor.states()):
+        raise Stop(f"Name one in SERVICE: {', '.join(sorted(states))}.")
+    keys, others = Keys(settings), [f"{name}-{number}" for number in range(2, settings.instances + 1)]
     with step(f"Restarting {name}"):
-        supervisor.restart(name)
-        health.wait(settings, Keys(settings))
+        rolling.restart(settings, keys, supervisor, [name, *(other for other in others if other in states)])
+        health.wait(settings, keys)
     return 0
 
 

@@ -162,6 +162,9 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "GATEWAY_BIND": "0.0.0.0",  # noqa: S104
         "GATEWAY_DATA": "/certificates",
         "CERTIFICATE_ADDRESS": "gateway:443" if "SITE_DOMAIN" in settings.options else "",
+        # The engine's network finds the instances of a service.
+        "BALANCING": "",
+        "REPLACED_ROOT": "",
         "WEB_ROOT": "/srv/web",
         "PAGES_ROOT": "/srv/pages",
         "TEMPLATES_ROOT": "/srv/templates",

@@ -10,7 +10,17 @@ from string import Template
 from launcher import limits
 from launcher import options as site
 from launcher.keys import Keys
-from launcher.settings import DISK_LIMITS, MAIL_SETTINGS, ROOT, STORAGE_ACCESS, TOKEN_SECONDS, Settings
+from launcher.settings import (
+    DISK_LIMITS,
+    MAIL_SETTINGS,
+    REPEATED,
+    ROOT,
+    SERVICES_WITH_PORTS,
+    STORAGE_ACCESS,
+    TOKEN_SECONDS,
+    Settings,
+    numbered,
+)
 from launcher.tools import site_pages
 
 TEMPLATES = ROOT / "supabase" / "services"
@@ -42,9 +52,9 @@ def fill(name: str, values: Mapping[str, str]) -> dict[str, str]:
     return {setting: value for setting, value in filled.items() if value}
 
 
-def service(name: str, settings: Settings, keys: Keys) -> dict[str, str]:
+def service(name: str, settings: Settings, keys: Keys, instance: int = 1) -> dict[str, str]:
     """Return the whole environment of a service as a process of this machine."""
-    values = native(settings, keys)
+    values = native(settings, keys, instance) | (_upstreams(settings) if name == "gateway" else {})
     limits = fill("auth-without-limits" if settings.unlimited else "auth-limits", values)
     return of_process(settings) | fill(name, values) | (limits if name == "auth" else {})
 
@@ -76,10 +86,15 @@ def common(settings: Settings, keys: Keys) -> dict[str, str]:
     }
 
 
-def native(settings: Settings, keys: Keys) -> dict[str, str]:
-    """Return the values of processes of this machine."""
-    ports = {f"{name.upper()}_PORT": str(port) for name, port in settings.ports.items()}
-    addresses = {f"{name.upper()}_ADDRESS": settings.address(name) for name in settings.ports}
+def native(settings: Settings, keys: Keys, instance: int = 1) -> dict[str, str]:
+    """Return the values of processes of this machine.
+
+    An instance knows the services of its own number, with which it is replaced.
+    """
+    own = {name: settings.ports[numbered(name, instance)] for name in REPEATED}
+    used = {name: settings.ports[name] for name in SERVICES_WITH_PORTS} | own
+    ports = {f"{name.upper()}_PORT": str(port) for name, port in used.items()}
+    addresses = {f"{name.upper()}_ADDRESS": f"127.0.0.1:{port}" for name, port in used.items()}
     catcher = {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(settings.ports["smtp"]), "SMTP_TLS": "none"}
     domain, host = settings.options.get("SITE_DOMAIN"), settings.options.get("SITE_HOST", "127.0.0.1")
     return {
@@ -101,10 +116,21 @@ def native(settings: Settings, keys: Keys) -> dict[str, str]:
         "GATEWAY_BIND": "0.0.0.0" if domain else host,  # noqa: S104
         "CERTIFICATE_ADDRESS": "127.0.0.1:443" if domain else "",
         "GATEWAY_DATA": str(settings.state / "gateway"),
+        "REPLACED_ROOT": str(settings.replaced) if settings.instances > 1 else "",
         "WEB_ROOT": str(ROOT / "web" / "dist"),
         "PAGES_ROOT": str(site_pages(settings.origin)),
         "TEMPLATES_ROOT": str(ROOT / "supabase" / "templates"),
     }
+
+
+def _upstreams(settings: Settings) -> dict[str, str]:
+    """Return where the gateway finds all instances of the services behind it."""
+    numbers = range(1, settings.instances + 1)
+    addresses = {
+        f"{name.upper()}_ADDRESS": " ".join(settings.address(name, number) for number in numbers)
+        for name in ("postgrest", "auth", "storage", "edge")
+    }
+    return {**addresses, "BALANCING": "balanced" if settings.instances > 1 else ""}
 
 
 def _disk_folders(settings: Settings) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import math
 import shutil
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import httpx
@@ -12,7 +13,7 @@ from launcher import database_server, monitoring
 from launcher.database import Database
 from launcher.keys import Keys
 from launcher.monitoring import Figures
-from launcher.settings import Settings
+from launcher.settings import Settings, numbered
 from launcher.terminal import Stop
 
 # How much of a disk is in use, in percent, when somebody should know; at the latter storage takes no more.
@@ -36,9 +37,13 @@ from private.ledger_check_state
 def requests(settings: Settings, keys: Keys) -> dict[str, httpx.Request]:
     """Return what each service responds to with 200 when it is healthy."""
     paths = {"postgrest_admin": "ready"} | dict.fromkeys(("auth", "storage", "edge", "worker"), "health")
+    urls = {
+        numbered(name.partition("_")[0], number): f"http://{settings.address(name, number)}/{path}"
+        for number in range(1, settings.instances + 1)
+        for name, path in paths.items()
+    }
     if settings.own_mail:
-        paths["mail"] = f"{keys.mail_path[1:]}/healthz"
-    urls = {name.partition("_")[0]: f"http://{settings.address(name)}/{path}" for name, path in paths.items()}
+        urls["mail"] = f"http://{settings.address('mail')}{keys.mail_path}/healthz"
     urls["gateway"] = f"{settings.gateway_url}/auth/v1/health"
     if settings.options.get("SITE_DOMAIN"):
         # The certificate comes from outside and may take a while. Caddy opens all its ports or none.
@@ -157,9 +162,11 @@ def certificate(figures: Figures) -> tuple[bool, str]:
     return not urgent, f"{'NOT HEALTHY: ' if urgent else 'warning: ' if late else ''}{days} days left"
 
 
-def wait(settings: Settings, keys: Keys, seconds: int = 120) -> None:
-    """Wait until every service is healthy."""
+def wait(settings: Settings, keys: Keys, seconds: int = 120, names: Collection[str] = ()) -> None:
+    """Wait until every service, or each of those named, is healthy."""
     waiting, deadline = requests(settings, keys), time.monotonic() + seconds
+    if names:
+        waiting = {name: request for name, request in waiting.items() if name in names}
     while waiting := {name: request for name, request in waiting.items() if not is_healthy(request)}:
         if time.monotonic() > deadline:
             logs = settings.state / "logs"

@@ -17,6 +17,7 @@ from launcher import (
     health,
     monitoring,
     repository,
+    rolling,
     services,
     summary,
     system_user,
@@ -68,7 +69,7 @@ def start_services(settings: Settings, keys: Keys, postgres: Path | None) -> Non
         require_access(settings)
         listed, supervisor = services.describe(settings, keys), Supervisor(settings)
         supervisor.configure(listed, postgres)
-        supervisor.run_services(listed)
+        rolling.update(settings, keys, supervisor, listed)
         health.wait(settings, keys)
 
 

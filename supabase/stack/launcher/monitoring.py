@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from launcher import tools
 from launcher.database import Database
-from launcher.settings import ROOT, Settings
+from launcher.settings import REPEATED, ROOT, SERVICES_WITH_PORTS, Settings, numbered
 from launcher.terminal import step
 
 FOLDER = ROOT / "supabase" / "monitoring"
@@ -34,11 +34,17 @@ def prepare(database: Database, log: Path) -> None:
 
 
 def scrape_configuration(settings: Settings) -> str:
-    """Return prometheus.yml for this stack."""
-    ports = {f"{name.upper()}_PORT": str(port) for name, port in settings.ports.items()}
+    """Return prometheus.yml for this stack; of several instances each is a target."""
+    ports = {f"{name.upper()}_PORT": _targets(name, settings) for name in SERVICES_WITH_PORTS}
     text = Template((FOLDER / "prometheus.yml").read_text()).substitute(ports, FOLDER=FOLDER)
     head, _, exporter = text.partition("\n  # Only with MONITORING=1.")
     return text if is_on(settings) else head + "\n" if exporter else text
+
+
+def _targets(name: str, settings: Settings) -> str:
+    """Return a port, and what follows it in the list of targets when there are more instances."""
+    numbers = range(1, (settings.instances if name in REPEATED else 1) + 1)
+    return '", "127.0.0.1:'.join(str(settings.ports[numbered(name, number)]) for number in numbers)
 
 
 def figures(settings: Settings) -> Figures | None:

@@ -30,6 +30,8 @@ KEEPALIVES = {
 }
 # Of roles and databases: what needs no quotes in SQL and no escape in an address.
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+# More than a machine has processors for.
+MOST_INSTANCES = 8
 SMTP_TLS = ("starttls", "implicit", "none")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # Caddy's name for them: 10.0.0.0/8 and its like, which the networks of containers and clouds have.
@@ -66,6 +68,7 @@ def check(options: dict[str, str]) -> None:
     _check_hsts(options)
     _check_smtp(options)
     _check_database(options)
+    _check_instances(options)
 
 
 def major_version(folder: Path) -> int:
@@ -181,6 +184,14 @@ def _check_smtp(options: Mapping[str, str]) -> None:
             f"SMTP_TLS=none would send passwords and sign-in links to {host} for anybody between to read.\n"
             "  It is for a mail server on this machine alone (127.0.0.1)."
         )
+
+
+def _check_instances(options: Mapping[str, str]) -> None:
+    instances = options.get("INSTANCES", "1")
+    if instances not in map(str, range(1, MOST_INSTANCES + 1)):
+        raise Stop(f"INSTANCES={instances} is no number from 1 to {MOST_INSTANCES}.")
+    if instances != "1" and "AUTH_BIN" in options:
+        raise Stop("INSTANCES is for the stack's own auth service: a real GoTrue counts its limits alone.")
 
 
 def _check_database(options: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from launcher import environment, monitoring
 from launcher.keys import Keys
-from launcher.settings import ROOT, Settings
+from launcher.settings import ROOT, Settings, numbered
 from launcher.terminal import Stop
 from launcher.tools import NODE_TOOLS, PYTHON, VENV, content_digest
 
@@ -19,6 +19,7 @@ class Service:
 
     Attributes:
         sources: files and folders that it is made of.
+        instance: which of several it is.
         at_low_ports: it may listen at the ports that are root's, where root starts it for a domain.
     """
 
@@ -26,6 +27,7 @@ class Service:
     command: list[str]
     env: dict[str, str]
     sources: tuple[Path, ...] = ()
+    instance: int = 0
     at_low_ports: bool = False
 
     @property
@@ -41,20 +43,31 @@ class Service:
 
 def describe(settings: Settings, keys: Keys) -> list[Service]:
     """Return every service but PostgreSQL, in the order in which they start."""
-    own_auth, postgrest = settings.options.get("AUTH_BIN"), settings.options.get("POSTGREST_BIN")
-
-    def service(name: str, command: list[str], *sources: Path) -> Service:
-        return Service(name, command, environment.service(name, settings, keys), sources)
-
-    def python(name: str, *sources: Path) -> Service:
-        code = ROOT / "functions"
-        return service(name, [str(PYTHON), "-m", f"functions.{name}"], code / name, code / "core", *sources)
-
     # Not an argument, which every user of the machine may read.
     mail = {**environment.of_process(settings), "MAILDEV_BASE_PATHNAME": keys.mail_path}
     caddy = [str(VENV / "bin" / "caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
     return [
         *([Service("mail", _mail_catcher(settings), mail)] if settings.own_mail else []),
+        *(one for number in range(1, settings.instances + 1) for one in _instance(settings, keys, number)),
+        Service("gateway", caddy, environment.service("gateway", settings, keys), (CADDYFILE,), 0, True),
+        *([_exporter(settings, keys)] if monitoring.is_on(settings) else []),
+        *([_backups(settings)] if "BACKUP_REPOSITORY" in settings.options else []),
+    ]
+
+
+def _instance(settings: Settings, keys: Keys, number: int) -> list[Service]:
+    """Return one instance of each service of which there may be several."""
+    own_auth, postgrest = settings.options.get("AUTH_BIN"), settings.options.get("POSTGREST_BIN")
+
+    def service(name: str, command: list[str], *sources: Path) -> Service:
+        env = environment.service(name, settings, keys, number)
+        return Service(numbered(name, number), command, env, sources, number)
+
+    def python(name: str, *sources: Path) -> Service:
+        code = ROOT / "functions"
+        return service(name, [str(PYTHON), "-m", f"functions.{name}"], code / name, code / "core", *sources)
+
+    return [
         service("postgrest", [postgrest or _postgrest()], keys.jwks),
         python("storage", keys.jwks),
         python("edge", keys.jwks),
@@ -62,10 +75,11 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
         # A real GoTrue's `serve` alone would set up neither its metrics nor its log.
         service("auth", [own_auth]) if own_auth else python("auth"),
         python("worker"),
-        Service("gateway", caddy, environment.service("gateway", settings, keys), (CADDYFILE,), True),
-        *([service("exporter", [monitoring.PROGRAM])] if monitoring.is_on(settings) else []),
-        *([_backups(settings)] if "BACKUP_REPOSITORY" in settings.options else []),
     ]
+
+
+def _exporter(settings: Settings, keys: Keys) -> Service:
+    return Service("exporter", [monitoring.PROGRAM], environment.service("exporter", settings, keys))
 
 
 def _backups(settings: Settings) -> Service:

@@ -21,6 +21,11 @@ SERVICES_WITH_PORTS = (
     *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics", "postgres_metrics"),
     *("smtp", "mail"),
 )
+# Those of a service of which there may be several instances.
+REPEATED = (
+    *("postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),
+    *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics"),
+)
 DATABASE_ROLES = (
     *("supabase_admin", "postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin"),
     *("edge_functions", "worker"),
@@ -51,6 +56,7 @@ STORED_OPTIONS = (
     *("AUTH_BIN", "POSTGREST_BIN", "PG_BIN", "SERVICES_AS_ROOT", "STORAGE_URL", "DEPOSIT_ADDRESS"),
     *options.SITE_OPTIONS,
     *options.DATABASE_OPTIONS,
+    "INSTANCES",
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
@@ -139,6 +145,16 @@ class Settings:
         return "SMTP_HOST" not in self.options
 
     @property
+    def instances(self) -> int:
+        """How many instances of each service run."""
+        return int(self.options.get("INSTANCES", "1"))
+
+    @property
+    def replaced(self) -> Path:
+        """Folder of the instances, by their addresses, that the gateway passes nothing new to."""
+        return self.state / "run" / "replaced"
+
+    @property
     def database_elsewhere(self) -> bool:
         """Whether the database is one of the operator's, which the launcher neither makes nor starts."""
         return "DATABASE_SERVER" in self.options
@@ -171,9 +187,9 @@ class Settings:
         """Folder of PostgreSQL's socket, for who backs it up: only its own user enters."""
         return Path("/tmp") / f"harborline-{self.identity}-database"  # noqa: S108
 
-    def address(self, service: str) -> str:
+    def address(self, service: str, instance: int = 1) -> str:
         """Return `127.0.0.1:port` of a service."""
-        return f"127.0.0.1:{self.ports[service]}"
+        return f"127.0.0.1:{self.ports[numbered(service, instance)]}"
 
     def forget_new_database(self) -> None:
         """Keep the database that this stack had; nothing where it never had one."""
@@ -188,6 +204,11 @@ class Settings:
         values = asdict(self)
         del values["state"], values["stored_options"]
         private_files.write(self.state / "settings.json", json.dumps(values, indent=2) + "\n")
+
+
+def numbered(name: str, instance: int) -> str:
+    """Return the name of an instance: the first has that of the service."""
+    return name if instance == 1 else f"{name}-{instance}"
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -240,7 +261,10 @@ def load_or_create(environment: Mapping[str, str] = os.environ) -> Settings:
 
 def choose_ports(settings: Settings) -> None:
     """Choose the ports that are not chosen yet: once, so that links and sign-ins survive a restart."""
-    for service in SERVICES_WITH_PORTS:
+    others = [numbered(name, number) for number in range(2, settings.instances + 1) for name in REPEATED]
+    used = (*SERVICES_WITH_PORTS, *others)
+    settings.ports = {service: port for service, port in settings.ports.items() if service in used}
+    for service in used:
         if service not in settings.ports or _was_of_a_domain(service, settings):
             settings.ports[service] = _choose_port(service, settings)
     settings.save()

@@ -42,7 +42,8 @@ class Supervisor:
         """
         settings, logs = self.settings, self.settings.state / "logs"
         scripts = settings.state / "services"
-        for folder in (logs, settings.state / "mail", settings.state / "run", settings.sockets, scripts):
+        run = settings.state / "run"
+        for folder in (logs, settings.state / "mail", run, settings.replaced, settings.sockets, scripts):
             private_files.make_folder(folder)
         text = Template((FILES / "supervisord.conf").read_text()).substitute(
             run=_written(settings.state / "run"),
@@ -105,6 +106,10 @@ class Supervisor:
     def run_services(self, services: list[Service]) -> None:
         """Start what does not run, and replace what no longer is what it should be."""
         self._update([service.name for service in services])
+
+    def outdated(self) -> set[str]:
+        """Return which processes no longer are what they should be, by the configuration as written."""
+        return set(self._call("reloadConfig")[0][1])
 
     def _update(self, names: list[str]) -> None:
         """Do to these programs what `supervisorctl update` does to all, one after the other."""

@@ -1,0 +1,62 @@
+"""Replacing the instances of the services one after the other, so that no client meets one that ends."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from launcher import health, private_files, system_user
+from launcher.keys import Keys
+from launcher.services import Service
+from launcher.settings import Settings
+from launcher.supervisor import Supervisor
+
+# The gateway looks each second, and may take one to hear.
+HEARD_SECONDS = 2.5
+# A statement ends after 8 s. PostgREST drops what it is at when it is stopped; the others end it first.
+STATEMENT_SECONDS = 8.0
+# Behind the gateway.
+PASSED_ON = ("postgrest", "auth", "storage", "edge")
+
+
+def update(settings: Settings, keys: Keys, supervisor: Supervisor, listed: list[Service]) -> None:
+    """Start what does not run and replace what has changed, one instance after the other."""
+    changed = supervisor.outdated()
+    for number in range(1, settings.instances + 1):
+        own = [service for service in listed if service.instance == number]
+        names = [service.name for service in own]
+        if changed.isdisjoint(names):
+            supervisor.run_services(own)
+            continue
+        with _spared(settings, number):
+            supervisor.run_services(own)
+            health.wait(settings, keys, names=names)
+    supervisor.run_services([service for service in listed if not service.instance])
+
+
+def restart(settings: Settings, keys: Keys, supervisor: Supervisor, names: list[str]) -> None:
+    """Restart instances one after the other."""
+    for name in names:
+        number = int(name.rpartition("-")[2]) if "-" in name else 1
+        with _spared(settings, number):
+            supervisor.restart(name)
+            health.wait(settings, keys, names=[name])
+
+
+@contextmanager
+def _spared(settings: Settings, number: int) -> Iterator[None]:
+    """Let the gateway pass nothing new to the instances of a number, and what they are at come to its end."""
+    if settings.instances == 1:
+        yield
+        return
+    marks = [settings.replaced / settings.address(name, number) for name in PASSED_ON]
+    for mark in marks:
+        private_files.write(mark, "")
+    system_user.hand_over(settings.replaced)
+    try:
+        time.sleep(HEARD_SECONDS + STATEMENT_SECONDS)
+        yield
+    finally:
+        for mark in marks:
+            mark.unlink(missing_ok=True)
+        # So that the next ones are not spared before these are used again.
+        time.sleep(HEARD_SECONDS)

@@ -220,3 +220,73 @@ def test_mail_in_clear_stays_on_this_machine(tmp_path: Path) -> None:
         options_of(tmp_path / "other", SMTP_HOST="mail.example.org", SMTP_TLS="yes")
     with pytest.raises(Stop, match="name it in SMTP_HOST"):
         options_of(tmp_path / "other", SMTP_TLS="starttls")
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("db1.example.org", "db1.example.org:5432"),
+        ("db1, db2:6432", "db1:5432,db2:6432"),
+        ("10.0.0.5:5433 10.0.0.6", "10.0.0.5:5433,10.0.0.6:5432"),
+        ("[2001:db8::1]:5433,[2001:db8::2]", "[2001:db8::1]:5433,[2001:db8::2]:5432"),
+    ],
+)
+def test_servers_of_the_database_are_stored_with_their_ports(tmp_path: Path, given: str, stored: str) -> None:
+    assert options_of(tmp_path, DATABASE_SERVER=given)["DATABASE_SERVER"] == stored
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"DATABASE_SERVER": "postgresql://db1/postgres"},
+        {"DATABASE_SERVER": "db1:99999"},
+        {"DATABASE_SERVER": "db1,db1:5432"},
+        {"DATABASE_SERVER": "2001:db8::1"},
+        {"DATABASE_SERVER": "DB1"},
+        {"DATABASE_OWNER": "harborline"},
+        {"DATABASE_SERVER": "db1", "DATABASE_OWNER": 'a"b'},
+        {"DATABASE_SERVER": "db1", "DATABASE_CA": "ca.pem"},
+        {"DATABASE_SERVER": "db1", "DATABASE_CA": "/nowhere/ca.pem"},
+        {"DATABASE_SERVER": "db1", "MONITORING": "1"},
+        {"DATABASE_SERVER": "db1", "AUTH_BIN": "/opt/auth"},
+        {"INSTANCES": "0"},
+        {"INSTANCES": "9"},
+        {"INSTANCES": "two"},
+        {"INSTANCES": "2", "AUTH_BIN": "/opt/auth"},
+    ],
+)
+def test_a_database_elsewhere_and_instances_are_refused_in_words(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    with pytest.raises(Stop):
+        options_of(tmp_path, **options)
+
+
+def test_a_server_elsewhere_is_spoken_to_encrypted_and_one_on_this_machine_need_not_be(
+    tmp_path: Path,
+) -> None:
+    far, near = (settings_of(tmp_path / name, DATABASE_SERVER=name) for name in ("db1", "127.0.0.1"))
+    given = env_of_service("edge", far)["DATABASE_URL"]
+    assert "@db1/postgres?target_session_attrs=read-write" in given
+    assert "sslmode=verify-full" in given
+    assert "tcp_user_timeout" in given
+    assert "sslmode=disable" in env_of_service("edge", near)["DATABASE_URL"]
+    assert "tcp_user_timeout" not in Keys(far).database_url("postgres", is_libpq=False), "pgx has none"
+
+
+def test_instances_have_ports_of_their_own_and_the_gateway_knows_all(tmp_path: Path) -> None:
+    settings = load_or_create({"STATE": str(tmp_path), "INSTANCES": "3"})
+    keys = Keys(settings)
+    keys.make()
+    ports = [environment.service("edge", settings, keys, number)["PORT"] for number in (1, 2, 3)]
+    assert len(set(ports)) == 3
+    gateway = environment.service("gateway", settings, keys)
+    assert gateway["EDGE_ADDRESS"].split() == [f"127.0.0.1:{port}" for port in ports]
+    assert gateway["BALANCING"] == "balanced"
+    # One knows the services of its own number, with which it is replaced.
+    auth = environment.service("auth", settings, keys, 3)["PORT"]
+    assert environment.service("edge", settings, keys, 3)["AUTH_INTERNAL_URL"] == f"http://127.0.0.1:{auth}"
+    assert {"edge", "edge-2", "edge-3", "postgrest-3"} <= health.requests(settings, keys).keys()
+    fewer = load_or_create({"STATE": str(tmp_path), "INSTANCES": ""})
+    assert "BALANCING" not in environment.service("gateway", fewer, keys)
+    assert set(fewer.ports) == set(SERVICES_WITH_PORTS)

@@ -134,7 +134,7 @@ def running(
     upstream, port = Upstream(), free_port()
     threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     echo = f"127.0.0.1:{upstream.server_address[1]}"
-    site = f"https://{host}:{port}" if host else f"http://:{port}"
+    site, internal = f"https://{host}:{port}" if host else f"http://:{port}", free_port()
     environment = {
         "PATH": os.environ["PATH"],
         "XDG_DATA_HOME": str(folder / "data"),
@@ -142,7 +142,8 @@ def running(
         "CADDY_ADMIN": f"127.0.0.1:{free_port()}",
         "GATEWAY_SITE": site,
         "GATEWAY_BIND": "127.0.0.1",
-        "INTERNAL_SITE": f"http://:{free_port()}",
+        "INTERNAL_SITE": f"http://:{internal}",
+        "INTERNAL_ADDRESS": f"127.0.0.1:{internal}",
         "INTERNAL_BIND": "127.0.0.1",
         "TRUSTED_PROXIES": "",
         "CLIENT_IP_HEADER": "X-Forwarded-For",

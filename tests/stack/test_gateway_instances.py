@@ -1,0 +1,108 @@
+"""Several instances of a service behind the gateway: one that is about to be replaced gets nothing new."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.own_gateway import Gateway, Upstream, running
+from tests.support.ports import free_port
+
+# The gateway looks each second.
+HEARD_SECONDS = 2.5
+ASKED = 20
+
+
+@dataclass(frozen=True)
+class Instances:
+    """A gateway in front of two instances of each service, and the folder that names those to spare."""
+
+    gateway: Gateway
+    upstreams: tuple[Upstream, Upstream]
+    spared: Path
+
+    def ask(self) -> list[int]:
+        """Send requests; return how many of them each instance got."""
+        before = [len(upstream.arrived) for upstream in self.upstreams]
+        for _ in range(ASKED):
+            assert self.gateway.http.post("/functions/v1/x", json={}).status_code == 200
+        return [len(one.arrived) - count for one, count in zip(self.upstreams, before, strict=True)]
+
+    def mark(self, number: int) -> Path:
+        """Return the file that names an instance."""
+        host, port = self.upstreams[number].server_address[:2]
+        return self.spared / f"{host!s}:{port}"
+
+
+@pytest.fixture(scope="module")
+def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instances]:
+    """Start them."""
+    spared = tmp_path_factory.mktemp("replaced")
+    upstreams = Upstream(), Upstream()
+    for upstream in upstreams:
+        threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    addresses = " ".join(f"127.0.0.1:{upstream.server_address[1]}" for upstream in upstreams)
+    settings = {"EDGE_ADDRESS": addresses, "BALANCING": "balanced", "REPLACED_ROOT": str(spared)}
+    with running(tmp_path_factory.mktemp("gateway"), **settings) as gateway:
+        yield Instances(gateway, upstreams, spared)
+    for upstream in upstreams:
+        upstream.shutdown()
+        upstream.server_close()
+
+
+def test_both_are_asked(instances: Instances) -> None:
+    assert min(instances.ask()) > 0
+
+
+def test_one_that_is_named_gets_nothing_new_and_is_asked_again_afterwards(instances: Instances) -> None:
+    mark = instances.mark(0)
+    mark.touch()
+    time.sleep(HEARD_SECONDS)
+    assert instances.ask() == [0, ASKED]
+    mark.unlink()
+    time.sleep(HEARD_SECONDS)
+    assert min(instances.ask()) > 0
+
+
+def test_what_a_named_one_is_at_comes_to_its_end(instances: Instances) -> None:
+    marks = [instances.mark(number) for number in (0, 1)]
+    got: list[int] = []
+
+    def ask() -> None:
+        got.append(instances.gateway.http.post("/functions/v1/held", json={}).status_code)
+
+    waiting = threading.Thread(target=ask)
+    waiting.start()
+    time.sleep(0.3)
+    for mark in marks:
+        mark.touch()
+    time.sleep(HEARD_SECONDS)
+    assert instances.gateway.http.post("/functions/v1/x", json={}).status_code == 503
+    for upstream in instances.upstreams:
+        upstream.released.set()
+    waiting.join(10)
+    assert got == [200]
+    for mark in marks:
+        mark.unlink()
+    time.sleep(HEARD_SECONDS)
+
+
+def test_a_connection_that_is_refused_is_tried_elsewhere(tmp_path: Path) -> None:
+    upstream = Upstream()
+    threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    addresses = f"127.0.0.1:{free_port()} 127.0.0.1:{upstream.server_address[1]}"
+    with running(tmp_path, EDGE_ADDRESS=addresses, BALANCING="balanced") as gateway:
+        for _ in range(ASKED):
+            assert gateway.http.post("/functions/v1/x", json={}).status_code == 200
+        assert len(upstream.arrived) == ASKED
+    upstream.shutdown()
+    upstream.server_close()
+
+
+def test_what_was_sent_to_one_that_hangs_up_is_not_sent_to_another(instances: Instances) -> None:
+    before = sum(len(upstream.arrived) for upstream in instances.upstreams)
+    assert instances.gateway.http.post("/functions/v1/down", json={}).status_code == 502
+    assert sum(len(upstream.arrived) for upstream in instances.upstreams) == before + 1

@@ -90,6 +90,21 @@ def test_what_a_named_one_is_at_comes_to_its_end(instances: Instances) -> None:
     time.sleep(HEARD_SECONDS)
 
 
+def test_the_one_with_fewer_requests_is_asked(instances: Instances) -> None:
+    for upstream in instances.upstreams:
+        upstream.released.clear()
+    before = [len(upstream.arrived) for upstream in instances.upstreams]
+    waiting = threading.Thread(target=instances.gateway.http.post, args=("/functions/v1/held",))
+    waiting.start()
+    time.sleep(0.3)
+    busy = [len(one.arrived) - count for one, count in zip(instances.upstreams, before, strict=True)]
+    assert sorted(busy) == [0, 1]
+    assert instances.ask() == [0 if is_busy else ASKED for is_busy in busy]
+    for upstream in instances.upstreams:
+        upstream.released.set()
+    waiting.join(10)
+
+
 def test_a_connection_that_is_refused_is_tried_elsewhere(tmp_path: Path) -> None:
     upstream = Upstream()
     threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

@@ -1,0 +1,150 @@
+"""A whole stack on a database elsewhere, two instances of each service: set up, restarted, backed up."""
+
+import secrets
+import shutil
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from launcher import database_server
+from launcher.keys import Keys
+from tests.support import plain_http
+from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.own_stack import OwnStack
+from tests.support.people import until_served
+
+pytestmark = pytest.mark.long
+CLIENTS = 4
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Iterator[OwnStack]:
+    """Start one beside a cluster that somebody made for it, as the documents say."""
+    name = secrets.token_hex(2)
+    server = OwnCluster(settings_of_own(state.with_name(f"{state.name}-server-{name}")))
+    server.create()
+    repository = tmp_path_factory.mktemp("repository")
+    repository.chmod(0o755)
+    repository.parent.chmod(0o755)
+    own = OwnStack(
+        state.with_name(f"{state.name}-elsewhere-{name}"),
+        {
+            "DATABASE_SERVER": f"127.0.0.1:{server.settings.ports['postgres']}",
+            "INSTANCES": "2",
+            "BACKUP_REPOSITORY": str(repository),
+            "BACKUP_KEYS": str(tmp_path_factory.mktemp("keys") / "own"),
+        },
+    )
+    with server.running():
+        printed = own.launch("prepare-database")
+        assert printed.returncode == 0, printed.stderr
+        psql = [server.postgres / "psql", "-X", "-q", f"--dbname={server.url()}"]
+        subprocess.run(psql, input=printed.stdout, text=True, check=True, capture_output=True)
+        try:
+            own.up()
+            yield own
+        finally:
+            own.remove()
+    shutil.rmtree(server.settings.state, ignore_errors=True)
+
+
+def token(stack: OwnStack) -> str:
+    """Sign in as the demo member; return the access token."""
+    values = stack.values
+    body = {"email": values["DEMO_MEMBER_EMAIL"], "password": values["DEMO_MEMBER_PASSWORD"]}
+    url = f"{values['SUPABASE_URL']}/auth/v1/token?grant_type=password"
+    headers = {"apikey": values["SUPABASE_ANON_KEY"]}
+    response = until_served(lambda: plain_http.post(url, headers=headers, json=body))
+    return str(response.raise_for_status().json()["access_token"])
+
+
+def test_nothing_of_postgresql_runs_here(stack: OwnStack) -> None:
+    said = stack.launch("status").stdout
+    assert "postgres " not in said
+    assert f"servers    {stack.settings.options['DATABASE_SERVER']} primary" in said
+    assert {"auth-2", "postgrest-2", "worker-2"} <= {
+        line.split()[0] for line in said.splitlines() if line.strip()
+    }
+    assert "DATABASE_ADMIN_URL" not in stack.values
+    assert not (stack.state / "cluster").exists()
+
+
+def test_up_again_changes_nothing(stack: OwnStack) -> None:
+    before = stack.launch("status").stdout.count("RUNNING")
+    started = time.monotonic()
+    stack.up()
+    assert time.monotonic() - started < 20
+    assert stack.launch("status").stdout.count("RUNNING") == before
+
+
+def test_instances_are_replaced_without_an_error_that_a_client_sees(stack: OwnStack) -> None:
+    stop, seen = threading.Event(), Counter[tuple[str, object]]()
+    bearer, values = token(stack), stack.values
+    headers = {"apikey": values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {bearer}"}
+    requests: list[tuple[str, str, object]] = [
+        ("GET", "/rest/v1/profiles?select=user_id", None),
+        ("POST", "/rest/v1/rpc/get_my_account_status", {}),
+        ("GET", "/auth/v1/user", None),
+        ("POST", "/storage/v1/object/list/receipts", {"prefix": ""}),
+    ]
+
+    def ask() -> None:
+        with plain_http.client(base_url=values["SUPABASE_URL"], headers=headers, timeout=30) as http:
+            while not stop.is_set():
+                for method, path, body in requests:
+                    try:
+                        seen[path, http.request(method, path, json=body).status_code] += 1
+                    except httpx.TransportError as error:
+                        seen[path, repr(error)] += 1
+                time.sleep(0.02)
+
+    clients = [threading.Thread(target=ask) for _ in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    try:
+        for name in ("postgrest", "auth", "storage"):
+            done = stack.launch("restart", SERVICE=name)
+            assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        stop.set()
+        for client in clients:
+            client.join()
+    assert {result for _, result in seen} == {200}, seen
+    assert min(seen.values()) > 100
+
+
+def test_what_is_backed_up_is_said(stack: OwnStack) -> None:
+    done = stack.launch("backup")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Receipts, keys and settings" in done.stdout
+    assert f"whoever runs {stack.settings.options['DATABASE_SERVER']} backs it up" in done.stdout
+    assert "\n  Database, " not in done.stdout
+    assert stack.backups.report().database_elsewhere
+
+
+def test_a_drill_reads_a_copy_that_is_not_the_database_itself(stack: OwnStack) -> None:
+    assert "RESTORED=10.0.0.9:5432 make restore-drill" in stack.launch("restore-drill").stderr
+    own = stack.launch("restore-drill", RESTORED=stack.settings.options["DATABASE_SERVER"])
+    assert "is the stack's own database" in own.stderr
+
+
+def test_another_server_is_refused_and_what_is_stored_stays(stack: OwnStack) -> None:
+    stored = stack.settings.options["DATABASE_SERVER"]
+    refused = stack.launch("up", DATABASE_SERVER="127.0.0.1:1")
+    assert refused.returncode == 1
+    assert "127.0.0.1:1 NOT REACHED" in refused.stderr
+    assert stack.settings.options["DATABASE_SERVER"] == stored
+
+
+def test_the_ledger_is_in_order(stack: OwnStack) -> None:
+    settings = stack.settings
+    database_server.require_suitable(settings, Keys(settings))
+    with psycopg.connect(Keys(settings).database_url("postgres")) as connection:
+        assert connection.execute("select count(*) from private.check_ledger()").fetchone() == (0,)

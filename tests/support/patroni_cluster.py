@@ -1,0 +1,253 @@
+"""Three PostgreSQL nodes under Patroni with three etcd nodes, on loopback: Debian's packages as they are."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from launcher import environment, private_files, system_user, tools
+from launcher.terminal import run
+from tests.support import plain_http
+from tests.support.children import ending_with_parent
+from tests.support.ports import free_port
+
+NUMBERS = (1, 2, 3)
+# What docs/growing.md recommends: the smallest that Patroni documents, and the smallest that it takes.
+DOCUMENTED_TTL, SMALLEST_TTL = 20, 8
+SUPERUSER, REPLICATOR, REWINDER = "supabase_admin", "replicator", "rewinder"
+PASSWORD = "a-password-of-loopback-alone"
+START_SECONDS = 120
+
+
+@dataclass
+class Node:
+    """One PostgreSQL with its Patroni.
+
+    Attributes:
+        port: of PostgreSQL.
+        api: of Patroni's own interface.
+    """
+
+    name: str
+    folder: Path
+    port: int = field(default_factory=free_port)
+    api: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.folder / "data"
+
+    @property
+    def postmaster(self) -> int | None:
+        """The process of its PostgreSQL, if it runs."""
+        file = self.data / "postmaster.pid"
+        return int(file.read_text().split()[0]) if file.exists() else None
+
+
+class PatroniCluster:
+    """The cluster in a folder that its user can enter.
+
+    Attributes:
+        ttl: seconds after which a primary that says nothing has lost its place.
+    """
+
+    def __init__(self, folder: Path, ttl: int = DOCUMENTED_TTL) -> None:
+        self.folder, self.ttl = folder, ttl
+        postgres = tools.find_postgres(tools.EXTENSIONS)
+        assert postgres
+        self.postgres = postgres
+        self.nodes = [Node(f"node{number}", folder / f"node{number}") for number in NUMBERS]
+        self._etcd_ports = [(free_port(), free_port()) for _ in NUMBERS]
+        self.etcd: list[subprocess.Popen[bytes] | None] = [None for _ in NUMBERS]
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+
+    @property
+    def servers(self) -> str:
+        """The nodes as DATABASE_SERVER names them."""
+        return ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+
+    def start(self) -> None:
+        """Start everything and wait until one node takes writes and the others follow it."""
+        for number in NUMBERS:
+            self.start_etcd(number)
+        for node in self.nodes:
+            self.start_node(node)
+        until(lambda: self.primary() is not None and self.synchronous() is not None, START_SECONDS)
+
+    def start_etcd(self, number: int) -> None:
+        """Start one etcd node."""
+        client, peer = self._etcd_ports[number - 1]
+        members = ",".join(
+            f"etcd{other}=http://127.0.0.1:{ports[1]}"
+            for other, ports in zip(NUMBERS, self._etcd_ports, strict=True)
+        )
+        data = self.folder / f"etcd{number}"
+        private_files.make_folder(data)
+        system_user.hand_over(data)
+        options = {
+            "name": f"etcd{number}",
+            "data-dir": str(data),
+            "listen-client-urls": f"http://127.0.0.1:{client}",
+            "advertise-client-urls": f"http://127.0.0.1:{client}",
+            "listen-peer-urls": f"http://127.0.0.1:{peer}",
+            "initial-advertise-peer-urls": f"http://127.0.0.1:{peer}",
+            "initial-cluster": members,
+            "logger": "zap",
+        }
+        command = ["etcd", *(f"--{name}={value}" for name, value in options.items())]
+        self.etcd[number - 1] = self._spawn(command, f"etcd{number}")
+
+    def start_node(self, node: Node) -> None:
+        """Start Patroni on a node; it starts PostgreSQL, and makes it what the others need."""
+        private_files.make_folder(node.folder)
+        file = node.folder / "patroni.yml"
+        private_files.write(file, json.dumps(self._configuration(node), indent=2))
+        system_user.hand_over(node.folder)
+        node.process = self._spawn(["patroni", file], node.name)
+
+    def _spawn(self, command: list[str | Path], name: str) -> subprocess.Popen[bytes]:
+        command = ending_with_parent(command, "TERM")
+        # Not PGPASSWORD and the like: Patroni would hand them on.
+        env = environment.base() | {"HOME": str(self.folder)}
+        with (self.folder / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                system_user.as_user(command, system_user.name()), cwd="/", env=env, stdout=log, stderr=log
+            )
+
+    def _configuration(self, node: Node) -> dict[str, Any]:
+        access = [
+            f"host replication {REPLICATOR} 127.0.0.1/32 scram-sha-256",
+            "host all all 127.0.0.1/32 scram-sha-256",
+        ]
+        parameters = {
+            "max_connections": 200,
+            "password_encryption": "scram-sha-256",
+            "wal_log_hints": "on",
+            "log_checkpoints": "off",
+            "unix_socket_directories": "",
+        }
+        shared = {
+            "ttl": self.ttl,
+            "loop_wait": 1 if self.ttl < DOCUMENTED_TTL else 2,
+            "retry_timeout": 3,
+            "maximum_lag_on_failover": 16 * 2**20,
+            "synchronous_mode": True,
+            "synchronous_mode_strict": True,
+            "primary_start_timeout": 0,
+            "postgresql": {"use_pg_rewind": True, "parameters": parameters},
+        }
+        people = {"superuser": SUPERUSER, "replication": REPLICATOR, "rewind": REWINDER}
+        return {
+            "scope": "harborline",
+            "name": node.name,
+            "restapi": {"listen": f"127.0.0.1:{node.api}", "connect_address": f"127.0.0.1:{node.api}"},
+            "etcd3": {"hosts": [f"127.0.0.1:{client}" for client, _ in self._etcd_ports]},
+            "bootstrap": {
+                "dcs": shared,
+                "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
+            },
+            "postgresql": {
+                "listen": f"127.0.0.1:{node.port}",
+                "connect_address": f"127.0.0.1:{node.port}",
+                "data_dir": str(node.data),
+                "bin_dir": str(self.postgres),
+                "pgpass": str(node.folder / "pgpass"),
+                "pg_hba": access,
+                "authentication": {
+                    use: {"username": name, "password": PASSWORD} for use, name in people.items()
+                },
+            },
+        }
+
+    def _seen(self, node: Node) -> dict[str, Any]:
+        """Return what a node's Patroni says of it; nothing when it does not respond."""
+        try:
+            return dict(plain_http.get(f"http://127.0.0.1:{node.api}/patroni", timeout=2).json())
+        except (httpx.HTTPError, ValueError):
+            return {}
+
+    def primary(self) -> Node | None:
+        """Return the node that takes writes."""
+        found = [node for node in self.nodes if self._seen(node).get("role") in ("master", "primary")]
+        return found[0] if len(found) == 1 else None
+
+    def replicas(self) -> list[Node]:
+        """Return the nodes that follow the primary and receive from it."""
+        primary = self.primary()
+        if not primary:
+            return []
+        names = {name for name, _ in self.streaming(primary)}
+        return [node for node in self.nodes if node.name in names]
+
+    def streaming(self, primary: Node) -> list[tuple[str, str]]:
+        """Return the replicas that receive from the primary, with how a commit waits for them."""
+        query = "select application_name, sync_state from pg_stat_replication where state = 'streaming'"
+        try:
+            with psycopg.connect(self.url(primary), connect_timeout=3) as connection:
+                return connection.execute(query.encode()).fetchall()
+        except psycopg.Error:
+            return []
+
+    def synchronous(self) -> str | None:
+        """Return the name of the replica that each commit waits for."""
+        primary = self.primary()
+        found = [name for name, state in self.streaming(primary) if state == "sync"] if primary else []
+        # While it is copied a replica receives under another name.
+        return next((node.name for node in self.nodes if node.name in found), None)
+
+    def url(self, node: Node) -> str:
+        """Return the superuser's address of a node."""
+        return f"postgresql://{SUPERUSER}:{PASSWORD}@127.0.0.1:{node.port}/postgres"
+
+    def superuser_url(self) -> str:
+        """Return the superuser's address of the primary, whichever node it is."""
+        return f"postgresql://{SUPERUSER}:{PASSWORD}@{self.servers}/postgres?target_session_attrs=read-write"
+
+    def lose(self, node: Node) -> None:
+        """End a node's Patroni and PostgreSQL at once, as a machine that is lost does."""
+        postmaster = node.postmaster
+        assert node.process
+        assert postmaster
+        for pid in (node.process.pid, postmaster):
+            os.kill(pid, signal.SIGKILL)
+        node.process.wait()
+        node.process = None
+
+    def switch(self) -> None:
+        """Let another node become the primary, as before planned work."""
+        primary = self.primary()
+        assert primary
+        command = ["patronictl", "-c", primary.folder / "patroni.yml", "switchover", "harborline"]
+        run([*command, "--master", primary.name, "--force"], None, env=environment.base())
+        until(lambda: self.primary() not in (None, primary), START_SECONDS)
+
+    def remove(self) -> None:
+        """End everything and remove the data."""
+        for node in self.nodes:
+            if node.process:
+                node.process.terminate()
+        for process in [node.process for node in self.nodes] + self.etcd:
+            if process:
+                process.terminate()
+                process.wait(60)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def until(condition: Callable[[], bool], seconds: float) -> float:
+    """Wait for something; return how many seconds it took."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds, "it did not come to pass"
+        time.sleep(0.2)
+    return time.monotonic() - started

@@ -15,9 +15,12 @@ from psycopg.conninfo import make_conninfo
 from launcher import cluster, database_server, private_files, system_user
 from launcher.database import PASSWORDS_BEFORE
 from launcher.keys import Keys
-from launcher.settings import Settings, load_or_create
+from launcher.settings import Settings, is_free, load_or_create
 from launcher.terminal import Stop
+from tests.support.children import ending_with_parent
 from tests.support.own_cluster import OwnCluster, settings_of_own
+from tests.support.own_stack import until
+from tests.support.ports import free_port
 from tests.support.tls_mail import Authority
 
 
@@ -256,6 +259,41 @@ def test_two_clusters_are_refused(prepared: Settings, server: OwnCluster, place:
         prepare(other, prepared)
         prepared.options["DATABASE_SERVER"] += f",127.0.0.1:{other.settings.ports['postgres']}"
         assert "are two clusters. Name the servers of one." in refusal(prepared)
+
+
+@contextmanager
+def pooler(server: OwnCluster, settings: Settings, mode: str, folder: Path) -> Iterator[int]:
+    """Run PgBouncer in front of the cluster; yield its port."""
+    port, password = free_port(), Keys(settings).values["PASSWORD_postgres"]
+    folder.chmod(0o755)
+    private_files.write(folder / "users.txt", f'"postgres" "{password}"\n')
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.settings.ports['postgres']}\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\npool_mode = {mode}\n"
+        f"auth_type = scram-sha-256\nauth_file = {folder / 'users.txt'}\nlogfile = {folder / 'log'}\n"
+    )
+    system_user.hand_over(folder)
+    command = ending_with_parent(["pgbouncer", folder / "pgbouncer.ini"])
+    process = subprocess.Popen(system_user.as_user(command, system_user.name()), stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: not is_free(port), 20)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_a_pooler_is_refused_unless_it_keeps_sessions(
+    prepared: Settings, server: OwnCluster, place: Path, mode: str
+) -> None:
+    # Each of the passwords would need a line in its file.
+    with pooler(server, prepared, mode, place) as port:
+        prepared.options["DATABASE_SERVER"] = f"127.0.0.1:{port}"
+        said = refusal(prepared)
+        assert ("a pooler lends connections for one transaction each" in said) == (mode == "transaction")
+        assert ("the password of role authenticator" in said) == (mode == "session")
 
 
 def test_a_server_that_is_away_is_named_and_the_others_used(prepared: Settings) -> None:

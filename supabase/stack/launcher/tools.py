@@ -31,11 +31,12 @@ EXTENSIONS = ("plpgsql_check", "pg_trgm")
 # What only the tests run: the browser without a window for each change, the whole one for the long run.
 TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
 # What only the long run needs, by package: other browsers, a display for the one that cannot do without,
-# and what makes backups and watches.
+# what makes backups and watches, and what a cluster is made of.
 LONG_RUN_PROGRAMS = {
     **{"firefox-esr": "firefox-esr", "webkit2gtk-driver": "WebKitWebDriver", "xvfb": "Xvfb"},
     **{"pgbackrest": "pgbackrest", "restic": "restic"},
     **{"prometheus": "promtool", "prometheus-postgres-exporter": "prometheus-postgres-exporter"},
+    **{"patroni": "patroni", "etcd-server": "etcd", "pgbouncer": "pgbouncer"},
 }
 CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
 # What Debian's packages ask before they start a daemon.
@@ -88,8 +89,9 @@ def install_programs(programs: Mapping[str, str], log: Path) -> None:
         with one_at_a_time(), step("The system's packages"):
             _apt(missing, log)
             # Some bring a daemon, which would start with the machine from now on.
-            for package in missing if shutil.which("systemctl") else []:
-                subprocess.run(["systemctl", "disable", "--quiet", package], check=False, capture_output=True)
+            daemons = {*missing, *(programs[package] for package in missing)}
+            for name in daemons if shutil.which("systemctl") else ():
+                subprocess.run(["systemctl", "disable", "--quiet", name], check=False, capture_output=True)
 
 
 def _require_node() -> None:

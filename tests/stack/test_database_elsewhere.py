@@ -25,21 +25,18 @@ CLIENTS = 4
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Iterator[OwnStack]:
+def stack(state: Path) -> Iterator[OwnStack]:
     """Start one beside a cluster that somebody made for it, as the documents say."""
     name = secrets.token_hex(2)
     server = OwnCluster(settings_of_own(state.with_name(f"{state.name}-server-{name}")))
     server.create()
-    repository = tmp_path_factory.mktemp("repository")
-    repository.chmod(0o755)
-    repository.parent.chmod(0o755)
+    repository = state.with_name(f"{state.name}-repository-{name}")
     own = OwnStack(
         state.with_name(f"{state.name}-elsewhere-{name}"),
         {
             "DATABASE_SERVER": f"127.0.0.1:{server.settings.ports['postgres']}",
             "INSTANCES": "2",
             "BACKUP_REPOSITORY": str(repository),
-            "BACKUP_KEYS": str(tmp_path_factory.mktemp("keys") / "own"),
         },
     )
     with server.running():
@@ -52,7 +49,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Iterator[Own
             yield own
         finally:
             own.remove()
-    shutil.rmtree(server.settings.state, ignore_errors=True)
+    for folder in (server.settings.state, repository):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def token(stack: OwnStack) -> str:

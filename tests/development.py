@@ -33,6 +33,13 @@ def test_long() -> int:
     return throwaway.run_on_stack("tests.runner", "long")
 
 
+def cluster() -> int:
+    """Start three PostgreSQL nodes under Patroni with a stack of two instances on them, until Ctrl-C."""
+    tools.install(SETUP_LOG, for_tests=False)
+    tools.install_programs(tools.LONG_RUN_PROGRAMS, SETUP_LOG)
+    return throwaway.run_module("tests.cluster")
+
+
 def mutations() -> int:
     """Remove each guard of database, services and gateway; ONLY=word for some, FIND=1 to find tests."""
     find = ["--find"] if os.environ.get("FIND") else []
@@ -72,5 +79,5 @@ def audit() -> int:
 
 
 COMMANDS: tuple[Callable[[], int], ...] = (
-    *(check, test, test_long, mutations, coverage, generate, migration, baseline, bench, audit),
+    *(check, test, test_long, cluster, mutations, coverage, generate, migration, baseline, bench, audit),
 )

@@ -1,21 +1,18 @@
 """A cluster that loses a machine in the middle of decisions: no acknowledged write is lost or doubled."""
 
 import os
-import secrets
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from launcher.supervisor import Supervisor
+from tests.cluster.site import Site, running
 from tests.cluster.workload import Workload, working
-from tests.support.own_stack import OwnStack
-from tests.support.patroni_cluster import PASSWORD, SUPERUSER, Node, PatroniCluster, until
+from tests.support.patroni_cluster import PASSWORD, SUPERUSER, until
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 BEFORE_SECONDS = AFTER_SECONDS = 8
@@ -27,77 +24,20 @@ PLANNED_SECONDS = 5
 MAY_BE_MET = {"503"}
 
 
-@dataclass(frozen=True)
-class Site:
-    """A stack with two instances of each service on a cluster of three."""
-
-    stack: OwnStack
-    cluster: PatroniCluster
-    sponsor: str
-
-    def rows(self, query: str) -> list[tuple[object, ...]]:
-        """Return what the superuser finds at the primary."""
-        with psycopg.connect(self.cluster.superuser_url()) as connection:
-            return connection.execute(query.encode()).fetchall()
-
-    def primary(self) -> Node:
-        """Return the primary once there is one with a synchronous replica."""
-        until(lambda: self.cluster.primary() is not None and self.cluster.synchronous() is not None, 60)
-        primary = self.cluster.primary()
-        assert primary
-        return primary
-
-    def require_nothing_lost(self, work: Workload) -> None:
-        """Raise unless all that was acknowledged is there, once, and the ledger is in order."""
-        assert not work.wrong, work.wrong[:5]
-        approved = {
-            str(row[0]) for row in self.rows("select id::text from public.deposits where status = 'approved'")
-        }
-        assert not work.approved.keys() - approved, "an acknowledged decision is lost"
-        twice = (
-            "select reference_id from public.transactions where type = 'deposit'"
-            " group by reference_id having count(*) > 1"
-        )
-        assert not self.rows(twice), "a decision was carried out twice"
-        stored = {
-            str(row[0]) for row in self.rows("select name from storage.objects where bucket_id = 'receipts'")
-        }
-        assert not set(work.uploaded) - stored, "an acknowledged receipt is lost"
-        people = {str(row[0]) for row in self.rows("select user_id::text from private.profiles")}
-        assert not set(work.people) - people, "an acknowledged sign-up is lost"
-        assert not self.rows("select rule, object from private.check_ledger()")
-
-
 @pytest.fixture(scope="module")
 def site(state: Path) -> Iterator[Site]:
-    """Start one, as docs/growing.md says."""
-    name = secrets.token_hex(2)
-    cluster = PatroniCluster(state.with_name(f"{state.name}-cluster-{name}"))
-    stack = OwnStack(
-        state.with_name(f"{state.name}-site-{name}"), {"DATABASE_SERVER": cluster.servers, "INSTANCES": "2"}
-    )
-    try:
-        cluster.start()
-        printed = stack.launch("prepare-database")
-        assert printed.returncode == 0, printed.stderr
-        psql = [cluster.postgres / "psql", "-X", "-q", f"--dbname={cluster.superuser_url()}"]
-        subprocess.run(psql, input=printed.stdout, text=True, check=True, capture_output=True)
-        stack.up()
-        with psycopg.connect(cluster.superuser_url()) as connection:
-            row = connection.execute(
-                "select id::text from private.profiles where referrer_id is null"
-            ).fetchone()
-        assert row
-        yield Site(stack, cluster, row[0])
-    finally:
-        stack.remove()
-        cluster.remove()
+    """Start one."""
+    with running(state) as started:
+        yield started
 
 
 def report(what: str, work: Workload, since: float) -> float:
     """Print what clients met; return the longest pause between decisions."""
     pause = work.longest_pause(since)
-    print(f"{what}: {pause:.1f} s without a decision, {len(work.approved)} decisions, met {dict(work.met)}")
+    print(f"\n{what}: {pause:.1f} s without a decision, {len(work.approved)} decisions, met {dict(work.met)}")
+    for _, path, kind in work.errors:
+        if kind not in MAY_BE_MET:
+            print(f"  {kind} at {path}")
     return pause
 
 

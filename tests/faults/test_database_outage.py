@@ -134,6 +134,7 @@ def seconds_until_served(request: Callable[[], bool]) -> float:
     return float("inf")
 
 
+@pytest.mark.alone
 def test_every_service_works_within_two_seconds_of_the_databases_return(
     cluster: OwnCluster, services: Services
 ) -> None:

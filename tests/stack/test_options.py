@@ -267,11 +267,14 @@ def test_a_server_elsewhere_is_spoken_to_encrypted_and_one_on_this_machine_need_
 ) -> None:
     far, near = (settings_of(tmp_path / name, DATABASE_SERVER=name) for name in ("db1", "127.0.0.1"))
     given = env_of_service("edge", far)["DATABASE_URL"]
-    assert "@db1/postgres?target_session_attrs=read-write" in given
+    assert "@db1/postgres?" in given
+    assert "target_session_attrs=read-write" in given
     assert "sslmode=verify-full" in given
     assert "tcp_user_timeout" in given
     assert "sslmode=disable" in env_of_service("edge", near)["DATABASE_URL"]
-    assert "tcp_user_timeout" not in Keys(far).database_url("postgres", is_libpq=False), "pgx has none"
+    one = Keys(far).database_url("postgres", server="db2:5432")
+    assert "@db2:5432/postgres?" in one
+    assert "tcp_user_timeout" not in one, "who is no client of libpq's has none"
 
 
 def test_instances_have_ports_of_their_own_and_the_gateway_knows_all(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Brings the database up to date: what Supabase has, what the services make, what the product adds."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,11 @@ class Database:
         digest = content_digest(where, *SOURCES)
         if stamp.exists() and stamp.read_text() == digest:
             return
+        with self._alone():
+            self._migrate()
+        private_files.write(stamp, digest)
+
+    def _migrate(self) -> None:
         if not self.settings.database_elsewhere:
             with step("Database: what Supabase brings"):
                 for file in bootstrap_files():
@@ -56,7 +63,13 @@ class Database:
             self.push()
             self._set_passwords(PASSWORDS_AFTER)
             self._migrate_service("worker")
-        private_files.write(stamp, digest)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let the launchers of several machines migrate one after the other."""
+        with psycopg.connect(self.keys.database_url(self.role), autocommit=True) as connection:
+            connection.execute("select pg_advisory_lock(hashtext('harborline migrations'))")
+            yield
 
     def seed_demo(self) -> None:
         """Seed the demo network once; it needs the services."""
@@ -69,13 +82,19 @@ class Database:
 
     def push(self) -> None:
         """Apply the product's migrations by the stock Supabase CLI, as role postgres."""
-        # The CLI is no client of libpq's.
-        target = f"--db-url={self.keys.database_url('postgres', is_libpq=False)}"
+        server = self._primary() if self.settings.database_elsewhere else ""
+        target = f"--db-url={self.keys.database_url('postgres', server=server)}"
         command: list[str | Path] = [SUPABASE, "db", "push", target, "--include-all", "--yes"]
         env = cli_environment()
         if self.settings.database_elsewhere:
             del env["PGSSLMODE"]
         run(command, self.log, cwd=self.project, env=env)
+
+    def _primary(self) -> str:
+        """Return the server that takes writes now."""
+        with psycopg.connect(self.keys.database_url("postgres")) as connection:
+            host, port = connection.info.host, connection.info.port
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def require_history(self) -> None:
         """Raise unless every applied migration is among these: later ones build on nothing else."""

@@ -51,10 +51,14 @@ class Keys:
         """Where the mail catcher shows its mails: any website may ask it, but none knows the path."""
         return "/" + hashlib.sha256(f"mail {self.values['SIGNING_SECRET']}".encode()).hexdigest()[:32]
 
-    def database_url(self, role: str, name: str = "", *, is_libpq: bool = True) -> str:
-        """Return the URL of a database role; `postgres` is the owner of the product's, whatever its name."""
+    def database_url(self, role: str, name: str = "", *, server: str = "") -> str:
+        """Return the URL of a database role; `postgres` is the owner of the product's, whatever its name.
+
+        Args:
+            server: see Settings.database.
+        """
         user = self._settings.database_owner if role == "postgres" else role
-        place = self._settings.database(name, is_libpq=is_libpq)
+        place = self._settings.database(name, server=server)
         return f"postgresql://{user}:{self.values[f'PASSWORD_{role}']}@{place}"
 
     def make(self) -> None:

@@ -21,8 +21,9 @@ OWN_DATABASE_OPTIONS = ("PG_BIN", "AUTH_BIN", "MONITORING")
 DATABASE_PORT = 5432
 # Where Debian and its like keep the authorities that everybody trusts.
 SYSTEM_AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
-# A server whose machine is lost says nothing: its connections end after some ten seconds of silence.
-KEEPALIVES = {
+# To find the primary. A server whose machine is lost says nothing: connections to it end after ten seconds.
+OF_LIBPQ = {
+    "target_session_attrs": "read-write",
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "3",
@@ -215,11 +216,11 @@ def _check_database(options: dict[str, str]) -> None:
 
 
 def database_parameters(options: Mapping[str, str]) -> dict[str, str]:
-    """Return what every client of DATABASE_SERVER is told: to find the primary, and whom to trust.
+    """Return what every client of DATABASE_SERVER is told: how long to try, and whom to trust.
 
     Only servers on this machine are spoken to without TLS.
     """
-    found = {"target_session_attrs": "read-write", "connect_timeout": "3"}
+    found = {"connect_timeout": "3"}
     authority = options.get("DATABASE_CA")
     if not authority and all(
         _is_loopback(host.strip("[]")) for host, _ in servers(options["DATABASE_SERVER"])

@@ -164,17 +164,19 @@ class Settings:
         """The role that owns the product's database and runs its migrations: never a superuser."""
         return self.options.get("DATABASE_OWNER", "postgres")
 
-    def database(self, name: str = "", *, is_libpq: bool = True) -> str:
+    def database(self, name: str = "", *, server: str = "") -> str:
         """Return what follows the password in an address of the database: servers, name and parameters.
 
         Args:
-            is_libpq: who connects knows the parameters that only libpq has.
+            server: the one that is meant, for who is no client of libpq's and knows no list of servers.
         """
         if not self.database_elsewhere:
             return f"{self.address('postgres')}/{name or 'postgres'}"
-        parameters = options.database_parameters(self.options) | (options.KEEPALIVES if is_libpq else {})
+        parameters = options.database_parameters(self.options)
+        if not server:
+            parameters |= options.OF_LIBPQ
         name = name or self.options.get("DATABASE_NAME", "postgres")
-        return f"{self.options['DATABASE_SERVER']}/{name}?{urlencode(parameters, safe='/')}"
+        return f"{server or self.options['DATABASE_SERVER']}/{name}?{urlencode(parameters, safe='/')}"
 
     @property
     def sockets(self) -> Path:

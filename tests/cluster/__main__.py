@@ -1,0 +1,24 @@
+"""The cluster of the drills, for people to look at and to break: `python3 supabase/stack cluster`."""
+
+import signal
+
+from launcher.settings import ROOT
+from launcher.terminal import ending_in_words
+from tests.cluster.site import running
+
+
+def show() -> int:
+    """Run it until Ctrl-C, and print where everything is."""
+    with running(ROOT / ".stack") as site:
+        print(site.stack.launch("status").stdout)
+        folder, nodes = site.cluster.folder, site.cluster.nodes
+        for node in nodes:
+            print(f"  {node.name:10} PostgreSQL at port {node.port}, its log {folder / node.name}.log")
+        print(f"  Look at it: patronictl -c {nodes[0].folder / 'patroni.yml'} list")
+        print("  End it: Ctrl-C")
+        signal.pause()
+    return 0
+
+
+if __name__ == "__main__":
+    ending_in_words(show)

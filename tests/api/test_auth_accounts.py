@@ -3,6 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -29,6 +30,33 @@ def _new_email() -> str:
 
 def _as_service(auth: OwnAuth, method: str, path: str, body: Any = None) -> httpx.Response:
     return auth.http.request(method, path, headers=bearer(auth.service_key), json=body)
+
+
+def test_a_new_account_whose_connection_is_cut_may_be_asked_for_again(auth: OwnAuth, stack: Stack) -> None:
+    email, url = _new_email(), stack.values["DATABASE_ADMIN_URL"]
+    cut = (
+        "select pg_terminate_backend(a.pid) from pg_stat_activity as a"
+        " where a.wait_event_type = 'Lock' and %s = any(pg_blocking_pids(a.pid))"
+    )
+    with (
+        psycopg.connect(url) as holder,
+        psycopg.connect(url, autocommit=True) as watch,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        holder.execute("set local session_replication_role = replica")
+        holder.execute(
+            "insert into auth.users (id, aud, role, email)"
+            " values (gen_random_uuid(), 'authenticated', '', %s)",
+            [email],
+        )
+        asked = pool.submit(_as_service, auth, "POST", "/admin/users", {"email": email, "password": PASSWORD})
+        while not watch.execute(cut, [holder.info.backend_pid]).fetchone():
+            assert not asked.done()
+        assert asked.result().status_code == 503
+        holder.rollback()
+    made = _as_service(auth, "POST", "/admin/users", {"email": email, "password": PASSWORD})
+    assert made.status_code == 200
+    auth.delete_user(made.json()["id"])
 
 
 class TestServiceKey:

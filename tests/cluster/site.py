@@ -45,7 +45,8 @@ class Site:
         assert not work.approved.keys() - approved, "an acknowledged decision is lost"
         assert not self.rows(
             "select reference_id from public.transactions"
-            " where transaction_type = 'deposit' and reference_id is not null group by reference_id having count(*) > 1"
+            " where transaction_type = 'deposit' and reference_id is not null"
+            " group by reference_id having count(*) > 1"
         ), "a decision was carried out twice"
         stored = self._texts("select name from storage.objects where bucket_id = 'receipts'")
         assert not set(work.uploaded) - stored, "an acknowledged receipt is lost"

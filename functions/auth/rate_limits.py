@@ -1,4 +1,7 @@
-"""Limits of requests per address, in memory: GoTrue's token buckets."""
+"""Limits of requests per address: GoTrue's token buckets, in memory.
+
+Each instance counts what it is asked itself, so each allows its part of a limit.
+"""
 
 import time
 
@@ -38,17 +41,26 @@ class RateLimits:
     """
 
     def __init__(self, settings: AuthSettings) -> None:
-        """Read the rates."""
+        """Read the rates, and how many instances they are divided among."""
         self._header = settings.rate_limit_header
-        five_minutes = 300
+        self._instances = settings.instances
+        five_minutes, minute = 300, 60
         self._buckets = {
-            kind: Bucket(settings.rate_limit_otp / five_minutes, BURST)
+            kind: self._bucket(settings.rate_limit_otp, five_minutes)
             for kind in ("signup", "recover", "resend", "magiclink", "otp", "user")
         }
-        self._buckets["verify"] = Bucket(settings.rate_limit_verify / five_minutes, BURST)
-        self._buckets["token"] = Bucket(settings.rate_limit_token / five_minutes, BURST)
-        self._buckets["challenge"] = Bucket(settings.mfa_rate / 60, BURST)
-        self._buckets["factor"] = Bucket(settings.mfa_rate / 60, BURST)
+        self._buckets["verify"] = self._bucket(settings.rate_limit_verify, five_minutes)
+        self._buckets["token"] = self._bucket(settings.rate_limit_token, five_minutes)
+        self._buckets["challenge"] = self._bucket(settings.mfa_rate, minute)
+        self._buckets["factor"] = self._bucket(settings.mfa_rate, minute)
+
+    def _bucket(self, count: float, seconds: int) -> Bucket:
+        """Return the bucket of so many requests in so many seconds, as far as they are this instance's."""
+        return Bucket(self._part(count) / seconds, self._part(BURST))
+
+    def _part(self, count: float) -> float:
+        """Return this instance's part of a limit: one request at least, unless the whole is less."""
+        return max(count / self._instances, min(count, 1))
 
     def check(self, kind: str, request: Request) -> None:
         """Count one request. Raises ApiError 429 when its address has none left."""

@@ -59,7 +59,7 @@ def _per_mail(what: str) -> dict[str, str]:
 
 
 class AuthSettings(MailSettings):
-    """GOTRUE_* as GoTrue reads them (times in Go's notation), HARBORLINE_AUTH_* as README.md says."""
+    """GOTRUE_* as GoTrue reads them (times in Go's notation), HARBORLINE_* as README.md says."""
 
     host: str = Field("127.0.0.1", validation_alias=AliasChoices("GOTRUE_API_HOST", "HOST"))
     database_pool_size: int = Field(
@@ -120,6 +120,8 @@ class AuthSettings(MailSettings):
     rate_limit_verify: float = _gotrue("RATE_LIMIT_VERIFY", 30)
     rate_limit_otp: float = _gotrue("RATE_LIMIT_OTP", 30)
     rate_limit_email_sent: str = _gotrue("RATE_LIMIT_EMAIL_SENT", "30")
+
+    instances: int = Field(1, ge=1, validation_alias="HARBORLINE_INSTANCES")
 
     hook_enabled: bool = _gotrue("HOOK_BEFORE_USER_CREATED_ENABLED", False)
     hook_uri: str = _gotrue("HOOK_BEFORE_USER_CREATED_URI", "")

@@ -1,8 +1,28 @@
-"""Measures how full the disks are on which the data and the receipts lie."""
+"""Measures how full the disks are on which the data and the receipts lie.
 
+A disk is looked at by the workers of its own machine, each for itself: no job of the queue, which any worker takes.
+"""
+
+import asyncio
+import json
 import shutil
 from collections.abc import Mapping
 from typing import Any
+
+from functions.core.database import Pool
+from functions.worker.settings import WorkerSettings
+from functions.worker.sql_functions import call
+
+LOOK_EVERY_SECONDS = 60
+
+
+async def look_at_disks(pool: Pool, settings: WorkerSettings) -> None:
+    """Raise or end the alarms of this machine's disks, again and again until the database goes away."""
+    while True:
+        disks = json.dumps(measure_disks(settings.disk_folders))
+        limits = settings.disk_full_percent, settings.disk_urgent_percent
+        await call(pool, "check_disks", disks, *limits)
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
 
 
 def measure_disks(folders: Mapping[str, str]) -> list[dict[str, Any]]:

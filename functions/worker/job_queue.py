@@ -8,6 +8,7 @@ from importlib.resources.abc import Traversable
 
 import psycopg
 from procrastinate import App, PsycopgConnector
+from procrastinate.jobs import DEFAULT_QUEUE
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
@@ -32,17 +33,19 @@ begin
 end
 $$
 """
+# A smaller step of the clock delays the jobs of a minute at most.
+STEP_SECONDS = 60
 # procrastinate queues a job once for each time of the schedule: after the clock was set back it would queue
-# none until the last of them comes again. Retries wait for minutes.
-PURGE_LATER_RUNS = """
+# none until the last of them comes again. Retries wait for minutes. What is queued for the next minute stays: the
+# clock of another worker's machine may be a little ahead, and its job would be queued twice.
+PURGE_LATER_RUNS = f"""
 with purged as (
-    delete from procrastinate_periodic_defers where defer_timestamp > extract(epoch from clock_timestamp())
+    delete from procrastinate_periodic_defers
+    where defer_timestamp > extract(epoch from clock_timestamp()) + {STEP_SECONDS}
 )
 update procrastinate_jobs set scheduled_at = null
 where status = 'todo' and scheduled_at > clock_timestamp() + interval '10 minutes'
 """
-# A smaller step delays the jobs of a minute at most.
-STEP_SECONDS = 60
 LOOK_AT_CLOCK_SECONDS = 5.0
 log = logging.getLogger("worker")
 # list_jobs shows administrators what failed: it runs as the owner of the schema, who owns no table in it.
@@ -167,6 +170,8 @@ async def wait_until_set_back() -> None:
 async def run_jobs(app: App, job_resources: Resources) -> None:
     """Run jobs until cancelled, or until the database goes away."""
     await app.run_worker_async(
+        # All of them, unless the jobs that read files are another machine's.
+        queues=None if job_resources.settings.keeps_files else [DEFAULT_QUEUE],
         concurrency=2,
         delete_jobs="successful",
         # A job may be announced between the first look and the first LISTEN at a start.

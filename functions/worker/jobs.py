@@ -5,7 +5,6 @@ one that is still waiting is not queued again. E-mails are leased row by row: th
 sent by another.
 """
 
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from procrastinate import Blueprint, JobContext, RetryStrategy
 from functions.core.database import Pool
 from functions.worker.audit_heads import AuditHeads
 from functions.worker.backups import read_report
-from functions.worker.disks import measure_disks
 from functions.worker.mailer import Mailer
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
@@ -27,6 +25,8 @@ from functions.worker.webhooks import Webhooks
 ATTEMPTS = 4
 RETRY = RetryStrategy(max_attempts=ATTEMPTS, exponential_wait=6)
 STALLED_AFTER_SECONDS = 60
+# Of several machines one has the files that these jobs read; its workers alone take them.
+FILES = "files"
 log = logging.getLogger("worker")
 
 # By the name stored in the queue, which stays: the function of schema jobs, and when (cron, UTC).
@@ -121,16 +121,12 @@ async def report_installation(context: JobContext, timestamp: int) -> None:
 @blueprint.periodic(cron="* * * * *")
 @blueprint.task(name="check_alarms", queueing_lock="check_alarms", pass_context=True)
 async def check_alarms(context: JobContext, timestamp: int) -> None:
-    """Look at disks, given-up jobs and e-mails, and notify administrators of every new alarm."""
-    resources = resources_of(context)
-    settings = resources.settings
-    disks = json.dumps(measure_disks(settings.disk_folders))
-    limits = settings.disk_full_percent, settings.disk_urgent_percent
-    log_result("check_alarms", await call(resources.pool, "check_alarms", disks, *limits))
+    """Look at given-up jobs and e-mails, and notify administrators of every new alarm."""
+    log_result("check_alarms", await call(resources_of(context).pool, "check_alarms"))
 
 
 @blueprint.periodic(cron="* * * * *")
-@blueprint.task(name="check_backups", queueing_lock="check_backups", pass_context=True)
+@blueprint.task(name="check_backups", queue=FILES, queueing_lock="check_backups", pass_context=True)
 async def check_backups(context: JobContext, timestamp: int) -> None:
     """Tell the database what the schedule of the backups reports, and log what failed there."""
     resources = resources_of(context)
@@ -184,6 +180,7 @@ async def remove_unused_receipts(context: JobContext, timestamp: int) -> None:
 @blueprint.periodic(cron="11 * * * *")
 @blueprint.task(
     name="check_audit_copy",
+    queue=FILES,
     queueing_lock="check_audit_copy",
     lock="audit_heads",
     retry=RETRY,

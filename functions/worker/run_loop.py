@@ -17,6 +17,7 @@ from functions.core.database import Pool
 from functions.core.metrics import published
 from functions.worker import job_queue
 from functions.worker.audit_links import link_entries
+from functions.worker.disks import look_at_disks
 from functions.worker.gauges import Gauges
 from functions.worker.health import serve_health
 from functions.worker.jobs import Resources, deliver_mail, notify_earnings, send_webhooks
@@ -47,12 +48,16 @@ async def run(settings: WorkerSettings) -> None:
     async def link_audit_entries() -> None:
         await link_entries(settings.database_url)
 
+    async def watch_disks() -> None:
+        await look_at_disks(pool, settings)
+
     # When one of them fails for another reason, the others are cancelled and the process ends.
     async with pool, app.open_async(pool), asyncio.TaskGroup() as task_group:
         tasks = [
             task_group.create_task(outlive_outages("jobs", work, stopped)),
             task_group.create_task(outlive_outages("work", look_for_work, stopped)),
             task_group.create_task(outlive_outages("audit", link_audit_entries, stopped)),
+            task_group.create_task(outlive_outages("disks", watch_disks, stopped)),
             task_group.create_task(publish_metrics(settings, pool)),
         ]
         if settings.port:

@@ -19,9 +19,11 @@ class WorkerSettings(MailSettings):
         site_url: the web app's origin, before every link.
         storage_internal_url, supabase_service_role_key: where receipts are removed, and with which key.
         deposit_address: what members must be shown, written down here too; empty when it is not.
+        keeps_files: this machine has the two files that follow; of several machines one has them.
         audit_heads_path: the file that the head of the audit log's chain is written to every hour; keep it.
         backups_path: the report of the backups' schedule; empty while backups are off.
-        disk_folders: folders whose disks are looked at, as JSON: `{"the database": "/path"}`.
+        disk_folders: folders whose disks are looked at, as JSON: `{"the database": "/path"}`. No two machines
+            use one name.
         disk_full_percent, disk_urgent_percent: above them a disk is an alarm, and an urgent one.
         certificate_address: `host:port` where the gateway serves HTTPS; empty when it does not.
         alarm_webhook_key: signs what is sent to the setting `alarm.webhook_url`; empty: nothing is sent.
@@ -39,6 +41,7 @@ class WorkerSettings(MailSettings):
     storage_internal_url: str
     supabase_service_role_key: str
     deposit_address: str = ""
+    keeps_files: bool = True
     audit_heads_path: Path
     backups_path: str = ""
     disk_folders: dict[str, str] = Field(default_factory=dict)

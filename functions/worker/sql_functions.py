@@ -10,6 +10,7 @@ JobFunction = Literal[
     "check_audit_anchor",
     "check_backups",
     "check_deposit_address",
+    "check_disks",
     "check_ledger",
     "create_missing_profiles",
     "delete_unconfirmed_users",

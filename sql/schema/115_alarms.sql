@@ -492,12 +492,13 @@ comment on function private.announce_alarms() is 'Notifies administrators of ala
 
 -- What is looked at every minute besides the ledger.
 
-create function private.check_disks(p_disks jsonb, p_full numeric, p_urgent numeric) returns void
-language plpgsql volatile set search_path = '' as $$
+create function jobs.check_disks(p_disks jsonb, p_full numeric default 80, p_urgent numeric default 90) returns void
+language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_disk record;
     v_above numeric;
 begin
+    perform from private.alarm_mail_state as s for no key update;
     for v_disk in
         select d.folder, d.percent, (a.details ->> 'above')::numeric as above
         from pg_catalog.jsonb_to_recordset(p_disks) as d (folder text, percent numeric)
@@ -519,8 +520,9 @@ begin
     end loop;
 end
 $$;
-comment on function private.check_disks(jsonb, numeric, numeric) is
-'Raises or ends the alarm of each disk: [{folder, percent}], full above the first percentage, urgent above the second.';
+comment on function jobs.check_disks(jsonb, numeric, numeric) is
+'Raises or ends the alarm of each disk of one machine: [{folder, percent}], full above the first percentage, urgent above the second. Names of folders are unique among all machines.';
+grant execute on function jobs.check_disks(jsonb, numeric, numeric) to worker;
 
 create function private.check_dead_jobs() returns void
 language plpgsql volatile set search_path = '' as $$
@@ -575,11 +577,10 @@ end
 $$;
 comment on function private.check_failed_mail() is 'Raises an alarm while e-mails are given up; more of them are a change.';
 
-create function jobs.check_alarms(p_disks jsonb, p_full numeric default 80, p_urgent numeric default 90) returns jsonb
+create function jobs.check_alarms() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform from private.alarm_mail_state as s for no key update;
-    perform private.check_disks(p_disks, p_full, p_urgent);
     perform private.check_dead_jobs();
     perform private.check_failed_mail();
     perform private.announce_alarms();
@@ -592,6 +593,6 @@ begin
     );
 end
 $$;
-comment on function jobs.check_alarms(jsonb, numeric, numeric) is
-'Looks at disks, given-up jobs and e-mails, and notifies administrators of all alarms that are new; returns the number of open ones by kind. p_disks: [{folder, percent}].';
-grant execute on function jobs.check_alarms(jsonb, numeric, numeric) to worker;
+comment on function jobs.check_alarms() is
+'Looks at given-up jobs and e-mails, and notifies administrators of all alarms that are new; returns the number of open ones by kind.';
+grant execute on function jobs.check_alarms() to worker;

@@ -118,8 +118,9 @@ async def test_a_full_disk_is_an_alarm(stack: Stack) -> None:
     disks = json.dumps(measure_disks({"the receipts": "/"}))
     async with rolled_back(stack) as connection:
         pool = RollbackPool(connection)
-        assert "disk" not in await call(pool, "check_alarms", disks, 101, 102)
-        assert (await call(pool, "check_alarms", disks, 1, 2))["disk"] == 1
+        for full, open_ones in ((101, None), (1, 1)):
+            await call(pool, "check_disks", disks, full, full + 1)
+            assert (await call(pool, "check_alarms")).get("disk") == open_ones
 
 
 @pytest.mark.long
@@ -142,12 +143,12 @@ def test_a_given_up_job_is_an_alarm_until_it_works_again(
             "insert into procrastinate.procrastinate_events (job_id, type, at) values (%s, 'failed', now())",
             [job[0]],
         )
-        owner.execute("select jobs.check_alarms('[]')")
+        owner.execute("select jobs.check_alarms()")
         alarm = dead_job()
         assert alarm
         assert alarm["problem"] == "The job fold_counters failed and was given up."
         until(lambda: dead_job() is None, 130)
-        owner.execute("select jobs.check_alarms('[]')")
+        owner.execute("select jobs.check_alarms()")
         assert dead_job() is None
     finally:
         admin_db.execute("delete from procrastinate.procrastinate_jobs where id = %s", [job[0]])

@@ -42,11 +42,13 @@ class WebConfig:
         return Script(script, headers=headers)
 
     async def _fresh_script(self) -> bytes:
-        if time.monotonic() - self._made_at > FRESH_SECONDS:
+        if (now := time.monotonic()) - self._made_at > FRESH_SECONDS:
             async with transaction(self.pool) as connection:
                 cursor = await connection.execute("select edge.web_config() as platform")
                 row = await cursor.fetchone()
             config = {"supabaseUrl": "", "supabaseKey": self.anon_key, "platform": row and row["platform"]}
-            self._script = START.encode() + b"(" + orjson.dumps(config) + b")\n"
-            self._made_at = time.monotonic()
+            # As old as the question: the settings may have changed since.
+            if now > self._made_at:
+                self._script = START.encode() + b"(" + orjson.dumps(config) + b")\n"
+                self._made_at = now
         return self._script

@@ -1,6 +1,6 @@
 """Measures how full the disks are on which the data and the receipts lie.
 
-A disk is looked at by the workers of its own machine, each for itself: no job of the queue, which any worker takes.
+Each worker looks at the disks of its own machine: it is no job of the queue, which any worker may take.
 """
 
 import asyncio

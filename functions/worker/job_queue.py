@@ -36,8 +36,8 @@ $$
 # A smaller step of the clock delays the jobs of a minute at most.
 STEP_SECONDS = 60
 # procrastinate queues a job once for each time of the schedule: after the clock was set back it would queue
-# none until the last of them comes again. Retries wait for minutes. What is queued for the next minute stays: the
-# clock of another worker's machine may be a little ahead, and its job would be queued twice.
+# none until the last of them comes again. Retries wait for minutes. What is of the next minute stays queued:
+# the clock of another worker's machine may be a little ahead, and its job would be queued twice.
 PURGE_LATER_RUNS = f"""
 with purged as (
     delete from procrastinate_periodic_defers

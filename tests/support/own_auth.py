@@ -1,6 +1,7 @@
 """An auth service of a test's own, with settings and keys of its own, against the stack's database."""
 
 import contextlib
+import copy
 import email
 import functools
 import os
@@ -104,6 +105,7 @@ class OwnAuth:
         # A real GoTrue looks for its tables where its role's search path leads; the owner here has none.
         self._path = "?search_path=auth" if binary else ""
         self.key = _signing_key()
+        self._hash_secret = secrets.token_hex(32)
         shared = OctKey.import_key(secrets.token_hex(32), {"kid": "shared", "alg": "HS256"})
         self.service_key = jwt.encode({"alg": "HS256", "kid": "shared"}, {"role": "service_role"}, shared)
         signing = {**self.key.as_dict(private=True), "key_ops": ["sign", "verify"]}
@@ -111,10 +113,19 @@ class OwnAuth:
         self._keys = [signing, {**shared.as_dict(private=True), "key_ops": ["verify"]}]
         self.mail = MailServer()
         threading.Thread(target=self.mail.serve_forever, daemon=True).start()
+        self.process: subprocess.Popen[bytes] | None = None
+        self._choose_port()
+
+    def _choose_port(self) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.http = plain_http.client(base_url=self.url, timeout=20)
-        self.process: subprocess.Popen[bytes] | None = None
+
+    def another_instance(self) -> "OwnAuth":
+        """Return another process of this service, with its secrets and its mail server; neither runs yet."""
+        other = copy.copy(self)
+        other._choose_port()
+        return other
 
     @property
     def messages(self) -> list[str]:
@@ -123,11 +134,15 @@ class OwnAuth:
 
     def start(self, **settings: str) -> None:
         """Start a process with the product's limits, changed by settings."""
+        self.begin(**settings)
+        self.wait()
+
+    def begin(self, **settings: str) -> None:
+        """Start a process without waiting until it serves."""
         environment = {**os.environ, **self._environment(settings)}
         self.process = subprocess.Popen(
             ending_with_parent(self._command), env=environment, stdout=self._output, stderr=self._output
         )
-        self._wait()
 
     @contextlib.contextmanager
     def serving(self, **settings: str) -> Iterator[None]:
@@ -136,7 +151,7 @@ class OwnAuth:
         # By its own name or in small letters, as the environment is read.
         given: dict[str, Any] = {name.lower(): value for name, value in environment.items()} | environment
         with patch.object(passwords, "COST", CHEAP), serving(make_app(AuthSettings(**given)), self.port):
-            self._wait()
+            self.wait()
             yield
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
@@ -148,7 +163,7 @@ class OwnAuth:
             "GOTRUE_DB_DRIVER": "postgres",
             "GOTRUE_API_HOST": "127.0.0.1",
             "API_EXTERNAL_URL": self.url,
-            "GOTRUE_JWT_SECRET": secrets.token_hex(32),
+            "GOTRUE_JWT_SECRET": self._hash_secret,
             "GOTRUE_JWT_AUD": "authenticated",
             "GOTRUE_JWT_DEFAULT_GROUP_NAME": "authenticated",
             "GOTRUE_EXTERNAL_EMAIL_ENABLED": "true",
@@ -165,7 +180,8 @@ class OwnAuth:
             **settings,
         }
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait until it serves."""
         for _ in range(1200):
             with contextlib.suppress(httpx.TransportError):
                 if self.http.get("/health").status_code == 200:
@@ -224,6 +240,22 @@ def own_auth(stack: Stack, **settings: str) -> Iterator[OwnAuth]:
     """Yield a service that runs in a thread until the block is left."""
     with contextlib.closing(OwnAuth(stack)) as service, service.serving(**settings):
         yield service
+
+
+@contextlib.contextmanager
+def two_instances(stack: Stack, **settings: str) -> Iterator[tuple[OwnAuth, OwnAuth]]:
+    """Yield two processes of one service, started at once, that share nothing but the database."""
+    with contextlib.closing(OwnAuth(stack)) as first:
+        both = first, first.another_instance()
+        try:
+            for each in both:
+                each.begin(HARBORLINE_INSTANCES="2", **settings)
+            for each in both:
+                each.wait()
+            yield both
+        finally:
+            both[1].stop()
+            both[1].http.close()
 
 
 Send = Callable[[Callable[[], httpx.Response]], Future[httpx.Response]]

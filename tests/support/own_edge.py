@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import copy
 import os
 import secrets
 import subprocess
@@ -44,12 +45,21 @@ class OwnEdge:
             "SECRETS_KEY_PATH": {"active": self.secret_key, "keys": self.secret_keys},
         }
         self._folder = folder
-        self.port = free_port()
         self._stack = stack
         self.database_url = stack.values["DATABASE_ADMIN_URL"]
+        self._choose_port()
+
+    def _choose_port(self) -> None:
+        self.port = free_port()
         # Failed sign-ins count by address, and there is no gateway here to name it.
         address = {"x-real-ip": f"10.{secrets.randbelow(256)}.{secrets.randbelow(256)}.1"}
         self.http = plain_http.client(base_url=f"http://127.0.0.1:{self.port}", headers=address, timeout=20)
+
+    def another_instance(self) -> "OwnEdge":
+        """Return another process of this service, with its keys and its folder; neither runs yet."""
+        other = copy.copy(self)
+        other._choose_port()
+        return other
 
     def change_secret_keys(self, active: str, keys: dict[str, str]) -> Path:
         """Let the next start encrypt with another key; returns the key file."""

@@ -1,6 +1,7 @@
 """A storage service of a test's own, with its own folder and keys, against the stack's database."""
 
 import contextlib
+import copy
 import os
 import secrets
 import subprocess
@@ -34,9 +35,19 @@ class OwnService:
         self.token = jwt.encode({"alg": "HS256", "kid": "test"}, {"role": "service_role"}, key)
         self.database_url = stack.database_url
         self.bucket = f"crash-{secrets.token_hex(4)}"
+        self._signing_secret = secrets.token_hex(32)
+        self._choose_port()
+
+    def _choose_port(self) -> None:
         self.port = free_port()
         headers = {"authorization": f"Bearer {self.token}"}
         self.http = plain_http.client(base_url=f"http://127.0.0.1:{self.port}", headers=headers, timeout=20)
+
+    def another_instance(self) -> "OwnService":
+        """Return another process of this service, with its secrets and its folder; neither runs yet."""
+        other = copy.copy(self)
+        other._choose_port()
+        return other
 
     @contextlib.contextmanager
     def running(
@@ -48,7 +59,7 @@ class OwnService:
             "PORT": str(self.port),
             "DATABASE_URL": self.database_url,
             "JWKS_PATH": str(self.jwks),
-            "SIGNING_SECRET": secrets.token_hex(32),
+            "SIGNING_SECRET": self._signing_secret,
             "STORAGE_URL": (self.folder / "files").as_uri(),
             "ORPHAN_AGE_SECONDS": str(orphan_age),
             "FAILPOINT": failpoint,

@@ -11,8 +11,10 @@ from tests.support.children import ending_with_parent
 
 
 @contextlib.contextmanager
-def own_worker(database_url: str, smtp_port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start it, and end it if it still runs."""
+def own_worker(
+    database_url: str, smtp_port: int, folder: Path, **settings: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start it, with other settings where they are given, and end it if it still runs."""
     environment = {
         **os.environ,
         "DATABASE_URL": database_url,
@@ -27,6 +29,7 @@ def own_worker(database_url: str, smtp_port: int, folder: Path) -> Iterator[subp
         "SUPABASE_SERVICE_ROLE_KEY": "",
         "AUDIT_HEADS_PATH": str(folder / "audit-heads"),
         "LOG_LEVEL": "WARNING",
+        **settings,
     }
     command = ending_with_parent([sys.executable, "-m", "functions.worker"])
     process = subprocess.Popen(command, env=environment)

@@ -108,10 +108,18 @@ class TestAddresses:
     ) -> None:
         self._check(elapse, kind, 4)
 
-    def _check(self, elapse: Callable[[float], None], kind: str, seconds: int) -> None:
-        limits = RateLimits(auth_settings())
+    @pytest.mark.parametrize(("instances", "at_once", "seconds"), [(2, 15, 8), (3, 10, 12), (60, 1, 60)])
+    def test_are_divided_among_instances_and_one_a_minute_is_left(
+        self, elapse: Callable[[float], None], instances: int, at_once: int, seconds: int
+    ) -> None:
+        self._check(elapse, "challenge", seconds, instances, at_once)
+
+    def _check(
+        self, elapse: Callable[[float], None], kind: str, seconds: int, instances: int = 1, at_once: int = 30
+    ) -> None:
+        limits = RateLimits(auth_settings(HARBORLINE_INSTANCES=instances))
         request = Request({"type": "http", "headers": [(b"x-real-ip", b"192.0.2.1")]})
-        for _ in range(30):
+        for _ in range(at_once):
             limits.check(kind, request)
         for waited in (seconds - 0.1, 0.2):
             with pytest.raises(ApiError, match="Request rate limit reached"):

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
 from functions.core.database import Pool, make_pool
-from functions.worker.jobs import Resources, blueprint, end_dead_job
+from functions.worker.jobs import FILES, Resources, blueprint, end_dead_job
 from functions.worker.settings import WorkerSettings
 
 # sql/schema/270_job_queue.sql opens the schema to this role.
@@ -170,8 +170,7 @@ async def wait_until_set_back() -> None:
 async def run_jobs(app: App, job_resources: Resources) -> None:
     """Run jobs until cancelled, or until the database goes away."""
     await app.run_worker_async(
-        # All of them, unless the jobs that read files are another machine's.
-        queues=None if job_resources.settings.keeps_files else [DEFAULT_QUEUE],
+        queues=[DEFAULT_QUEUE, *([FILES] if job_resources.settings.keeps_files else [])],
         concurrency=2,
         delete_jobs="successful",
         # A job may be announced between the first look and the first LISTEN at a start.

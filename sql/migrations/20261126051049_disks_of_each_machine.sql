@@ -2,8 +2,10 @@
 -- told of disks: of two machines one would end the alarm that the other has raised.
 SET local check_function_bodies = off;
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "jobs"."check_alarms"(jsonb, numeric, numeric);
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION "private"."check_disks"(jsonb, numeric, numeric);
 
 CREATE OR REPLACE FUNCTION jobs.check_alarms()

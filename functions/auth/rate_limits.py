@@ -44,15 +44,15 @@ class RateLimits:
         """Read the rates, and how many instances they are divided among."""
         self._header = settings.rate_limit_header
         self._instances = settings.instances
-        five_minutes, minute = 300, 60
+        five_minutes = 300
         self._buckets = {
             kind: self._bucket(settings.rate_limit_otp, five_minutes)
             for kind in ("signup", "recover", "resend", "magiclink", "otp", "user")
         }
         self._buckets["verify"] = self._bucket(settings.rate_limit_verify, five_minutes)
         self._buckets["token"] = self._bucket(settings.rate_limit_token, five_minutes)
-        self._buckets["challenge"] = self._bucket(settings.mfa_rate, minute)
-        self._buckets["factor"] = self._bucket(settings.mfa_rate, minute)
+        self._buckets["challenge"] = self._bucket(settings.mfa_rate, 60)
+        self._buckets["factor"] = self._bucket(settings.mfa_rate, 60)
 
     def _bucket(self, count: float, seconds: int) -> Bucket:
         """Return the bucket of so many requests in so many seconds, as far as they are this instance's."""

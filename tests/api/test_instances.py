@@ -1,7 +1,9 @@
-"""Two processes of edge and of storage over one database, and for storage over one folder."""
+"""Two processes of edge and of storage over one database, for storage over one folder; starts at once."""
 
 import os
 import secrets
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -13,14 +15,46 @@ from typing import Any
 import psycopg
 import pytest
 
-from functions.edge.support.web_config import FRESH_SECONDS
-from tests.support.own_database import own_database
+from functions.worker import job_queue
+from tests.support.children import ending_with_parent
+from tests.support.own_database import empty_database, own_database
 from tests.support.own_edge import OwnEdge
 from tests.support.own_storage import OwnService
+from tests.support.own_worker import environment_of
 from tests.support.people import PASSWORD, People
 from tests.support.stack import Stack
 
 A_DAY = 86_400
+WAITING = """
+select from pg_locks where not granted
+    and database = (select oid from pg_database where datname = current_database())
+"""
+# How many migrations each has recorded, and how many files they are.
+RECORDED = {
+    "storage": ("storage.migrations", Path("functions/storage/migrations")),
+    "worker": ("procrastinate.applied_migrations", job_queue.SQL_FILES / "migrations"),
+}
+
+
+@pytest.mark.parametrize("service", ["storage", "worker"])
+def test_instances_that_start_at_once_make_one_schema(stack: Stack, tmp_path: Path, service: str) -> None:
+    table, folder = RECORDED[service]
+    command = ending_with_parent([sys.executable, "-m", f"functions.{service}", "migrate"])
+    with empty_database(stack) as url, psycopg.connect(url, autocommit=True) as database:
+        database.execute("create schema procrastinate")
+        environment = environment_of(url, 9, tmp_path)
+        with database.transaction():
+            # Nobody makes a table until all have come so far.
+            database.execute("lock table pg_catalog.pg_class in share mode")
+            processes = [subprocess.Popen(command, env=environment) for _ in range(3)]
+            until = time.monotonic() + 60
+            while database.execute(WAITING).rowcount < 3:
+                assert time.monotonic() < until
+                time.sleep(0.05)
+        assert [process.wait(60) for process in processes] == [0] * 3
+        recorded = database.execute(f"select count(*) from {table}").fetchone()  # type: ignore[arg-type]
+        files = [file for file in folder.iterdir() if file.name.endswith(".sql")]
+        assert recorded == (len(files),)
 
 
 class TestEdge:
@@ -61,7 +95,7 @@ class TestEdge:
                     "update private.settings set value = to_jsonb(%s::text) where key = 'operator.name'",
                     [name],
                 )
-                time.sleep(FRESH_SECONDS)
+                time.sleep(2)
                 assert all(name in edge.http.get("/config.js").text for edge in edges)
 
 

@@ -15,7 +15,19 @@ def own_worker(
     database_url: str, smtp_port: int, folder: Path, **settings: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start it, with other settings where they are given, and end it if it still runs."""
-    environment = {
+    environment = {**environment_of(database_url, smtp_port, folder), **settings}
+    command = ending_with_parent([sys.executable, "-m", "functions.worker"])
+    process = subprocess.Popen(command, env=environment)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def environment_of(database_url: str, smtp_port: int, folder: Path) -> dict[str, str]:
+    """Return the environment that it runs in."""
+    return {
         **os.environ,
         "DATABASE_URL": database_url,
         "DATABASE_POOL_SIZE": "3",
@@ -29,12 +41,4 @@ def own_worker(
         "SUPABASE_SERVICE_ROLE_KEY": "",
         "AUDIT_HEADS_PATH": str(folder / "audit-heads"),
         "LOG_LEVEL": "WARNING",
-        **settings,
     }
-    command = ending_with_parent([sys.executable, "-m", "functions.worker"])
-    process = subprocess.Popen(command, env=environment)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(30)

@@ -17,6 +17,7 @@ import bcrypt
 import psycopg
 import pytest
 from joserfc.jwk import OctKey
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from functions.auth import mailer
@@ -113,6 +114,10 @@ class TestAddresses:
         self, elapse: Callable[[float], None], instances: int, at_once: int, seconds: int
     ) -> None:
         self._check(elapse, "challenge", seconds, instances, at_once)
+
+    def test_are_divided_among_one_instance_at_least(self) -> None:
+        with pytest.raises(ValidationError, match="HARBORLINE_INSTANCES"):
+            auth_settings(HARBORLINE_INSTANCES=0)
 
     def _check(
         self, elapse: Callable[[float], None], kind: str, seconds: int, instances: int = 1, at_once: int = 30

@@ -20,12 +20,15 @@ Owner = psycopg.Connection[dict[str, Any]]
 # What takes longest comes first, so that no process is left alone with it at the end.
 SLOW = (
     "test_screen_plans",
+    "test_auth_instances",
     "test_auth_limits",
     "test_auth_codes",
     "test_auth_mail_budget",
     "test_authorisation",
     "test_storage_paths",
     "test_openapi",
+    "test_instances",
+    "test_worker_instances",
     "test_key_rotation",
     "test_openapi_chains",
     "test_storage_limits",

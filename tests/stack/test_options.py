@@ -283,6 +283,7 @@ def test_instances_have_ports_of_their_own_and_the_gateway_knows_all(tmp_path: P
     keys.make()
     ports = [environment.service("edge", settings, keys, number)["PORT"] for number in (1, 2, 3)]
     assert len(set(ports)) == 3
+    assert environment.service("auth", settings, keys, 2)["HARBORLINE_INSTANCES"] == "3"
     gateway = environment.service("gateway", settings, keys)
     assert gateway["EDGE_ADDRESS"].split() == [f"127.0.0.1:{port}" for port in ports]
     assert gateway["BALANCING"] == "balanced"

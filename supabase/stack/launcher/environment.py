@@ -77,6 +77,7 @@ def common(settings: Settings, keys: Keys) -> dict[str, str]:
         "CLIENT_IP_HEADER": settings.options.get("CLIENT_IP_HEADER", site.CLIENT_IP_HEADER),
         "HSTS": site.hsts(settings.origin, settings.options),
         "TOKEN_SECONDS": str(TOKEN_SECONDS),
+        "INSTANCES": str(settings.instances),
         "GOTRUE_JWT_KEYS": keys.gotrue,
         "SMTP_PORT": options["SMTP_PORT"] or "587",
         "MAIL_CATCHER": "true" if settings.own_mail else "",

@@ -24,6 +24,7 @@ from launcher import (
     tools,
     unit,
 )
+from launcher import kubernetes as manifests
 from launcher import postgres_upgrade as upgrading
 from launcher import restore as restoring
 from launcher import settings as configuration
@@ -76,6 +77,8 @@ def prepare_database() -> int:
         )
     keys = Keys(settings)
     keys.make()
+    # psql goes on after an error otherwise; what the rest is, other clients may run too.
+    print("\\set ON_ERROR_STOP on")
     print(database_server.preparation(settings, keys))
     return 0
 
@@ -288,6 +291,18 @@ def _containers_restore() -> int:
     return 0
 
 
+def kubernetes() -> int:
+    """Write what supabase/kubernetes needs of this stack's keys and settings, and print the commands."""
+    settings = configuration.load_or_create()
+    keys = Keys(settings)
+    keys.make()
+    written = manifests.Manifests(settings, keys)
+    written.write()
+    for title, lines in written.commands():
+        print(f"  {title}:", *(f"    {line}" for line in lines), sep="\n")
+    return 0
+
+
 def show_limits() -> int:
     """Print the limits that an operator may raise, with what each limits."""
     stored = (configuration.state_folder() / "settings.json").exists()
@@ -330,6 +345,7 @@ COMMANDS = (
         postgres_upgrade,
         postgres_back,
         audit_log_check,
+        kubernetes,
     ),
     *development.COMMANDS,
 )

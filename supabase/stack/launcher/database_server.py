@@ -212,12 +212,17 @@ def _lets_in(keys: Keys, role: str) -> bool:
 
 
 def preparation(settings: Settings, keys: Keys) -> str:
-    """Return what a superuser runs once, by psql: the bootstrap with the passwords, hashed."""
+    """Return what a superuser runs once, in SQL alone: the bootstrap with the passwords, hashed."""
     head = Template((FILES / "prepare.sql").read_text()).substitute(owner=settings.database_owner)
     parts = [bootstrap_text(file, settings) for file in bootstrap_files()]
     passwords = [f"alter role {name} password '{verifier}';" for name, verifier in _verifiers(settings, keys)]
     mark = f"comment on schema extensions is '{_mark(settings)}';"
     return "\n".join([head, *parts, *passwords, mark, "commit;"])
+
+
+def require_prepared_statement(settings: Settings) -> str:
+    """Return the statement that fails where a superuser has not run what these files bring."""
+    return Template((FILES / "prepared.sql").read_text()).substitute(mark=_mark(settings))
 
 
 def _verifiers(settings: Settings, keys: Keys) -> list[tuple[str, str]]:

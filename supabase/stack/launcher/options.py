@@ -180,7 +180,7 @@ def _check_smtp(options: Mapping[str, str]) -> None:
     host = options.get("SMTP_HOST", "")
     if not host:
         raise Stop("SMTP_TLS says how to speak to a mail server of your own: name it in SMTP_HOST.")
-    if tls == "none" and not _is_loopback(host):
+    if tls == "none" and not is_loopback(host):
         raise Stop(
             f"SMTP_TLS=none would send passwords and sign-in links to {host} for anybody between to read.\n"
             "  It is for a mail server on this machine alone (127.0.0.1)."
@@ -223,7 +223,7 @@ def database_parameters(options: Mapping[str, str]) -> dict[str, str]:
     found = {"connect_timeout": "3"}
     authority = options.get("DATABASE_CA")
     if not authority and all(
-        _is_loopback(host.strip("[]")) for host, _ in servers(options["DATABASE_SERVER"])
+        is_loopback(host.strip("[]")) for host, _ in servers(options["DATABASE_SERVER"])
     ):
         return {**found, "sslmode": "disable"}
     return {**found, "sslmode": "verify-full", "sslrootcert": authority or SYSTEM_AUTHORITIES}
@@ -245,5 +245,6 @@ def servers(text: str) -> list[tuple[str, int]]:
     return found
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)

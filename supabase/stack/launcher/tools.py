@@ -211,6 +211,11 @@ def content_digest(text: str, *sources: Path) -> str:
     return digest.hexdigest()
 
 
+def web_sources() -> list[Path]:
+    """Return what the web app is built from."""
+    return [path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM]
+
+
 def build_web(log: Path) -> str:
     """Install the web app's packages and build it, unless what is served is what the sources make.
 
@@ -218,9 +223,7 @@ def build_web(log: Path) -> str:
     """
     with one_at_a_time():
         node_packages(WEB, "Packages of web", log)
-        digest = content_digest(
-            "", *(path for path in sorted(WEB.iterdir()) if path.name not in NOT_BUILT_FROM)
-        )
+        digest = content_digest("", *web_sources())
         if (SERVED / "index.html").exists() and BUILD.exists() and BUILD.read_text() == digest:
             return ""
         with step("Web app: build"):

@@ -1,7 +1,6 @@
 -- Run once by a superuser in the product's own database, of a cluster of its own:
 --   python3 supabase/stack prepare-database | psql --host=... --username=supabase_admin --dbname=...
 -- All or nothing. It may be run again, and must be when a new version says so.
-\set ON_ERROR_STOP on
 begin;
 do $$$$
 begin

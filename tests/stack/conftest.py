@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.kubernetes_manifests import Written
 from tests.support.own_gateway import Gateway, running
 from tests.support.stack import Stack, stack_state
 
@@ -46,3 +47,9 @@ def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         tmp_path_factory.mktemp("encrypted"), host="localhost", HSTS="max-age=5; preload"
     ) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """Write the manifests of a stack in Kubernetes, once."""
+    return Written(tmp_path_factory.mktemp("kubernetes") / "state")

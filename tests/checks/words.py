@@ -14,7 +14,8 @@ PLACES = (
     *("sql/schema/*.sql", "sql/seed/*.sql", "tests/db/*.sql", "tests/support/*.sql"),
     *("supabase/stack/*.py", "supabase/stack/launcher/**/*", "supabase/services/*", "supabase/gateway/*"),
     *("functions/**/*.py", "functions/**/*.md", "tests/**/*.py", "tests/**/*.md", "*.md", "docs/*.md"),
-    *("sql/*.md", "supabase/*.md", "supabase/templates/*.md", "docker-compose*.yml", "Makefile"),
+    *("sql/*.md", "supabase/*.md", "supabase/templates/*.md", "supabase/kubernetes/**/*"),
+    *("docker-compose*.yml", "Makefile"),
 )
 ROW = re.compile(r"^\| ([`*].+?) \| (.+?) \|$", re.MULTILINE)
 # What is neither code nor prose of a file, such as a literal text, and in group 1 what is prose.

@@ -52,8 +52,8 @@ def test_a_service_reaches_what_its_settings_name_and_nothing_else(written: Writ
         )
 
 
-def test_nobody_reaches_anybody_otherwise() -> None:
-    assert POLICIES["nobody"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+def test_every_other_way_is_closed() -> None:
+    assert POLICIES["closed"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     for name, spec in POLICIES.items():
         for rule in spec.get("ingress", []):
             assert "from" in rule or (

@@ -153,6 +153,7 @@ def test_a_service_is_two_that_are_replaced_one_after_the_other(name: str) -> No
     assert pod["labels"]["app.kubernetes.io/name"] == name
     (container,) = pod["containers"]
     leaving = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert leaving >= 10, "longer than a statement takes"
     composed = int(described("")[name].get("stop_grace_period", "10s").removesuffix("s"))
     assert pod["terminationGracePeriodSeconds"] >= composed + leaving
     (spread,) = pod["topologySpreadConstraints"]

@@ -107,7 +107,7 @@ def test_the_job_waits_for_the_superuser_then_runs_twice_at_once_and_again(empty
 
     with ThreadPoolExecutor(2) as pool:
         failures = [*pool.map(run, (1, 2))]
-    # Of two pushes the later one fails as a whole, and then finds nothing to do.
+    # Only a push that meets the other one fails, and goes on when it is tried again.
     for failure in (line for lines in failures for line in lines):
         assert failure.startswith("product: "), failure
     assert run(3) == []

@@ -216,8 +216,10 @@ def test_the_commands_lead_through_the_steps(written: Written) -> None:
     assert all(line.startswith("docker build --push ") for line in builds)
     assert sum("SITE_URL=https://harborline.example " in line for line in builds) == 1
     for step, (apply, wait, *_) in zip(STEPS, steps, strict=True):
-        assert apply == f"kubectl apply -k {written.folder / step}"
-        assert wait.startswith("kubectl wait --namespace harborline --for=condition="), "each is awaited"
+        assert apply == f"kubectl apply --server-side -k {written.folder / step}"
+        # What is replaced is available all the while.
+        awaiting = "rollout status" if step == "services" else "wait"
+        assert wait.startswith(f"kubectl {awaiting} --namespace harborline "), "each is awaited"
     assert steps[1][1].endswith(f"job/{written.manifests.job}")
     assert "first-administrator --email" in steps[-1][2]
     ingress = resource(written.steps["services"], "Ingress", "gateway")["spec"]

@@ -92,7 +92,9 @@ class Manifests:
         then = {
             "postgresql": [f"{wait}=Ready --timeout=15m clusters.postgresql.cnpg.io/{CLUSTER}"],
             "migrations": [f"{wait}=Complete --timeout=30m job/{self.job}"],
-            "services": [f"{wait}=Available --timeout=10m deployments --all"],
+            "services": [
+                f"kubectl rollout status --namespace {NAMESPACE} --timeout=15m deployments,statefulsets"
+            ],
             "bootstrap": [
                 f"{wait}=Ready --timeout=5m pod/bootstrap",
                 run,
@@ -100,7 +102,11 @@ class Manifests:
             ],
         }
         steps = [
-            (TITLES[step], [f"kubectl apply -k {shlex.quote(str(self.folder / step))}", *then[step]])
+            # By the server: kubectl's own note of what it applied may be 256 kB, and authorities are more.
+            (
+                TITLES[step],
+                [f"kubectl apply --server-side -k {shlex.quote(str(self.folder / step))}", *then[step]],
+            )
             for step in self._generated
         ]
         return [("The images, in the checkout", self._builds()), *steps]

@@ -38,6 +38,8 @@ FROM_ENVIRONMENT = {
 RIGHTS = tuple(sorted(BOOTSTRAP.glob("after_services/*.sql")))
 # As whom the SQL around the product's migrations runs, by its name in the service file.
 SQL_ROLES = {"owner": "postgres", **{file.stem: file.stem for file in RIGHTS}}
+# By the server: kubectl's own note of what it applied has no room for a large Secret.
+APPLY = "kubectl apply --server-side -k"
 TITLES = {
     "postgresql": "The database",
     "migrations": "Its migrations; the services go on as they are meanwhile",
@@ -102,11 +104,7 @@ class Manifests:
             ],
         }
         steps = [
-            # By the server: kubectl's own note of what it applied may be 256 kB, and authorities are more.
-            (
-                TITLES[step],
-                [f"kubectl apply --server-side -k {shlex.quote(str(self.folder / step))}", *then[step]],
-            )
+            (TITLES[step], [f"{APPLY} {shlex.quote(str(self.folder / step))}", *then[step]])
             for step in self._generated
         ]
         return [("The images, in the checkout", self._builds()), *steps]

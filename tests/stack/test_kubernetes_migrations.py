@@ -58,8 +58,9 @@ def empty(place: Path) -> Iterator[Place]:
     system_user.hand_over(Path(certificate))
     own = OwnCluster(settings_of_own(place / "server"))
     own.create()
-    server = f"{HOST}:{own.settings.ports['postgres']}"
-    written = Written(place / "state", DATABASE_SERVER=server, DATABASE_CA=authority.file)
+    # The first of them is away, and the Supabase CLI would ask no other.
+    servers = f"{HOST}:1,{HOST}:{own.settings.ports['postgres']}"
+    written = Written(place / "state", DATABASE_SERVER=servers, DATABASE_CA=authority.file)
     with own.running(ssl="on", ssl_cert_file=certificate, ssl_key_file=certificate):
         found = Place(own, written, place / "pods")
         found.execute("create role postgres superuser", "template1")
@@ -119,7 +120,7 @@ def test_the_job_waits_for_the_superuser_then_runs_twice_at_once_and_again(empty
     for role in ("edge_functions", "worker"):
         url = make_conninfo(
             empty.written.keys.database_url(role),
-            hostaddr="127.0.0.1",
+            hostaddr="127.0.0.1,127.0.0.1",
             sslrootcert=str(empty.folder.parent / "ca.pem"),
         )
         with psycopg.connect(url) as connection:

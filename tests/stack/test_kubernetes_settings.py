@@ -108,7 +108,6 @@ def test_the_database_is_spoken_to_by_name_and_with_tls(written: Written) -> Non
         for step, name, setting in (
             ("services", "auth-secrets", "DATABASE_URL"),
             ("services", "postgrest-secrets", "PGRST_DB_URI"),
-            ("migrations", "migrations-secrets", "owner"),
             ("bootstrap", "bootstrap-secrets", "DATABASE_URL"),
         )
     ]
@@ -116,7 +115,9 @@ def test_the_database_is_spoken_to_by_name_and_with_tls(written: Written) -> Non
         assert "@harborline-database-rw:5432/harborline?" in url
         assert "sslmode=verify-full&sslrootcert=/database/ca.crt" in url
     assert urls[-1].startswith("postgresql://harborline:")
-    entries = written.texts("migrations", "Secret", "migrations-secrets")["pg_service.conf"]
+    migrations = written.texts("migrations", "Secret", "migrations-secrets")
+    assert "@PRIMARY/harborline?connect_timeout=3&sslmode=verify-full&sslrootcert=" in migrations["owner"]
+    entries = migrations["pg_service.conf"]
     assert re.findall(r"^\[(\w+)\]\nuser=(\w+)", entries, re.MULTILINE) == [
         ("owner", "harborline"),
         ("supabase_auth_admin", "supabase_auth_admin"),

@@ -102,11 +102,17 @@ class Pod:
         for mount in container["volumeMounts"]:
             volume, target = self._volumes[mount["name"]], f"{root}{mount['mountPath']}"
             yield f"mkdir -p {target}"
-            if "emptyDir" in volume:
-                size = volume["emptyDir"]["sizeLimit"].replace("Mi", "m")
-                yield f"mount -t tmpfs -o size={size},mode=1777 tmpfs {target}"
-            else:
-                yield f"mount --bind {self._files(volume)} {target} && mount -o remount,bind,ro {target}"
+            source = self._shared(volume) if "emptyDir" in volume else self._files(volume)
+            yield f"mount --bind {source} {target}"
+            if mount.get("readOnly"):
+                yield f"mount -o remount,bind,ro {target}"
+
+    def _shared(self, volume: dict[str, Any]) -> Path:
+        """Return the folder of a volume that all containers of the pod write to."""
+        folder = self._folder / "volumes" / volume["name"]
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o1777)
+        return folder
 
     def _files(self, volume: dict[str, Any]) -> Path:
         """Write what is in the ConfigMap or the Secret of a volume; return the folder."""

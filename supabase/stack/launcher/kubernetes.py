@@ -173,7 +173,8 @@ class Manifests:
     def _of_migrations(self) -> list[Generated]:
         addresses = {name: self._urls.database_url(role) for name, role in SQL_ROLES.items()}
         files = {
-            "owner": self._urls.database_url("postgres", is_libpq=False),
+            # The CLI knows no list of servers: the Job finds the one that takes writes.
+            "owner": self._urls.database_url("postgres", server="PRIMARY"),
             "pg_service.conf": "".join(_service_entry(name, url) for name, url in addresses.items()),
             "passwords.sql": password_statements(self.keys, PASSWORDS_AFTER),
         }

@@ -19,12 +19,12 @@ class Site:
     """The stack and its cluster.
 
     Attributes:
-        sponsor: profile id of the root member.
+        referrer: profile id of the root member.
     """
 
     stack: OwnStack
     cluster: PatroniCluster
-    sponsor: str
+    referrer: str
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         """Return what the superuser finds at the primary."""
@@ -59,12 +59,12 @@ class Site:
 
 
 @contextmanager
-def running(beside: Path) -> Iterator[Site]:
-    """Run one beside a state folder; it is removed in the end."""
+def running(near: Path) -> Iterator[Site]:
+    """Run one near a state folder; it is removed in the end."""
     name = secrets.token_hex(2)
-    cluster = PatroniCluster(beside.with_name(f"{beside.name}-cluster-{name}"))
+    cluster = PatroniCluster(near.with_name(f"{near.name}-cluster-{name}"))
     stack = OwnStack(
-        beside.with_name(f"{beside.name}-site-{name}"),
+        near.with_name(f"{near.name}-site-{name}"),
         {"DATABASE_SERVER": cluster.servers, "INSTANCES": "2"},
     )
     try:
@@ -76,8 +76,8 @@ def running(beside: Path) -> Iterator[Site]:
         stack.up()
         with psycopg.connect(cluster.superuser_url()) as connection:
             query = "select id::text from private.profiles where referrer_id is null"
-            ((sponsor,),) = connection.execute(query).fetchall()
-        yield Site(stack, cluster, sponsor)
+            ((referrer,),) = connection.execute(query).fetchall()
+        yield Site(stack, cluster, referrer)
     finally:
         stack.remove()
         cluster.remove()

@@ -43,7 +43,7 @@ def report(what: str, work: Workload, since: float) -> float:
 
 def test_a_primary_machine_is_lost_and_comes_back(site: Site) -> None:
     lost = site.primary()
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         site.cluster.lose(lost)
@@ -67,7 +67,7 @@ def test_a_primary_machine_is_lost_and_comes_back(site: Site) -> None:
 def test_a_postmaster_is_killed(site: Site) -> None:
     postmaster = site.primary().postmaster
     assert postmaster
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         os.kill(postmaster, signal.SIGKILL)
@@ -82,7 +82,7 @@ def test_a_postmaster_is_killed(site: Site) -> None:
 def test_a_planned_switch(site: Site) -> None:
     before = site.primary()
     until(lambda: len(site.cluster.replicas()) == 2, 60)
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         site.cluster.switch()
@@ -98,7 +98,7 @@ def test_a_replica_is_lost_and_comes_back(site: Site) -> None:
     primary = site.primary()
     until(lambda: len(site.cluster.replicas()) == 2, 60)
     lost = next(node for node in site.cluster.nodes if node.name == site.cluster.synchronous())
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         site.cluster.lose(lost)
@@ -116,7 +116,7 @@ def test_a_replica_is_lost_and_comes_back(site: Site) -> None:
 def test_one_etcd_node_is_lost(site: Site, how: str) -> None:
     primary, lost = site.primary(), site.cluster.etcd[0]
     assert lost
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         lost.send_signal(signal.SIGKILL if how == "killed" else signal.SIGSTOP)
@@ -143,7 +143,7 @@ def test_a_primary_that_is_paused_gives_its_place_up(site: Site) -> None:
     # A machine that hangs: its connections stay open and say nothing.
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
     hung = [paused.process.pid, postmaster, *map(int, children)]
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         for pid in hung:
@@ -163,7 +163,7 @@ def test_a_primary_that_is_paused_gives_its_place_up(site: Site) -> None:
 def test_an_instance_of_a_service_is_killed(site: Site, name: str) -> None:
     supervisor = Supervisor(site.stack.settings)
     killed = supervisor.states()[f"{name}-2"]["pid"]
-    with working(site.stack, site.sponsor) as work:
+    with working(site.stack, site.referrer) as work:
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
         os.kill(killed, signal.SIGKILL)
@@ -176,7 +176,7 @@ def test_an_instance_of_a_service_is_killed(site: Site, name: str) -> None:
     assert set(work.met) <= MAY_BE_MET | {"502"}
 
 
-def test_the_superuser_is_used_by_nobody_but_patroni(site: Site) -> None:
+def test_the_superuser_is_used_by_patroni_alone(site: Site) -> None:
     used = "select application_name from pg_stat_activity where usename = %s and pid <> pg_backend_pid()"
     with psycopg.connect(site.cluster.superuser_url()) as connection:
         names = {name for (name,) in connection.execute(used, [SUPERUSER])}

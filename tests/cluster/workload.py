@@ -55,20 +55,20 @@ class Workload:
         moments = [since, *sorted(at for at in self.approved.values() if at > since)]
         return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)
 
-    def go_on(self, sponsor: str, administrator: str) -> None:
+    def go_on(self, referrer: str, administrator: str) -> None:
         """Sign up, upload a receipt, ask for a deposit and let it be approved, again and again."""
         with plain_http.client(base_url=self.stack.values["SUPABASE_URL"], timeout=20) as http:
             while not self.ended.is_set():
                 try:
-                    self._one(http, sponsor, administrator)
+                    self._one(http, referrer, administrator)
                 except TimeoutError as failure:
                     if not self.ended.is_set():
                         self.wrong.append(str(failure))
 
-    def _one(self, http: httpx.Client, sponsor: str, administrator: str) -> None:
+    def _one(self, http: httpx.Client, referrer: str, administrator: str) -> None:
         name, deposit = f"w_{secrets.token_hex(5)}", str(uuid.uuid4())
         service, anon = (self.stack.values[f"SUPABASE_{key}_KEY"] for key in ("SERVICE_ROLE", "ANON"))
-        metadata = {"display_name": "At Work", "username": name, "package_value": 0, "referrer_id": sponsor}
+        metadata = {"display_name": "At Work", "username": name, "package_value": 0, "referrer_id": referrer}
         email = f"{name}@example.com"
         new = {"email": email, "password": PASSWORD, "email_confirm": True, "user_metadata": metadata}
         self._send(http, "POST", "/auth/v1/admin/users", service, new, done={422})
@@ -133,11 +133,11 @@ class Workload:
 
 
 @contextmanager
-def working(stack: OwnStack, sponsor: str) -> Iterator[Workload]:
+def working(stack: OwnStack, referrer: str) -> Iterator[Workload]:
     """Yield what people do meanwhile."""
     work = Workload(stack)
     administrators = [stack.administrator("FINANCE") for _ in range(DECIDERS)]
-    threads = [threading.Thread(target=work.go_on, args=(sponsor, one)) for one in administrators]
+    threads = [threading.Thread(target=work.go_on, args=(referrer, one)) for one in administrators]
     for thread in threads:
         thread.start()
     try:

@@ -133,11 +133,11 @@ def test_a_drill_reads_a_copy_that_is_not_the_database_itself(stack: OwnStack) -
     assert "is the stack's own database" in own.stderr
 
 
-def test_another_server_is_refused_and_what_is_stored_stays(stack: OwnStack) -> None:
+def test_another_server_is_rejected_and_what_is_stored_stays(stack: OwnStack) -> None:
     stored = stack.settings.options["DATABASE_SERVER"]
-    refused = stack.launch("up", DATABASE_SERVER="127.0.0.1:1")
-    assert refused.returncode == 1
-    assert "127.0.0.1:1 NOT REACHED" in refused.stderr
+    rejected = stack.launch("up", DATABASE_SERVER="127.0.0.1:1")
+    assert rejected.returncode == 1
+    assert "127.0.0.1:1 NOT REACHED" in rejected.stderr
     assert stack.settings.options["DATABASE_SERVER"] == stored
 
 

@@ -69,7 +69,7 @@ def run(server: OwnCluster, sql: str) -> None:
         connection.execute(sql.encode())
 
 
-def refusal(settings: Settings) -> str:
+def rejection(settings: Settings) -> str:
     """Return the words in which the database is refused."""
     with pytest.raises(Stop) as stop:
         database_server.require_suitable(settings, Keys(settings))
@@ -80,7 +80,7 @@ def test_a_server_that_was_not_prepared_is_named_with_the_command(
     settings: Settings, server: OwnCluster
 ) -> None:
     run(server, "do $$ begin create role postgres; exception when duplicate_object then end $$")
-    found = refusal(settings)
+    found = rejection(settings)
     assert "No server of DATABASE_SERVER lets role postgres in" in found
     assert "password authentication failed" in found
     assert "prepare-database" in found
@@ -123,7 +123,7 @@ def test_what_is_printed_holds_no_password(prepared: Settings) -> None:
 )
 def test_what_lacks_is_listed(prepared: Settings, server: OwnCluster, change: str, named: str) -> None:
     run(server, change)
-    found = refusal(prepared)
+    found = rejection(prepared)
     assert f"\n    {named}" in found
     assert "prepare-database" in found
     prepare(server, prepared)
@@ -133,7 +133,7 @@ def test_what_lacks_is_listed(prepared: Settings, server: OwnCluster, change: st
 def test_a_superuser_is_never_made_the_owner(prepared: Settings, server: OwnCluster) -> None:
     run(server, "alter role postgres superuser")
     try:
-        assert "postgres is a superuser of this cluster" in refusal(prepared)
+        assert "postgres is a superuser of this cluster" in rejection(prepared)
         said = prepare(server, prepared)
         assert "postgres is a superuser here, and the owner of the product must be none" in said
         assert "DATABASE_OWNER=harborline" in said
@@ -144,7 +144,7 @@ def test_a_superuser_is_never_made_the_owner(prepared: Settings, server: OwnClus
         run(server, "alter role postgres nosuperuser")
 
 
-def test_an_owner_of_another_name_is_taken_beside_a_superuser_called_postgres(
+def test_an_owner_of_another_name_is_taken_where_a_superuser_is_called_postgres(
     tmp_path: Path, server: OwnCluster
 ) -> None:
     address = f"127.0.0.1:{server.settings.ports['postgres']}"
@@ -163,35 +163,35 @@ def test_an_owner_of_another_name_is_taken_beside_a_superuser_called_postgres(
     run(server, "drop database other")
 
 
-def test_another_cluster_than_the_stacks_is_refused(prepared: Settings) -> None:
+def test_another_cluster_than_the_stacks_is_rejected(prepared: Settings) -> None:
     prepared.system_identifier = "1"
-    assert "is another cluster than the one at" in refusal(prepared)
+    assert "is another cluster than the one at" in rejection(prepared)
 
 
 def test_a_stack_that_has_a_database_keeps_it(prepared: Settings) -> None:
-    kept = {**prepared.options, "DATABASE_SERVER": "127.0.0.1:1"}
-    prepared.stored_options, prepared.system_identifier = kept, "1"
-    prepared.forget_new_database()
+    former = {**prepared.options, "DATABASE_SERVER": "127.0.0.1:1"}
+    prepared.stored_options, prepared.system_identifier = former, "1"
+    prepared.restore_database_options()
     assert prepared.options["DATABASE_SERVER"] == "127.0.0.1:1"
     prepared.system_identifier = ""
     prepared.options["DATABASE_SERVER"] = "127.0.0.1:2"
-    prepared.forget_new_database()
+    prepared.restore_database_options()
     assert prepared.options["DATABASE_SERVER"] == "127.0.0.1:2", "a new one is asked for again by its command"
 
 
-def test_an_earlier_version_of_postgresql_is_refused(
+def test_an_earlier_version_of_postgresql_is_rejected(
     prepared: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_server, "MINIMUM_POSTGRES", 99)
-    assert "99 or newer is needed" in refusal(prepared)
+    assert "99 or newer is needed" in rejection(prepared)
 
 
-def test_too_few_connections_are_refused(prepared: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_connections_are_rejected(prepared: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_server, "CONNECTIONS", 151)
-    assert "takes 150 connections" in refusal(prepared)
+    assert "takes 150 connections" in rejection(prepared)
 
 
-def test_clocks_that_are_a_minute_apart_are_refused(
+def test_clocks_that_are_a_minute_apart_are_rejected(
     prepared: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Behind(datetime):
@@ -200,7 +200,7 @@ def test_clocks_that_are_a_minute_apart_are_refused(
             return datetime.now(UTC) - timedelta(minutes=1)
 
     monkeypatch.setattr(database_server, "datetime", Behind)
-    assert "of this machine are 60 s apart" in refusal(prepared)
+    assert "of this machine are 60 s apart" in rejection(prepared)
 
 
 @contextmanager
@@ -221,14 +221,14 @@ def copy_of(server: OwnCluster, folder: Path, *, replica: bool) -> Iterator[OwnC
 
 
 @pytest.mark.long
-def test_a_replica_alone_is_refused_and_beside_its_primary_named(
+def test_a_replica_alone_is_rejected_and_with_its_primary_named(
     prepared: Settings, server: OwnCluster, place: Path, tmp_path: Path
 ) -> None:
     with copy_of(server, place / "replica", replica=True) as replica:
         alone = f"127.0.0.1:{replica.settings.ports['postgres']}"
         primary = prepared.options["DATABASE_SERVER"]
         prepared.options["DATABASE_SERVER"] = alone
-        found = refusal(prepared)
+        found = rejection(prepared)
         assert "No server of DATABASE_SERVER takes writes; its engine promotes a replica" in found
         assert f"\n    {alone} replica" in found
         prepared.options["DATABASE_SERVER"] = f"{alone},{primary}"
@@ -244,21 +244,21 @@ def test_a_replica_alone_is_refused_and_beside_its_primary_named(
 
 
 @pytest.mark.long
-def test_two_primaries_are_refused(prepared: Settings, server: OwnCluster, place: Path) -> None:
+def test_two_primaries_are_rejected(prepared: Settings, server: OwnCluster, place: Path) -> None:
     with copy_of(server, place / "apart", replica=False) as apart:
         prepared.options["DATABASE_SERVER"] += f",127.0.0.1:{apart.settings.ports['postgres']}"
-        assert "both take writes: the cluster has come apart" in refusal(prepared)
+        assert "both take writes: the cluster has come apart" in rejection(prepared)
 
 
 @pytest.mark.long
-def test_two_clusters_are_refused(prepared: Settings, server: OwnCluster, place: Path) -> None:
+def test_two_clusters_are_rejected(prepared: Settings, server: OwnCluster, place: Path) -> None:
     other = OwnCluster(settings_of_own(place / "other"))
     shutil.copytree(server.settings.state / "keys", other.settings.state / "keys")
     other.create()
     with other.running():
         prepare(other, prepared)
         prepared.options["DATABASE_SERVER"] += f",127.0.0.1:{other.settings.ports['postgres']}"
-        assert "are two clusters. Name the servers of one." in refusal(prepared)
+        assert "are two clusters. Name the servers of one." in rejection(prepared)
 
 
 @contextmanager
@@ -285,13 +285,13 @@ def pooler(server: OwnCluster, settings: Settings, mode: str, folder: Path) -> I
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["transaction", "session"])
-def test_a_pooler_is_refused_unless_it_keeps_sessions(
+def test_a_pooler_is_rejected_unless_it_keeps_sessions(
     prepared: Settings, server: OwnCluster, place: Path, mode: str
 ) -> None:
     # Each of the passwords would need a line in its file.
     with pooler(server, prepared, mode, place) as port:
         prepared.options["DATABASE_SERVER"] = f"127.0.0.1:{port}"
-        said = refusal(prepared)
+        said = rejection(prepared)
         assert ("a pooler lends connections for one transaction each" in said) == (mode == "transaction")
         assert ("the password of role authenticator" in said) == (mode == "session")
 
@@ -315,12 +315,12 @@ def test_with_an_authority_the_server_proves_who_it_is(
     private_files.write(certificate, (tmp_path / "127.0.0.1.pem").read_text())
     system_user.hand_over(certificate)
     prepared.options["DATABASE_CA"] = trusted.file
-    assert "server does not support SSL" in refusal(prepared)
+    assert "server does not support SSL" in rejection(prepared)
     for name, value in {"ssl_cert_file": certificate, "ssl_key_file": certificate, "ssl": "on"}.items():
         run(server, f"alter system set {name} = '{value}'")
     run(server, "select pg_reload_conf()")
     database_server.require_suitable(prepared, Keys(prepared))
     prepared.options["DATABASE_CA"] = other.file
-    assert "SSL error" in refusal(prepared)
+    assert "SSL error" in rejection(prepared)
     run(server, "alter system reset all")
     run(server, "select pg_reload_conf()")

@@ -12,7 +12,7 @@ from tests.support.own_gateway import Gateway, Upstream, running
 from tests.support.ports import free_port
 
 # The gateway looks each second.
-HEARD_SECONDS = 2.5
+NOTICED_SECONDS = 2.5
 ASKED = 20
 
 
@@ -60,10 +60,10 @@ def test_both_are_asked(instances: Instances) -> None:
 def test_one_that_is_named_gets_nothing_new_and_is_asked_again_afterwards(instances: Instances) -> None:
     mark = instances.mark(0)
     mark.touch()
-    time.sleep(HEARD_SECONDS)
+    time.sleep(NOTICED_SECONDS)
     assert instances.ask() == [0, ASKED]
     mark.unlink()
-    time.sleep(HEARD_SECONDS)
+    time.sleep(NOTICED_SECONDS)
     assert min(instances.ask()) > 0
 
 
@@ -79,7 +79,7 @@ def test_what_a_named_one_is_at_comes_to_its_end(instances: Instances) -> None:
     time.sleep(0.3)
     for mark in marks:
         mark.touch()
-    time.sleep(HEARD_SECONDS)
+    time.sleep(NOTICED_SECONDS)
     assert instances.gateway.http.post("/functions/v1/x", json={}).status_code == 503
     for upstream in instances.upstreams:
         upstream.released.set()
@@ -87,7 +87,7 @@ def test_what_a_named_one_is_at_comes_to_its_end(instances: Instances) -> None:
     assert got == [200]
     for mark in marks:
         mark.unlink()
-    time.sleep(HEARD_SECONDS)
+    time.sleep(NOTICED_SECONDS)
 
 
 def test_the_one_with_fewer_requests_is_asked(instances: Instances) -> None:
@@ -105,7 +105,7 @@ def test_the_one_with_fewer_requests_is_asked(instances: Instances) -> None:
     waiting.join(10)
 
 
-def test_a_connection_that_is_refused_is_tried_elsewhere(tmp_path: Path) -> None:
+def test_a_connection_that_fails_is_tried_elsewhere(tmp_path: Path) -> None:
     upstream = Upstream()
     threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     addresses = f"127.0.0.1:{free_port()} 127.0.0.1:{upstream.server_address[1]}"

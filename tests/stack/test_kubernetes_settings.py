@@ -226,3 +226,18 @@ def test_the_commands_lead_through_the_steps(written: Written) -> None:
     ingress = resource(written.steps["services"], "Ingress", "gateway")["spec"]
     assert ingress["tls"] == [{"hosts": ["harborline.example"], "secretName": "harborline-tls"}]
     assert [rule["host"] for rule in ingress["rules"]] == ["harborline.example"]
+
+
+def test_limits_of_an_address_are_divided_by_the_replicas(written: Written) -> None:
+    (name,) = {
+        resource["metadata"]["name"]
+        for resource in written.steps["services"]
+        if resource["kind"] == "ConfigMap" and resource["metadata"]["name"].startswith("auth")
+    }
+    given = written.texts("services", "ConfigMap", name)
+    (deployment,) = [
+        resource
+        for resource in written.steps["services"]
+        if resource["kind"] == "Deployment" and resource["metadata"]["name"] == "auth"
+    ]
+    assert given["HARBORLINE_INSTANCES"] == str(deployment["spec"]["replicas"])

@@ -255,7 +255,7 @@ def test_servers_of_the_database_are_stored_with_their_ports(tmp_path: Path, giv
         {"INSTANCES": "2", "AUTH_BIN": "/opt/auth"},
     ],
 )
-def test_a_database_elsewhere_and_instances_are_refused_in_words(
+def test_a_database_elsewhere_and_instances_are_rejected_in_words(
     tmp_path: Path, options: dict[str, str]
 ) -> None:
     with pytest.raises(Stop):

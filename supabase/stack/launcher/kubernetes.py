@@ -21,6 +21,8 @@ from launcher.settings import ROOT, Settings
 
 BASES = ROOT / "supabase" / "kubernetes"
 NAMESPACE = "harborline"
+# As supabase/kubernetes/contained says.
+REPLICAS = "2"
 # Paths in the containers.
 SECRETS, AUTHORITY = "/run/secrets", "/database/ca.crt"
 DOCKERFILES = {
@@ -126,6 +128,7 @@ class Manifests:
         """Return the settings of a service, and what is secret of them: files wherever it reads files."""
         values = {
             **compose.values(self.settings, self.keys),
+            "INSTANCES": REPLICAS,
             "DATABASE": self._inside.database(),
             "KEYS": SECRETS,
             "BACKUPS_PATH": "",

@@ -129,7 +129,7 @@ def _use_database_elsewhere(database: Database, supervisor: Supervisor) -> None:
             settings.system_identifier = database_server.require_suitable(settings, keys)
     except Stop:
         # A stack that has a database keeps it.
-        settings.forget_new_database()
+        settings.restore_database_options()
         raise
     finally:
         settings.save()

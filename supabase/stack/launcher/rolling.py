@@ -11,7 +11,7 @@ from launcher.settings import Settings
 from launcher.supervisor import Supervisor
 
 # The gateway looks each second, and may take one to hear.
-HEARD_SECONDS = 2.5
+NOTICED_SECONDS = 2.5
 # A statement ends after 8 s. PostgREST drops what it is at when it is stopped; the others end it first.
 STATEMENT_SECONDS = 8.0
 # Behind the gateway.
@@ -53,10 +53,10 @@ def _spared(settings: Settings, number: int) -> Iterator[None]:
         private_files.write(mark, "")
     system_user.hand_over(settings.replaced)
     try:
-        time.sleep(HEARD_SECONDS + STATEMENT_SECONDS)
+        time.sleep(NOTICED_SECONDS + STATEMENT_SECONDS)
         yield
     finally:
         for mark in marks:
             mark.unlink(missing_ok=True)
         # So that the next ones are not spared before these are used again.
-        time.sleep(HEARD_SECONDS)
+        time.sleep(NOTICED_SECONDS)

@@ -193,7 +193,7 @@ class Settings:
         """Return `127.0.0.1:port` of a service."""
         return f"127.0.0.1:{self.ports[numbered(service, instance)]}"
 
-    def forget_new_database(self) -> None:
+    def restore_database_options(self) -> None:
         """Keep the database that this stack had; nothing where it never had one."""
         if self.system_identifier:
             for name in options.DATABASE_OPTIONS:

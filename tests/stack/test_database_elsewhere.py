@@ -6,7 +6,8 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -21,7 +22,7 @@ from tests.support.own_stack import OwnStack
 from tests.support.people import until_served
 
 pytestmark = pytest.mark.long
-CLIENTS = 4
+CLIENTS, ROUNDS = 4, 5
 
 
 @pytest.fixture(scope="module")
@@ -82,40 +83,73 @@ def test_up_again_changes_nothing(stack: OwnStack) -> None:
     assert stack.launch("status").stdout.count("RUNNING") == before
 
 
-def test_instances_are_replaced_without_an_error_that_a_client_sees(stack: OwnStack) -> None:
-    stop, seen = threading.Event(), Counter[tuple[str, object]]()
-    bearer, values = token(stack), stack.values
-    headers = {"apikey": values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {bearer}"}
-    requests: list[tuple[str, str, object]] = [
-        ("GET", "/rest/v1/profiles?select=user_id", None),
-        ("POST", "/rest/v1/rpc/get_my_account_status", {}),
-        ("GET", "/auth/v1/user", None),
-        ("POST", "/storage/v1/object/list/receipts", {"prefix": ""}),
-    ]
+Requests = list[tuple[str, str, object]]
+OF_A_MEMBER: Requests = [
+    ("GET", "/rest/v1/profiles?select=user_id", None),
+    ("POST", "/rest/v1/rpc/get_my_account_status", {}),
+    ("GET", "/auth/v1/user", None),
+    ("POST", "/storage/v1/object/list/receipts", {"prefix": ""}),
+]
+OF_AN_ADMINISTRATOR: Requests = [
+    ("POST", "/rest/v1/rpc/touch_admin_session", {}),
+    ("POST", "/functions/v1/admin-get-transactions", {}),
+]
+
+
+@contextmanager
+def asking(stack: OwnStack, sign_in: Callable[[], str], requests: Requests) -> Iterator[Counter[object]]:
+    """Send requests all the time, each round with the token of a new sign-in; yield how they ended."""
+    stop, seen, values = threading.Event(), Counter[object](), stack.values
 
     def ask() -> None:
-        with plain_http.client(base_url=values["SUPABASE_URL"], headers=headers, timeout=30) as http:
+        with plain_http.client(base_url=values["SUPABASE_URL"], timeout=30) as http:
             while not stop.is_set():
-                for method, path, body in requests:
+                bearer = sign_in()
+                headers = {"apikey": values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {bearer}"}
+                for method, path, body in requests * ROUNDS:
                     try:
-                        seen[path, http.request(method, path, json=body).status_code] += 1
+                        response = http.request(method, path, json=body, headers=headers)
+                        seen[path, response.status_code] += 1
                     except httpx.TransportError as error:
                         seen[path, repr(error)] += 1
-                time.sleep(0.02)
 
     clients = [threading.Thread(target=ask) for _ in range(CLIENTS)]
     for client in clients:
         client.start()
     try:
-        for name in ("postgrest", "auth", "storage"):
-            done = stack.launch("restart", SERVICE=name)
-            assert done.returncode == 0, done.stdout + done.stderr
+        yield seen
     finally:
         stop.set()
         for client in clients:
             client.join()
-    assert {result for _, result in seen} == {200}, seen
-    assert min(seen.values()) > 100
+
+
+def require_all_served(seen: Counter[object], requests: Requests) -> None:
+    """Raise unless each request was served, often, and never anything else."""
+    assert seen.keys() == {(path, 200) for _, path, _ in requests}, seen
+    assert min(seen.values()) > 50
+
+
+def test_instances_are_replaced_without_an_error_that_a_client_sees(stack: OwnStack) -> None:
+    with asking(stack, lambda: token(stack), OF_A_MEMBER) as seen:
+        for name in ("postgrest", "auth", "storage"):
+            done = stack.launch("restart", SERVICE=name)
+            assert done.returncode == 0, done.stdout + done.stderr
+    require_all_served(seen, OF_A_MEMBER)
+
+
+def test_a_new_key_of_members_is_known_to_all_instances_before_it_signs(stack: OwnStack) -> None:
+    with asking(stack, lambda: token(stack), OF_A_MEMBER) as seen:
+        done = stack.launch("keys", "new")
+        assert done.returncode == 0, done.stdout + done.stderr
+    require_all_served(seen, OF_A_MEMBER)
+
+
+def test_a_new_key_of_administrators_is_known_to_all_instances_before_it_signs(stack: OwnStack) -> None:
+    with asking(stack, lambda: stack.administrator("FINANCE"), OF_AN_ADMINISTRATOR) as seen:
+        done = stack.launch("keys", "new", "--administrators")
+        assert done.returncode == 0, done.stdout + done.stderr
+    require_all_served(seen, OF_AN_ADMINISTRATOR)
 
 
 def test_what_is_backed_up_is_said(stack: OwnStack) -> None:

@@ -314,8 +314,16 @@ def change_keys(action: str, administrators: bool, now: bool = False) -> int:
     """Let a new key sign members' or administrators' tokens (`new`), or trust no former one (`retire`)."""
     settings = configuration.load()
     keys, whose = Keys(settings), ADMINISTRATORS if administrators else MEMBERS
-    keys.renew(whose) if action == "new" else keys.retire(whose, now=now)
-    if Supervisor(settings).is_running():
+    running = Supervisor(settings).is_running()
+    if action == "new":
+        new = keys.publish(whose)
+        # One alone learns of it before it signs: auth is replaced after those who verify.
+        if running and settings.instances > 1:
+            lifecycle.start_services(settings, keys, _install(settings))
+        keys.sign_with(whose, new)
+    else:
+        keys.retire(whose, now=now)
+    if running:
         lifecycle.start_services(settings, keys, _install(settings))
     return 0
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import math
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -32,7 +33,7 @@ class Keys:
     def __init__(self, settings: Settings) -> None:
         self.folder = settings.state / "keys"
         self.jwks = self.folder / "jwks.json"
-        self.secrets = self.folder / "secrets.json"
+        self.admin, self.secrets = self.folder / "admin.json", self.folder / "secrets.json"
         self._settings = settings
         self._algorithm = "ES256" if settings.reference else "RS256"
 
@@ -85,21 +86,35 @@ class Keys:
             self._write(name, make())
         return self._read(name)
 
-    def renew(self, whose: str) -> None:
-        """Let a new key sign tokens; those of the former ones are good until they expire.
-
-        Who verifies learns of it first. Of members' former keys the public parts stay; the new key of
-        administrators names the former ones, which sign no other tokens.
-        """
+    def publish(self, whose: str) -> Jwk:
+        """Make a new key that verifies and does not sign yet, so that all instances learn of it first."""
         file, published, place = SIGNING[whose][0], self._read("jwks.json")["keys"], 0
         new = new_key(self._algorithm if whose == MEMBERS else "RS256")
         if whose == ADMINISTRATORS:
             signing = self._read(file)
-            new["former"] = [signing["kid"], *signing.get("former", [])]
-            place = next(number for number, key in enumerate(published) if key["kid"] in new["former"])
+            verifying = [new["kid"], *signing.get("former", [])]
+            known = {signing["kid"], *verifying}
+            place = next(number for number, key in enumerate(published) if key["kid"] in known)
+            self._rewrite(file, {**signing, "former": verifying})
+        else:
+            own = self._read("gotrue.json")
+            self._write("gotrue.json", [*own, with_operations(public_part(new), "verify")])
         self._write("jwks.json", {"keys": [*published[:place], public_part(new), *published[place:]]})
-        if whose == MEMBERS:
-            known = self._read("gotrue.json")
+        return new
+
+    def sign_with(self, whose: str, new: Jwk) -> None:
+        """Let a published key sign tokens; those of the former ones are good until they expire.
+
+        Of members' former keys the public parts stay; the new key of administrators names the former ones,
+        which sign no other tokens.
+        """
+        file = SIGNING[whose][0]
+        if whose == ADMINISTRATORS:
+            signing = self._read(file)
+            others = [kid for kid in signing.get("former", []) if kid != new["kid"]]
+            new = {**new, "former": [signing["kid"], *others]}
+        else:
+            known = [key for key in self._read("gotrue.json") if key["kid"] != new["kid"]]
             former = [
                 with_operations(public_part(key), "verify") for key in known if "sign" in key["key_ops"]
             ]
@@ -130,6 +145,13 @@ class Keys:
 
     def _read(self, name: str) -> Any:
         return json.loads((self.folder / name).read_text())
+
+    def _rewrite(self, name: str, document: Any) -> None:
+        """Change a file whose age says since when its key signs."""
+        path = self.folder / name
+        since = path.stat()
+        self._write(name, document)
+        os.utime(path, (since.st_atime, since.st_mtime))
 
     def _write(self, name: str, document: Any) -> None:
         private_files.write(self.folder / name, json.dumps(document, indent=2))

@@ -70,7 +70,7 @@ def _instance(settings: Settings, keys: Keys, number: int) -> list[Service]:
     return [
         service("postgrest", [postgrest or _postgrest()], keys.jwks),
         python("storage", keys.jwks),
-        python("edge", keys.jwks),
+        python("edge", keys.jwks, keys.admin),
         # After those who verify what it signs, so that they know a new key first.
         # A real GoTrue's `serve` alone would set up neither its metrics nor its log.
         service("auth", [own_auth]) if own_auth else python("auth"),

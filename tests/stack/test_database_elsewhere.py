@@ -161,6 +161,17 @@ def test_what_is_backed_up_is_said(stack: OwnStack) -> None:
     assert stack.backups.report().database_elsewhere
 
 
+def test_it_starts_without_a_repository_that_is_away(stack: OwnStack) -> None:
+    there = Path(stack.settings.options["BACKUP_REPOSITORY"])
+    away = there.rename(there.with_name(f"{there.name}-away"))
+    try:
+        stack.launch("down")
+        assert "The stack starts without its backups" in stack.up().stdout
+    finally:
+        shutil.rmtree(there, ignore_errors=True)
+        away.rename(there)
+
+
 def test_a_drill_reads_a_copy_that_is_not_the_database_itself(stack: OwnStack) -> None:
     assert "RESTORED=10.0.0.9:5432 make restore-drill" in stack.launch("restore-drill").stderr
     own = stack.launch("restore-drill", RESTORED=stack.settings.options["DATABASE_SERVER"])

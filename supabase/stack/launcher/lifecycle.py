@@ -138,26 +138,32 @@ def _use_database_elsewhere(database: Database, supervisor: Supervisor) -> None:
     started = supervisor.start()
     try:
         if repository.of(settings):
-            Backups(settings).prepare()
-        database.prepare()
+            _prepare_repository(Backups(settings), is_needed=False)
+        if database.is_behind():
+            print("  The way back is a backup of the database, which whoever runs it has made.")
+            _prepare_and_prove(database, database.violations())
+        else:
+            database.prepare()
     except Stop:
         if started:
             supervisor.stop()
         raise
 
 
+def _prepare_and_prove(database: Database, before: set[str]) -> None:
+    """Change what an earlier version made, and raise when the ledger checks then find more than before."""
+    database.prepare()
+    with step("Ledger checks after the upgrade"):
+        if broken := sorted(database.violations() - before):
+            raise Stop(f"The upgrade broke the ledger: {', '.join(broken[:5])}.")
+
+
 def _prepare_with_a_way_back(database: Database) -> None:
     """Back up what an earlier version made before it is changed, and prove the ledger afterwards."""
     settings = database.settings
     backups, is_behind = Backups(settings), database.is_behind()
-    try:
-        with step("Repository of the backups"):
-            backups.prepare()
-    except Stop as failure:
-        # Members are served without it; an alarm says so. Nothing is changed without a way back.
-        if is_behind:
-            raise
-        print(f"  The stack starts without its backups: {failure}")
+    # Nothing is changed without a way back.
+    _prepare_repository(backups, is_needed=is_behind)
     if not is_behind:
         database.prepare()
         return
@@ -166,16 +172,24 @@ def _prepare_with_a_way_back(database: Database) -> None:
     backups.make()
     way_back = _way_back(backups)
     try:
-        database.prepare()
-        with step("Ledger checks after the upgrade"):
-            if broken := sorted(database.violations() - before):
-                raise Stop(f"The upgrade broke the ledger: {', '.join(broken[:5])}.")
+        _prepare_and_prove(database, before)
     except Stop as failure:
         raise Stop(f"{failure}\n  No service was started or replaced. {way_back}") from failure
     finally:
         with suppress(psycopg.Error):
             database.archive()
     print(f"  {way_back}")
+
+
+def _prepare_repository(backups: Backups, *, is_needed: bool) -> None:
+    try:
+        with step("Repository of the backups"):
+            backups.prepare()
+    except Stop as failure:
+        # Members are served without it; an alarm says so.
+        if is_needed:
+            raise
+        print(f"  The stack starts without its backups: {failure}")
 
 
 def _way_back(backups: Backups) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -154,7 +155,7 @@ def test_jobs_run_again_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(time, "time", lambda: next(clock))
     monkeypatch.setattr(job_queue, "LOOK_AT_CLOCK_SECONDS", 0.0)
     queue: Any = Queue()
-    resources: Any = None
+    resources: Any = SimpleNamespace(settings=SimpleNamespace(keeps_files=True))
     assert asyncio.run(job_queue.run_until_set_back(queue, resources)) is True
     assert asyncio.run(job_queue.run_until_set_back(queue, resources)) is False
     assert runs == ["begun", "begun"]

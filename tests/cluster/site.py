@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 
 from tests.cluster.workload import Workload
-from tests.support.own_stack import OwnStack
-from tests.support.patroni_cluster import Node, PatroniCluster, until
+from tests.support.own_stack import OwnStack, until
+from tests.support.patroni_cluster import Node, PatroniCluster
 
 
 @dataclass(frozen=True)

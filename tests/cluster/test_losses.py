@@ -12,7 +12,8 @@ import pytest
 from launcher.supervisor import Supervisor
 from tests.cluster.site import Site, running
 from tests.cluster.workload import Workload, working
-from tests.support.patroni_cluster import PASSWORD, SUPERUSER, until
+from tests.support.own_stack import until
+from tests.support.patroni_cluster import PASSWORD, SUPERUSER
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 BEFORE_SECONDS = AFTER_SECONDS = 8

@@ -16,6 +16,7 @@ import pytest
 
 from launcher import database_server
 from launcher.keys import Keys
+from launcher.repository import KEY
 from tests.support import plain_http
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.own_stack import OwnStack
@@ -26,11 +27,19 @@ CLIENTS, ROUNDS = 4, 5
 
 
 @pytest.fixture(scope="module")
-def stack(state: Path) -> Iterator[OwnStack]:
-    """Start one beside a cluster that somebody made for it, as the documents say."""
+def server(state: Path) -> Iterator[OwnCluster]:
+    """Make the cluster that somebody else runs."""
+    made = OwnCluster(settings_of_own(state.with_name(f"{state.name}-server-{secrets.token_hex(2)}")))
+    made.create()
+    with made.running():
+        yield made
+    shutil.rmtree(made.settings.state, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def stack(state: Path, server: OwnCluster) -> Iterator[OwnStack]:
+    """Start one on it, as the documents say."""
     name = secrets.token_hex(2)
-    server = OwnCluster(settings_of_own(state.with_name(f"{state.name}-server-{name}")))
-    server.create()
     repository = state.with_name(f"{state.name}-repository-{name}")
     own = OwnStack(
         state.with_name(f"{state.name}-elsewhere-{name}"),
@@ -40,18 +49,16 @@ def stack(state: Path) -> Iterator[OwnStack]:
             "BACKUP_REPOSITORY": str(repository),
         },
     )
-    with server.running():
-        printed = own.launch("prepare-database")
-        assert printed.returncode == 0, printed.stderr
-        psql = [server.postgres / "psql", "-X", "-q", f"--dbname={server.url()}"]
-        subprocess.run(psql, input=printed.stdout, text=True, check=True, capture_output=True)
-        try:
-            own.up()
-            yield own
-        finally:
-            own.remove()
-    for folder in (server.settings.state, repository):
-        shutil.rmtree(folder, ignore_errors=True)
+    printed = own.launch("prepare-database")
+    assert printed.returncode == 0, printed.stderr
+    psql = [server.postgres / "psql", "-X", "-q", f"--dbname={server.url()}"]
+    subprocess.run(psql, input=printed.stdout, text=True, check=True, capture_output=True)
+    try:
+        own.up()
+        yield own
+    finally:
+        own.remove()
+        shutil.rmtree(repository, ignore_errors=True)
 
 
 def token(stack: OwnStack) -> str:
@@ -176,6 +183,36 @@ def test_a_drill_reads_a_copy_that_is_not_the_database_itself(stack: OwnStack) -
     assert "RESTORED=10.0.0.9:5432 make restore-drill" in stack.launch("restore-drill").stderr
     own = stack.launch("restore-drill", RESTORED=stack.settings.options["DATABASE_SERVER"])
     assert "is the stack's own database" in own.stderr
+
+
+def test_a_drill_checks_the_ledger_of_a_restored_copy(
+    stack: OwnStack, server: OwnCluster, place: Path
+) -> None:
+    copy = OwnCluster(settings_of_own(place / "copy"))
+    copy.copy(server.settings)
+    with copy.running():
+        done = stack.launch("restore-drill", RESTORED=f"127.0.0.1:{copy.settings.ports['postgres']}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Its ledger is in order" in done.stdout
+    assert stack.backups.report().proven_at
+
+
+def test_what_was_backed_up_comes_back_without_a_database(stack: OwnStack, place: Path) -> None:
+    assert stack.launch("backup").returncode == 0
+    repository = stack.backups.repository
+    copy = OwnStack(place / "copy", {})
+    done = copy.launch("restore", FROM=repository.location, KEY=str(repository.keys / KEY))
+    assert done.returncode == 0, done.stdout + done.stderr
+    servers = stack.settings.options["DATABASE_SERVER"]
+    assert f"The database was at {servers}" in done.stdout
+    assert (copy.state / "keys" / "credentials.json").read_bytes() == (
+        stack.state / "keys" / "credentials.json"
+    ).read_bytes()
+    assert "DATABASE_SERVER" not in copy.settings.options, "nothing leads to the original's by itself"
+    alone = copy.launch("up")
+    assert alone.returncode == 1
+    assert "No other is made in its place" in alone.stderr
+    assert not (copy.state / "cluster").exists()
 
 
 def test_another_server_is_rejected_and_what_is_stored_stays(stack: OwnStack) -> None:

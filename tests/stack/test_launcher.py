@@ -239,7 +239,7 @@ def test_status_finds_a_full_disk_and_a_clock_that_went_back(open_checkout: None
         own = OwnCluster(settings_of_own(fresh))
         own.create()
         with own.running():
-            opened = Database(own.settings, own.keys, own.postgres, own.log)
+            opened = Database(own.settings, own.keys, own.log)
             opened.execute("create schema private")
             opened.execute(
                 "create table private.ledger_check_state"

@@ -52,7 +52,7 @@ class Project(Database):
     """The launcher's database with migrations and schema files of the test's own."""
 
     def __init__(self, own: OwnCluster, folder: Path, migrations: dict[str, str]) -> None:
-        super().__init__(own.settings, own.keys, own.postgres, own.log)
+        super().__init__(own.settings, own.keys, own.log)
         self.project, self.schema = folder, folder / "schema"
         self.folder = folder / "supabase" / "migrations"
         self.give(migrations)

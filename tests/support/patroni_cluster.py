@@ -5,8 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from launcher import environment, private_files, system_user, tools
 from launcher.terminal import run
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
+from tests.support.own_stack import until
 from tests.support.ports import free_port
 
 NUMBERS = (1, 2, 3)
@@ -242,12 +241,3 @@ class PatroniCluster:
                 process.terminate()
                 process.wait(60)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def until(condition: Callable[[], bool], seconds: float) -> float:
-    """Wait for something; return how many seconds it took."""
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < seconds, "it did not come to pass"
-        time.sleep(0.2)
-    return time.monotonic() - started

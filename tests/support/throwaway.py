@@ -34,9 +34,10 @@ class AuthoredDatabase(Database):
 
     def push(self) -> None:
         """Run the schema files in their order, as role postgres, in one transaction."""
-        assert self.postgres
         files = [part for file in sorted(self.schema.glob("*.sql")) for part in ("--file", file)]
-        psql: list[str | Path] = [self.postgres / "psql", f"--dbname={self.keys.database_url('postgres')}"]
+        postgres = tools.find_postgres(tools.EXTENSIONS, self.settings)
+        assert postgres
+        psql: list[str | Path] = [postgres / "psql", f"--dbname={self.keys.database_url('postgres')}"]
         options = "-c client_min_messages=warning -c check_function_bodies=off"
         env = {**environment.base(), "PGOPTIONS": options}
         hint = (

@@ -103,7 +103,7 @@ def status() -> int:
         well = well and healthy
         result = "healthy" if healthy else "NOT HEALTHY"
         print(f"  {name:10} {process['statename']!s:9} {result:12} {process['description']}")
-    database = Database(settings, keys, None, settings.log)
+    database = Database(settings, keys, settings.log)
     results = {"sign-in": health.sign_in(settings, keys)}
     if settings.database_elsewhere:
         results |= {"servers": health.servers(settings, keys), "disk": health.disk(settings.state)}
@@ -125,9 +125,9 @@ def restart() -> int:
         raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
     if name not in (states := supervisor.states()):
         raise Stop(f"Name one in SERVICE: {', '.join(sorted(states))}.")
-    keys, others = Keys(settings), [f"{name}-{number}" for number in range(2, settings.instances + 1)]
+    keys = Keys(settings)
     with step(f"Restarting {name}"):
-        rolling.restart(settings, keys, supervisor, [name, *(other for other in others if other in states)])
+        rolling.restart(settings, keys, supervisor, name)
         health.wait(settings, keys)
     return 0
 
@@ -245,7 +245,7 @@ def audit_log_check() -> int:
     named = audit_log.read(Path(os.environ.get("LOG", "")))
     if not Supervisor(settings).is_running():
         raise Stop(f"The stack in {settings.state} is down. Start it with: make up")
-    found = audit_log.differences(Database(settings, Keys(settings), None, settings.log), named)
+    found = audit_log.differences(Database(settings, Keys(settings), settings.log), named)
     for line in found:
         print(f"  {line}")
     print(f"  {len(named.entries)} entries and {len(named.links)} links compared, {len(found)} differences")

@@ -56,7 +56,7 @@ class ClusterCopy:
     def __init__(self, settings: Settings, programs: Path, folder: Path) -> None:
         self._settings, self._keys = settings, Keys(settings)
         self._programs, self._folder = programs, folder
-        self._database = Database(settings, self._keys, programs, settings.log)
+        self._database = Database(settings, self._keys, settings.log)
         self.before: dict[str, set[str]] = {}
         self.violations: set[str] = set()
         self.without = ""

@@ -29,8 +29,8 @@ SOURCES = (
 class Database:
     """The stack's database as the launcher changes it."""
 
-    def __init__(self, settings: Settings, keys: Keys, postgres: Path | None, log: Path) -> None:
-        self.settings, self.keys, self.postgres, self.log = settings, keys, postgres, log
+    def __init__(self, settings: Settings, keys: Keys, log: Path) -> None:
+        self.settings, self.keys, self.log = settings, keys, log
         # Of a database elsewhere the launcher knows no superuser.
         self.role = "postgres" if settings.database_elsewhere else "supabase_admin"
         # Where supabase/migrations lies: a test may name another.

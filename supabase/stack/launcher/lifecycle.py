@@ -86,7 +86,7 @@ def bring_up_database(
             supervisor.stop()
     if not supervisor.is_running():
         require_ports(settings)
-    database = kind(settings, keys, postgres, log)
+    database = kind(settings, keys, log)
     if not postgres:
         _use_database_elsewhere(database, supervisor)
         return database

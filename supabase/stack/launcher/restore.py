@@ -103,8 +103,12 @@ def restore(state: Path, repository: Repository, postgres: Path, to: datetime | 
             _restore_files(state, repository, to)
         settings = configuration.read(state)
         receipts, servers = (settings.options.get(name, "") for name in ("STORAGE_URL", "DATABASE_SERVER"))
+        identifier = settings.system_identifier
         _make_copy_of_its_own(settings)
         if servers:
+            # So that neither an empty database nor another one takes the place of what is restored there.
+            settings.system_identifier = identifier
+            settings.save()
             return Restored(None, {}, receipts, servers)
         with step("Database"):
             _restore_database(settings, repository, to)
@@ -137,7 +141,7 @@ def drill_elsewhere(backups: Backups, server: str) -> Restored:
             "The database is elsewhere. Restore a backup of it at a server of its own, with its engine's\n"
             "  tools, and name that: RESTORED=10.0.0.9:5432 make restore-drill"
         )
-    ((host, port),) = options.servers(server)[:1]
+    host, port = options.servers(server)[0]
     if (host, port) in options.servers(settings.options["DATABASE_SERVER"]):
         raise Stop(f"RESTORED={server} is the stack's own database, which proves nothing of its backups.")
     with psycopg.connect(database_server.url_of_server(Keys(settings), host, port)) as connection:

@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from launcher import health, private_files, system_user
+from launcher import health, private_files, services, system_user
 from launcher.keys import Keys
 from launcher.services import Service
-from launcher.settings import Settings
+from launcher.settings import REPEATED, Settings, numbered
 from launcher.supervisor import Supervisor
 
 # The gateway looks each second, and may take one to hear.
@@ -33,11 +33,12 @@ def update(settings: Settings, keys: Keys, supervisor: Supervisor, listed: list[
     supervisor.run_services([service for service in listed if not service.instance])
 
 
-def restart(settings: Settings, keys: Keys, supervisor: Supervisor, names: list[str]) -> None:
-    """Restart instances one after the other."""
-    for name in names:
-        number = int(name.rpartition("-")[2]) if "-" in name else 1
-        with _spared(settings, number):
+def restart(settings: Settings, keys: Keys, supervisor: Supervisor, named: str) -> None:
+    """Restart one process, or all instances of a service one after the other."""
+    instances = {service.name: service.instance for service in services.describe(settings, keys)}
+    last = settings.instances if named in REPEATED else 1
+    for name in (numbered(named, number) for number in range(1, last + 1)):
+        with _spared(settings, instances.get(name, 0)):
             supervisor.restart(name)
             health.wait(settings, keys, names=[name])
 
@@ -45,7 +46,7 @@ def restart(settings: Settings, keys: Keys, supervisor: Supervisor, names: list[
 @contextmanager
 def _spared(settings: Settings, number: int) -> Iterator[None]:
     """Let the gateway pass nothing new to the instances of a number, and what they are at come to its end."""
-    if settings.instances == 1:
+    if settings.instances == 1 or not number:
         yield
         return
     marks = [settings.replaced / settings.address(name, number) for name in PASSED_ON]

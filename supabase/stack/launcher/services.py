@@ -19,7 +19,7 @@ class Service:
 
     Attributes:
         sources: files and folders that it is made of.
-        instance: which of several it is.
+        instance: which of several it is; 0 where there is only ever one.
         at_low_ports: it may listen at the ports that are root's, where root starts it for a domain.
     """
 

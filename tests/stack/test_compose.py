@@ -367,7 +367,7 @@ def test_the_database_is_configured_as_the_native_one(native: tuple[Settings, Ke
     given = env_file(settings, keys)
     folder = settings.state / "containers" / "postgresql"
     listener = cluster.Listener("127.0.0.1", 8000, "", "127.0.0.1/32", cluster.crash_sync_method())
-    wanted = cluster.configuration(settings.profile, listener, "").splitlines()
+    wanted = cluster.configuration(settings, listener, "").splitlines()
     first, *found = (folder / "postgresql.conf").read_text().splitlines()
     assert first == "include '/var/lib/postgresql/data/postgresql.conf'", "what initdb chose"
     assert {line.split(" = ")[0] for line in {*wanted} ^ {*found}} == {

@@ -80,6 +80,8 @@ def test_nothing_of_postgresql_runs_here(stack: OwnStack) -> None:
     }
     assert "DATABASE_ADMIN_URL" not in stack.values
     assert not (stack.state / "cluster").exists()
+    upgrade = stack.launch("postgres-upgrade", PG_BIN="/usr/lib/postgresql/15/bin")
+    assert "whoever runs it upgrades it" in upgrade.stderr
 
 
 def test_up_again_changes_nothing(stack: OwnStack) -> None:

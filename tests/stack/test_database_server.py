@@ -186,8 +186,9 @@ def test_an_earlier_version_of_postgresql_is_rejected(
     assert "99 or newer is needed" in rejection(prepared)
 
 
-def test_too_few_connections_are_rejected(prepared: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_server, "CONNECTIONS", 151)
+def test_too_few_connections_are_rejected(prepared: Settings) -> None:
+    # Four instances of each service would need more than the cluster takes.
+    prepared.options["INSTANCES"] = "4"
     assert "takes 150 connections" in rejection(prepared)
 
 

@@ -28,7 +28,7 @@ CLUSTER = {
     "log_parameter_max_length_on_error": "0",
     "log_parameter_max_length": "0",
     "log_error_verbosity": "terse",
-    "max_connections": str(cluster.connections("reference")),
+    "max_connections": str(cluster.connections(Settings(Path("/nowhere"), profile="reference"))),
     "superuser_reserved_connections": "3",
     "listen_addresses": "127.0.0.1",
     "jit": "off",
@@ -104,16 +104,13 @@ def test_all_pools_together_leave_connections_free() -> None:
     pools = {name: env_of(TEMPLATES / f"{name}.env") for name in ("auth", "storage", "edge", "worker")}
     services = sum(int(given["DATABASE_POOL_SIZE"]) for given in pools.values())
     assert pools["auth"]["GOTRUE_DB_MAX_POOL_SIZE"] == pools["auth"]["DATABASE_POOL_SIZE"]
-    wanted = (
-        services
-        + int(env_of(TEMPLATES / "postgrest.env")["PGRST_DB_POOL"])
-        + notifications
-        + 2
-        + backups
-        + monitor
-        + reserved
-    )
+    of_a_set = services + int(env_of(TEMPLATES / "postgrest.env")["PGRST_DB_POOL"]) + notifications + 2
+    assert of_a_set <= cluster.SET_CONNECTIONS
+    wanted = of_a_set + backups + monitor + reserved
     assert wanted <= 60
+    for instances in (1, 2, 8):
+        settings = Settings(Path("/nowhere"), options={"INSTANCES": str(instances)})
+        assert instances * of_a_set + backups + monitor + reserved <= cluster.connections(settings)
 
 
 def test_migrations_need_no_superuser(admin: psycopg.Connection[tuple[str, ...]]) -> None:

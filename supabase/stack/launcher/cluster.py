@@ -18,6 +18,8 @@ from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run
 
 ELSEWHERE = Path("/var/lib/harborline")
+# What one instance of each service takes at most.
+SET_CONNECTIONS = 38
 INCLUDE = "include 'harborline.conf'\n"
 
 
@@ -131,20 +133,20 @@ def create(settings: Settings, postgres: Path, password: str, log: Path, archive
     )
     included = _include(folder / "postgresql.conf")
     written = [
-        _write(folder / "harborline.conf", configuration(settings.profile, listener, archive_command)),
+        _write(folder / "harborline.conf", configuration(settings, listener, archive_command)),
         _write(folder / "pg_hba.conf", rules(listener)),
     ]
     return included or any(written)
 
 
-def configuration(profile: str, listener: Listener, archive_command: str) -> str:
+def configuration(settings: Settings, listener: Listener, archive_command: str) -> str:
     """Return what PostgreSQL reads, as a process and in a container."""
     memory = memory_megabytes()
     # PostgreSQL's own pages, and what it may count on in all, of a machine that it shares.
     return Template((FILES / "postgresql.conf").read_text()).substitute(
         listen=listener.listen,
         port=listener.port,
-        connections=connections(profile),
+        connections=connections(settings),
         buffers=min(max(memory // 4, 128), 8192),
         cache=max(memory // 2, 512),
         sync=listener.sync,
@@ -173,9 +175,9 @@ def _make_sockets(settings: Settings) -> Path:
     return folder
 
 
-def connections(profile: str) -> int:
-    """Return how many connections the server takes: 37 are the services', and tests have their own."""
-    return 60 if profile == "product" else 120
+def connections(settings: Settings) -> int:
+    """Return how many connections the server takes: those of the services, some more, and tests' own."""
+    return (22 if settings.profile == "product" else 82) + SET_CONNECTIONS * settings.instances
 
 
 def crash_sync_method(postgres: Path | None = None) -> str:

@@ -120,7 +120,7 @@ def _configure_database(settings: Settings, folder: Path, archive_command: str) 
     # What initdb chose comes first, as for a process.
     chosen = f"include '{compose_backups.DATA}/postgresql.conf'\n"
     texts = {
-        "postgresql.conf": chosen + cluster.configuration(settings.profile, listener, archive_command),
+        "postgresql.conf": chosen + cluster.configuration(settings, listener, archive_command),
         "pg_hba.conf": cluster.rules(listener),
     }
     write_mounted(folder / "postgresql", texts)

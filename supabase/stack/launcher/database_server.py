@@ -14,14 +14,15 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from launcher import options
+from launcher.cluster import SET_CONNECTIONS
 from launcher.database import PASSWORDS_BEFORE, bootstrap_files, bootstrap_text
 from launcher.keys import Keys
 from launcher.settings import FILES, Settings
 from launcher.terminal import Stop
 from launcher.tools import MINIMUM_POSTGRES, content_digest
 
-# What one set of services takes, and some for who looks after it.
-CONNECTIONS = 50
+# For who looks after it, besides those of the services.
+OTHER_CONNECTIONS = 12
 # What clocks that are set by the network are never apart.
 CLOCKS_APART_SECONDS = 10
 LAG_LATE_SECONDS = 60
@@ -162,10 +163,11 @@ def _require_suitable_primary(primary: Server, settings: Settings, keys: Keys) -
             f"At {primary.name} a pooler lends connections for one transaction each: notifications\n"
             "  and settings get lost. Name the servers themselves, or a port of the pooler in session mode."
         )
-    if state["connections"] < CONNECTIONS:
+    needed = OTHER_CONNECTIONS + SET_CONNECTIONS * settings.instances
+    if state["connections"] < needed:
         raise Stop(
             f"{primary.name} takes {state['connections']} connections (max_connections); the services of\n"
-            f"  one machine need {CONNECTIONS}."
+            f"  one machine need {needed}."
         )
     _require_prepared(settings, keys)
 

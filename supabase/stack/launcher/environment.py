@@ -13,6 +13,7 @@ from launcher.keys import Keys
 from launcher.settings import (
     DISK_LIMITS,
     MAIL_SETTINGS,
+    PASSED_ON,
     REPEATED,
     ROOT,
     SERVICES_WITH_PORTS,
@@ -129,7 +130,7 @@ def _upstreams(settings: Settings) -> dict[str, str]:
     numbers = range(1, settings.instances + 1)
     addresses = {
         f"{name.upper()}_ADDRESS": " ".join(settings.address(name, number) for number in numbers)
-        for name in ("postgrest", "auth", "storage", "edge")
+        for name in PASSED_ON
     }
     return {**addresses, "BALANCING": "balanced" if settings.instances > 1 else ""}
 

@@ -136,6 +136,8 @@ def _require_stopped(settings: Settings) -> None:
 
 def _require_possible(settings: Settings, new: Path) -> Path:
     """Return the programs of the old version; raise unless the new ones are newer and all there."""
+    if settings.database_elsewhere:
+        raise Stop("The database is elsewhere: whoever runs it upgrades it.")
     _require_stopped(settings)
     # In an earlier version PostgreSQL ran as another user.
     cluster.place(settings)

@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from launcher import health, private_files, services, system_user
 from launcher.keys import Keys
 from launcher.services import Service
-from launcher.settings import REPEATED, Settings, numbered
+from launcher.settings import PASSED_ON, REPEATED, Settings, numbered
 from launcher.supervisor import Supervisor
 
 # The gateway looks each second, and may take one to hear.
 NOTICED_SECONDS = 2.5
 # A statement ends after 8 s. PostgREST drops what it is at when it is stopped; the others end it first.
 STATEMENT_SECONDS = 8.0
-# Behind the gateway.
-PASSED_ON = ("postgrest", "auth", "storage", "edge")
 
 
 def update(settings: Settings, keys: Keys, supervisor: Supervisor, listed: list[Service]) -> None:

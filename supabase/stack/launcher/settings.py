@@ -21,6 +21,8 @@ SERVICES_WITH_PORTS = (
     *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics", "postgres_metrics"),
     *("smtp", "mail"),
 )
+# Behind the gateway.
+PASSED_ON = ("postgrest", "auth", "storage", "edge")
 # Those of a service of which there may be several instances.
 REPEATED = (
     *("postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from psycopg import Rollback, sql
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from functions.auth.users import User
 from functions.core.database import Connection, Pool, transaction
-from functions.core.errors import ApiError
+from functions.core.errors import ApiError, is_away
 
 _NEVER = "0001-01-01T00:00:00Z"
 
@@ -24,17 +24,18 @@ async def before_user_created(
 
     Raises:
         ApiError: the hook's own status and text; 500 when the function fails.
+        psycopg.Error: the database is away.
     """
     if function is None:
         return
     try:
-        async with transaction(pool) as connection:
+        async with transaction(pool, rolled_back=not reserves) as connection:
             await connection.execute("set local statement_timeout = '2s'")
             query = sql.SQL("select {}.{}(%s) as response").format(*map(sql.Identifier, function))
             row = await (await connection.execute(query, [Jsonb(_event(user, address))])).fetchone()
-            if not reserves:
-                raise Rollback
     except psycopg.Error as error:
+        if is_away(error):
+            raise
         message = f"Error running hook URI: pg-functions://postgres/{function[0]}/{function[1]}"
         raise ApiError(500, "unexpected_failure", message) from error
     rejection = ((row or {}).get("response") or {}).get("error") or {}
@@ -48,6 +49,7 @@ async def mail_data(connection: Connection, function: tuple[str, str] | None, us
 
     Raises:
         ApiError: 500 when the function fails: a sign-up could name what it likes instead.
+        psycopg.Error: the database is away.
     """
     data: dict[str, Any] = user["raw_user_meta_data"] or {}
     if function is None:
@@ -56,6 +58,8 @@ async def mail_data(connection: Connection, function: tuple[str, str] | None, us
     try:
         row = await (await connection.execute(query, [Jsonb({"user": {"user_metadata": data}})])).fetchone()
     except psycopg.Error as error:
+        if is_away(error):
+            raise
         raise ApiError(500, "unexpected_failure", f"Error running {function[0]}.{function[1]}") from error
     return {**data, **((row or {}).get("data") or {})}
 

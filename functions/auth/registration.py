@@ -13,7 +13,7 @@ from functions.auth.hooks import before_user_created
 from functions.auth.service import Service
 from functions.auth.users import EmailExistsError, User, email_exists, find_by_email, insert_user
 from functions.core.database import Connection, transaction
-from functions.core.errors import ApiError, Meaning, meaning_of
+from functions.core.errors import ApiError, is_away
 from functions.core.request import client_address
 
 APP_METADATA = {"provider": "email", "providers": ["email"]}
@@ -135,6 +135,6 @@ async def save_user(connection: Connection, user: User, identity: dict[str, Any]
     except UniqueViolation as error:
         raise email_exists() from error
     except psycopg.Error as error:
-        if meaning_of(error) is Meaning.UNREACHABLE:
+        if is_away(error):
             raise
         raise ApiError(500, "unexpected_failure", "Database error saving new user") from error

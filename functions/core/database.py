@@ -73,13 +73,16 @@ async def require_database(pool: Pool) -> None:
 
 
 @asynccontextmanager
-async def transaction(pool: Pool, request: Mapping[str, str] | None = None) -> AsyncIterator[Connection]:
+async def transaction(
+    pool: Pool, request: Mapping[str, str] | None = None, *, rolled_back: bool = False
+) -> AsyncIterator[Connection]:
     """Open a transaction as the service's own database role; it commits before the block is left.
 
-    `request` sets `request.<name>` for it, for example
+    With `rolled_back` nothing stays of it, also when the server is lost meanwhile. `request` sets
+    `request.<name>` for it, for example
     `{"method": "POST", "path": "/rpc/x", "headers": "{...}"}`, as PostgREST sets them.
     """
-    async with pool.connection() as connection, connection.transaction():
+    async with pool.connection() as connection, connection.transaction(force_rollback=rolled_back):
         if request:
             await _set_locally(connection, _prefixed(request))
         yield connection
@@ -93,15 +96,16 @@ async def transaction_as(
     request: Mapping[str, str] | None = None,
     *,
     snapshot: bool = False,
+    rolled_back: bool = False,
 ) -> AsyncIterator[Connection]:
     """Open a transaction as a database role with verified claims, so that row-level security holds.
 
-    Everything is local to the transaction; `request` as for `transaction`. A snapshot only reads, and all its
-    statements read the same moment.
+    Everything is local to the transaction; `request` and `rolled_back` as for `transaction`. A snapshot only
+    reads, and all its statements read the same moment.
     """
     bearer = orjson.dumps(dict(claims)).decode()
     values = {"role": role, "request.jwt.claims": bearer, **_prefixed(request or {})}
-    async with pool.connection() as connection, connection.transaction():
+    async with pool.connection() as connection, connection.transaction(force_rollback=rolled_back):
         if snapshot:
             await connection.execute("set transaction isolation level repeatable read, read only")
         await _set_locally(connection, values)

@@ -76,6 +76,11 @@ def meaning_of(error: psycopg.Error) -> Meaning:
     return Meaning.UNREACHABLE if isinstance(error, psycopg.OperationalError) else Meaning.FAULT
 
 
+def is_away(error: psycopg.Error) -> bool:
+    """Return whether the database could not be asked: whoever asked may ask again."""
+    return meaning_of(error) in (Meaning.NO_CONNECTION, Meaning.UNREACHABLE)
+
+
 def raised_by(error: psycopg.Error) -> ApiError:
     """Return the error that SQL raised with SQLSTATE PGRST.
 

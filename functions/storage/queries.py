@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import Rollback, errors
+from psycopg import errors
 from psycopg.types.json import Jsonb
 
 from functions.core.database import Connection
@@ -88,9 +88,8 @@ async def check_write(
         psycopg.Error: as triggers raise it.
     """
     try:
-        async with context.transaction_as(principal, operation) as db:
+        async with context.transaction_as(principal, operation, rolled_back=True) as db:
             await db.execute(_INSERT + (_REPLACE + "returning *" if upsert else ""), new.values("1"))
-            raise Rollback
     except errors.UniqueViolation as error:
         raise already_exists("KeyAlreadyExists") from error
 

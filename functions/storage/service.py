@@ -139,9 +139,12 @@ class RequestContext:
         return self._principal
 
     @asynccontextmanager
-    async def transaction_as(self, principal: Principal, operation: str) -> AsyncIterator[Connection]:
+    async def transaction_as(
+        self, principal: Principal, operation: str, *, rolled_back: bool = False
+    ) -> AsyncIterator[Connection]:
         """Open a transaction with the principal's rights; policies may read `storage.operation`.
 
+        With `rolled_back` it only asks whether something may be done: nothing stays of it.
         The pre-request function raises for persons who have no access at present.
         """
         request, service = self.request, self.service
@@ -154,7 +157,9 @@ class RequestContext:
             "method": request.method,
             "path": request.url.path,
         }
-        async with transaction_as(service.pool, principal.role, principal.claims, values) as db:
+        async with transaction_as(
+            service.pool, principal.role, principal.claims, values, rolled_back=rolled_back
+        ) as db:
             await db.execute("select set_config('storage.operation', %s, true)", [operation])
             if principal.role in PERSONAL_ROLES:
                 await service.check(db, service.settings.pre_request_function)

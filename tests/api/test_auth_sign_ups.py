@@ -544,6 +544,33 @@ def test_a_stranger_delays_the_owner_by_a_minute_and_no_more(
         _check_confirmed(owner, mine, stranger)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {
+            "GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true",
+            "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": "pg-functions://postgres/public/{}",
+        },
+        {"HARBORLINE_AUTH_MAIL_DATA_URI": "pg-functions://postgres/public/{}"},
+    ],
+    ids=["asked", "named"],
+)
+def test_while_the_database_is_lost_one_may_ask_again(
+    stack: Stack, address: str, referrer: Member, admin_db: psycopg.Connection[Any], settings: dict[str, str]
+) -> None:
+    name = f"hangs_up_{secrets.token_hex(4)}"
+    admin_db.execute(
+        f"create function public.{name}(event jsonb) returns jsonb language sql as"
+        " 'select to_jsonb(pg_terminate_backend(pg_backend_pid()))'"
+    )
+    try:
+        with own_auth(stack, **{key: value.format(name) for key, value in settings.items()}) as auth:
+            lost = SignUp(auth, address, referrer).ask()
+    finally:
+        admin_db.execute(f"drop function public.{name}(jsonb)")
+    assert lost.status_code == 503, lost.text
+
+
 NOWHERE = "pg-functions://postgres/pg_catalog/nowhere"
 
 

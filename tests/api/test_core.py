@@ -256,6 +256,18 @@ async def test_a_transaction_has_a_role_claims_and_a_request_of_its_own(stack: S
     assert not afterwards["method"]
 
 
+async def test_of_a_transaction_that_is_rolled_back_nothing_stays(
+    stack: Stack, admin_db: psycopg.Connection[Any]
+) -> None:
+    async with make_pool(stack.database_url, 1, "own") as pool:
+        async with transaction(pool, rolled_back=True) as connection:
+            await connection.execute("create table storage.nothing_stays ()")
+        async with transaction_as(pool, "service_role", {}, rolled_back=True) as connection:
+            # A server that is lost meanwhile has stored nothing either: no error.
+            admin_db.execute("select pg_terminate_backend(%s, 5000)", [connection.info.backend_pid])
+    assert admin_db.execute("select to_regclass('storage.nothing_stays')").fetchone() == (None,)
+
+
 async def test_a_snapshot_reads_one_moment_and_writes_nothing(stack: Stack) -> None:
     async with (
         make_pool(stack.values["DATABASE_ADMIN_URL"], 1, "own") as pool,

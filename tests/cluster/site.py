@@ -11,7 +11,7 @@ import psycopg
 
 from tests.cluster.workload import Workload
 from tests.support.own_stack import OwnStack, until
-from tests.support.patroni_cluster import Node, PatroniCluster
+from tests.support.patroni_cluster import DOCUMENTED_TTL, Node, PatroniCluster
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Site:
 
 
 @contextmanager
-def running(near: Path) -> Iterator[Site]:
-    """Run one near a state folder; it is removed in the end."""
+def running(near: Path, ttl: int = DOCUMENTED_TTL) -> Iterator[Site]:
+    """Run one near a state folder; it is removed in the end. `ttl` as for PatroniCluster."""
     name = secrets.token_hex(2)
-    cluster = PatroniCluster(near.with_name(f"{near.name}-cluster-{name}"))
+    cluster = PatroniCluster(near.with_name(f"{near.name}-cluster-{name}"), ttl)
     stack = OwnStack(
         near.with_name(f"{near.name}-site-{name}"),
         {"DATABASE_SERVER": cluster.servers, "INSTANCES": "2"},

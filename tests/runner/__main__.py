@@ -99,7 +99,7 @@ def long() -> list[Suite]:
         _pytest("APIs (Python)", "tests/api", marks),
         _pytest("Faults", "tests/faults", marks),
         _browser("test:long", "chromium"),
-        _pytest("Alone", "tests/api tests/stack tests/faults", "long and alone"),
+        _pytest("Alone", "tests/api tests/stack tests/faults tests/cluster", "long and alone"),
     ]
 
 

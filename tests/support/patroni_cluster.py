@@ -5,6 +5,8 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,7 +140,7 @@ class PatroniCluster:
         }
         shared = {
             "ttl": self.ttl,
-            "loop_wait": 1 if self.ttl < DOCUMENTED_TTL else 2,
+            "loop_wait": 1,
             "retry_timeout": 3,
             "maximum_lag_on_failover": 16 * 2**20,
             "synchronous_mode": True,
@@ -222,6 +224,28 @@ class PatroniCluster:
             os.kill(pid, signal.SIGKILL)
         node.process.wait()
         node.process = None
+
+    @contextmanager
+    def hanging(self, node: Node) -> Iterator[None]:
+        """Stop a node's processes for the while: its connections stay open and say nothing."""
+        postmaster = node.postmaster
+        assert node.process
+        assert postmaster
+        processes = [node.process.pid, postmaster]
+        try:
+            # Patroni and the postmaster first, so that nothing new begins.
+            for pid in processes:
+                os.kill(pid, signal.SIGSTOP)
+            children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+            processes += map(int, children)
+            for pid in processes[2:]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+            yield
+        finally:
+            for pid in processes:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
 
     def switch(self) -> None:
         """Let another node become the primary, as before planned work."""

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from fastapi import APIRouter
-from psycopg import Rollback, errors
+from psycopg import errors
 
 from functions.core.database import Connection
 from functions.storage import openapi
@@ -28,10 +28,9 @@ async def move(context: Context, principal: SignedIn, asked: Move) -> JsonRespon
     """Give an object another name or bucket; who moves it owns it. Needs SELECT and UPDATE."""
     check_key(asked.destination_key)
     try:
-        async with context.transaction_as(principal, "storage.object.move") as db:
+        async with context.transaction_as(principal, "storage.object.move", rolled_back=True) as db:
             source = await select_object(db, asked.bucket_id, asked.source_key)
             await _rename(db, asked, principal)
-            raise Rollback
         if source:
             await _check_promise(context, source, asked.target_bucket, _type_of(source))
         async with context.transaction_as_service("storage.object.move") as db:

@@ -5,8 +5,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ DOCUMENTED_TTL, SMALLEST_TTL = 20, 8
 SUPERUSER, REPLICATOR, REWINDER = "supabase_admin", "replicator", "rewinder"
 PASSWORD = "a-password-of-loopback-alone"
 START_SECONDS = 120
+# The default of Patroni's `watchdog: safety_margin`.
+WATCHDOG_MARGIN_SECONDS = 5
 
 
 @dataclass
@@ -225,27 +227,26 @@ class PatroniCluster:
         node.process.wait()
         node.process = None
 
-    @contextmanager
-    def hanging(self, node: Node) -> Iterator[None]:
-        """Stop a node's processes for the while: its connections stay open and say nothing."""
+    def hang(self, node: Node) -> None:
+        """Stop a node's processes: its connections stay open and say nothing until the watchdog resets it.
+
+        The watchdog of Patroni does so 5 s before another node may become the primary.
+        """
         postmaster = node.postmaster
         assert node.process
         assert postmaster
-        processes = [node.process.pid, postmaster]
-        try:
-            # Patroni and the postmaster first, so that nothing new begins.
-            for pid in processes:
-                os.kill(pid, signal.SIGSTOP)
-            children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-            processes += map(int, children)
-            for pid in processes[2:]:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGSTOP)
-            yield
-        finally:
-            for pid in processes:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
+        for pid in (node.process.pid, postmaster):
+            os.kill(pid, signal.SIGSTOP)
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        self._signal(children, signal.SIGSTOP)
+        time.sleep(self.ttl - WATCHDOG_MARGIN_SECONDS)
+        self.lose(node)
+        self._signal(children, signal.SIGKILL)
+
+    def _signal(self, pids: list[str], number: int) -> None:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), number)
 
     def switch(self) -> None:
         """Let another node become the primary, as before planned work."""

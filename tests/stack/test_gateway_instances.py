@@ -1,14 +1,19 @@
 """Several instances of a service behind the gateway: one that is about to be replaced gets nothing new."""
 
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
+from tests.support import plain_http
+from tests.support.children import ending_with_parent
 from tests.support.own_gateway import Gateway, Upstream, running
+from tests.support.own_stack import until
 from tests.support.ports import free_port
 
 # The gateway looks each second.
@@ -112,9 +117,47 @@ def test_a_connection_that_fails_is_tried_elsewhere(tmp_path: Path) -> None:
     with running(tmp_path, EDGE_ADDRESS=addresses, BALANCING="balanced") as gateway:
         for _ in range(ASKED):
             assert gateway.http.post("/functions/v1/x", json={}).status_code == 200
-        assert len(upstream.arrived) == ASKED
+        assert len(upstream.arrived) == ASKED, upstream.arrived
     upstream.shutdown()
     upstream.server_close()
+
+
+def listens(url: str) -> bool:
+    """Return whether a gateway listens there."""
+    try:
+        return plain_http.get(url, timeout=1).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_a_gateway_that_ends_hands_its_clients_over(tmp_path: Path) -> None:
+    with running(tmp_path, SHUTDOWN_DELAY="2s") as gateway:
+        assert "connection" not in gateway.http.get("/config.js").headers
+        gateway.process.terminate()
+        time.sleep(0.3)
+        for _ in range(ASKED):
+            response = gateway.http.get("/config.js")
+            assert (response.status_code, response.headers["connection"]) == (200, "close")
+        gateway.process.wait(5)
+
+
+def test_two_gateways_listen_at_one_port(tmp_path: Path) -> None:
+    with running(tmp_path, SHUTDOWN_DELAY="2s") as gateway:
+        internal = free_port()
+        environment = gateway.environment | {"INTERNAL_SITE": f"http://:{internal}"}
+        with (tmp_path / "second").open("wb") as log:
+            second = subprocess.Popen(
+                ending_with_parent(gateway.command), env=environment, stdout=log, stderr=log
+            )
+        try:
+            until(lambda: listens(f"http://127.0.0.1:{internal}/confirmation.html"), 20)
+            gateway.process.terminate()
+            while gateway.process.poll() is None:
+                assert gateway.http.get("/config.js").status_code == 200
+            assert gateway.http.get("/config.js").status_code == 200
+        finally:
+            second.kill()
+            second.wait()
 
 
 def test_what_was_sent_to_one_that_hangs_up_is_not_sent_to_another(instances: Instances) -> None:

@@ -284,13 +284,18 @@ def test_instances_have_ports_of_their_own_and_the_gateway_knows_all(tmp_path: P
     ports = [environment.service("edge", settings, keys, number)["PORT"] for number in (1, 2, 3)]
     assert len(set(ports)) == 3
     assert environment.service("auth", settings, keys, 2)["HARBORLINE_INSTANCES"] == "3"
-    gateway = environment.service("gateway", settings, keys)
+    gateway = environment.service("gateway", settings, keys, 3)
+    internal = gateway["INTERNAL_ADDRESS"]
+    assert gateway["GATEWAY_SITE"] == environment.service("gateway", settings, keys)["GATEWAY_SITE"]
     assert gateway["EDGE_ADDRESS"].split() == [f"127.0.0.1:{port}" for port in ports]
     assert gateway["BALANCING"] == "balanced"
     # One knows the services of its own number, with which it is replaced.
     auth = environment.service("auth", settings, keys, 3)["PORT"]
     assert environment.service("edge", settings, keys, 3)["AUTH_INTERNAL_URL"] == f"http://127.0.0.1:{auth}"
-    assert {"edge", "edge-2", "edge-3", "postgrest-3"} <= health.requests(settings, keys).keys()
+    asked = health.requests(settings, keys)
+    assert {"edge", "edge-2", "edge-3", "postgrest-3"} <= asked.keys()
+    # At the port of all gateways which of them responds would be chance.
+    assert asked["gateway-3"].url == f"http://{internal}/confirmation.html"
     fewer = load_or_create({"STATE": str(tmp_path), "INSTANCES": ""})
     assert "BALANCING" not in environment.service("gateway", fewer, keys)
     assert set(fewer.ports) == set(SERVICES_WITH_PORTS)

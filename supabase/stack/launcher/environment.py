@@ -26,6 +26,8 @@ from launcher.tools import site_pages
 
 TEMPLATES = ROOT / "supabase" / "services"
 OPTIONAL = ("DEPOSIT_ADDRESS", "ALARM_WEBHOOK_PRIVATE", "ALARM_WEBHOOK_KEY")
+# Of several gateways at one port: so long one that ends lets clients go to another with their next request.
+HANDING_OVER_SECONDS = 2
 CATCHER_SENDER = "Harborline <no-reply@harborline.example>"
 
 
@@ -132,7 +134,12 @@ def _upstreams(settings: Settings) -> dict[str, str]:
         f"{name.upper()}_ADDRESS": " ".join(settings.address(name, number) for number in numbers)
         for name in PASSED_ON
     }
-    return {**addresses, "BALANCING": "balanced" if settings.instances > 1 else ""}
+    several = settings.instances > 1
+    return {
+        **addresses,
+        "BALANCING": "balanced" if several else "",
+        "SHUTDOWN_DELAY": f"{HANDING_OVER_SECONDS}s" if several else "",
+    }
 
 
 def _disk_folders(settings: Settings) -> dict[str, str]:

@@ -45,9 +45,12 @@ def requests(settings: Settings, keys: Keys) -> dict[str, httpx.Request]:
     if settings.own_mail:
         urls["mail"] = f"http://{settings.address('mail')}{keys.mail_path}/healthz"
     urls["gateway"] = f"{settings.gateway_url}/auth/v1/health"
-    if settings.options.get("SITE_DOMAIN"):
-        # The certificate comes from outside and may take a while. Caddy opens all its ports or none.
-        urls["gateway"] = f"http://{settings.address('internal')}/confirmation.html"
+    if settings.options.get("SITE_DOMAIN") or settings.instances > 1:
+        # The certificate comes from outside and may take a while, and which of several gateways responds is
+        # chance. Caddy opens all its ports or none.
+        for number in range(1, settings.instances + 1):
+            internal = settings.address("internal", number)
+            urls[numbered("gateway", number)] = f"http://{internal}/confirmation.html"
     if monitoring.is_on(settings):
         urls["exporter"] = f"http://{settings.address('postgres_metrics')}/metrics"
     key = {"apikey": keys.values["SUPABASE_ANON_KEY"]}

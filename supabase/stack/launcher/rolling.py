@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from launcher import health, private_files, services, system_user
 from launcher.keys import Keys
 from launcher.services import Service
-from launcher.settings import PASSED_ON, REPEATED, Settings, numbered
+from launcher.settings import PASSED_ON, Settings, numbered
 from launcher.supervisor import Supervisor
 
 # The gateway looks each second, and may take one to hear.
@@ -34,7 +34,7 @@ def update(settings: Settings, keys: Keys, supervisor: Supervisor, listed: list[
 def restart(settings: Settings, keys: Keys, supervisor: Supervisor, named: str) -> None:
     """Restart one process, or all instances of a service one after the other."""
     instances = {service.name: service.instance for service in services.describe(settings, keys)}
-    last = settings.instances if named in REPEATED else 1
+    last = settings.instances if instances.get(named) == 1 else 1
     for name in (numbered(named, number) for number in range(1, last + 1)):
         with _spared(settings, instances.get(name, 0)):
             supervisor.restart(name)

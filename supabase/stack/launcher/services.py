@@ -45,11 +45,9 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
     """Return every service but PostgreSQL, in the order in which they start."""
     # Not an argument, which every user of the machine may read.
     mail = {**environment.of_process(settings), "MAILDEV_BASE_PATHNAME": keys.mail_path}
-    caddy = [str(VENV / "bin" / "caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
     return [
         *([Service("mail", _mail_catcher(settings), mail)] if settings.own_mail else []),
         *(one for number in range(1, settings.instances + 1) for one in _instance(settings, keys, number)),
-        Service("gateway", caddy, environment.service("gateway", settings, keys), (CADDYFILE,), 0, True),
         *([_exporter(settings, keys)] if monitoring.is_on(settings) else []),
         *([_backups(settings)] if "BACKUP_REPOSITORY" in settings.options else []),
     ]
@@ -58,10 +56,11 @@ def describe(settings: Settings, keys: Keys) -> list[Service]:
 def _instance(settings: Settings, keys: Keys, number: int) -> list[Service]:
     """Return one instance of each service of which there may be several."""
     own_auth, postgrest = settings.options.get("AUTH_BIN"), settings.options.get("POSTGREST_BIN")
+    caddy = [str(VENV / "bin" / "caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
 
-    def service(name: str, command: list[str], *sources: Path) -> Service:
+    def service(name: str, command: list[str], *sources: Path, at_low_ports: bool = False) -> Service:
         env = environment.service(name, settings, keys, number)
-        return Service(numbered(name, number), command, env, sources, number)
+        return Service(numbered(name, number), command, env, sources, number, at_low_ports)
 
     def python(name: str, *sources: Path) -> Service:
         code = ROOT / "functions"
@@ -75,6 +74,8 @@ def _instance(settings: Settings, keys: Keys, number: int) -> list[Service]:
         # A real GoTrue's `serve` alone would set up neither its metrics nor its log.
         service("auth", [own_auth]) if own_auth else python("auth"),
         python("worker"),
+        # Several listen at the same port: the system gives each connection to one of them.
+        service("gateway", caddy, CADDYFILE, at_low_ports=True),
     ]
 
 

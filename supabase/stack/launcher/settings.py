@@ -25,7 +25,7 @@ SERVICES_WITH_PORTS = (
 PASSED_ON = ("postgrest", "auth", "storage", "edge")
 # Those of a service of which there may be several instances.
 REPEATED = (
-    *("postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),
+    *("internal", "postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),
     *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics"),
 )
 DATABASE_ROLES = (

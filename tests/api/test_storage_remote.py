@@ -1,11 +1,7 @@
 """Bytes that lie elsewhere than in a local folder: the same promises, through a real S3 server's wire too."""
 
-import os
-import secrets
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -14,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from functions.storage.store import ByteStore
-from tests.support.ports import free_port
+from tests.support.s3_server import s3_server
 
 CONTENT = b"0123456789" * 100_000
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
@@ -24,39 +20,13 @@ async def joined(pieces: AsyncIterator[bytes]) -> bytes:
     return b"".join([piece async for piece in pieces])
 
 
-def listening(port: int) -> bool:
-    with socket.socket() as attempt:
-        return attempt.connect_ex(("127.0.0.1", port)) == 0
-
-
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Yield a bucket on a real S3-compatible server."""
-    port = free_port()
-    folder, secret = tmp_path / "served", secrets.token_hex(20)
-    (folder / "receipts").mkdir(parents=True)
-    keys = {"NANIO_ACCESS_KEY": "test-key", "NANIO_SECRET_KEY": secret}
-    command = [Path(sys.executable).with_name("nanio"), "serve", "--host", "127.0.0.1"]
-    server = subprocess.Popen(
-        [*command, "--port", str(port), "--data-dir", str(folder)], env={**os.environ, **keys}
-    )
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": keys["NANIO_ACCESS_KEY"],
-        "AWS_SECRET_ACCESS_KEY": secret,
-        "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    try:
-        for _ in range(1200):
-            if listening(port):
-                break
-            time.sleep(0.05)
+    with s3_server(tmp_path / "served", "receipts") as server:
+        for name, value in server.settings.items():
+            monkeypatch.setenv(name, value)
         yield "s3://receipts/stack"
-    finally:
-        server.terminate()
-        server.wait(20)
 
 
 @pytest.fixture(params=["memory", "file", "s3"])

@@ -23,6 +23,7 @@ from launcher.terminal import Stop
 from launcher.tools import VENV
 from tests.support.own_stack import SUMS, OwnStack, until, with_backups
 from tests.support.ports import free_port
+from tests.support.s3_server import s3_server
 
 # What a stated loss of at most a minute leaves for the segment to be stored.
 ARCHIVED_WITHIN_SECONDS = 75
@@ -190,19 +191,10 @@ def test_a_drill_proves_the_backups_and_leaves_nothing(place: Path) -> None:
 
 
 @contextmanager
-def s3_server(folder: Path) -> Iterator[dict[str, str]]:
-    """Run a real S3 server behind TLS with a certificate of its own authority."""
-    inside, outside, secret = free_port(), free_port(), secrets.token_hex(20)
-    (folder / "served" / "kept").mkdir(parents=True)
-    keys = {"NANIO_ACCESS_KEY": "backup-key", "NANIO_SECRET_KEY": secret}
-    command = [str(VENV / "bin" / "nanio"), "serve", "--host", "127.0.0.1", "--port", str(inside)]
+def s3_behind_tls(folder: Path) -> Iterator[dict[str, str]]:
+    """Run an S3 server behind TLS with a certificate of its own authority."""
+    outside = free_port()
     configuration_file = folder / "Caddyfile"
-    configuration_file.write_text(
-        "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n"
-        f"\tstorage file_system {folder / 'certificates'}\n}}\n"
-        f"https://localhost:{outside} {{\n\tbind 127.0.0.1\n\ttls internal\n"
-        f"\treverse_proxy 127.0.0.1:{inside}\n}}\n"
-    )
     caddy = [
         str(VENV / "bin" / "caddy"),
         "run",
@@ -211,12 +203,14 @@ def s3_server(folder: Path) -> Iterator[dict[str, str]]:
         "--adapter",
         "caddyfile",
     ]
-    with (
-        subprocess.Popen(
-            [*command, "--data-dir", str(folder / "served")], env={**os.environ, **keys}
-        ) as server,
-        subprocess.Popen(caddy) as front,
-    ):
+    with s3_server(folder / "served", "kept") as server:
+        configuration_file.write_text(
+            "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n"
+            f"\tstorage file_system {folder / 'certificates'}\n}}\n"
+            f"https://localhost:{outside} {{\n\tbind 127.0.0.1\n\ttls internal\n"
+            f"\treverse_proxy 127.0.0.1:{server.port}\n}}\n"
+        )
+        front = subprocess.Popen(caddy)
         try:
             root = folder / "certificates" / "pki" / "authorities" / "local" / "root.crt"
             until(root.exists, 30)
@@ -226,18 +220,18 @@ def s3_server(folder: Path) -> Iterator[dict[str, str]]:
             yield {
                 "BACKUP_REPOSITORY": "s3://kept/stack",
                 "BACKUP_S3_ENDPOINT": f"https://localhost:{outside}",
-                "BACKUP_S3_KEY": "backup-key",
-                "BACKUP_S3_SECRET": secret,
+                "BACKUP_S3_KEY": server.access,
+                "BACKUP_S3_SECRET": server.secret,
                 "BACKUP_S3_CA": str(authority),
             }
         finally:
-            server.terminate()
             front.terminate()
+            front.wait()
 
 
 @pytest.mark.long
 def test_a_repository_on_an_s3_server_restores_like_one_on_a_disk(place: Path) -> None:
-    with s3_server(place) as access, with_backups(place, **access) as stack:
+    with s3_behind_tls(place) as access, with_backups(place, **access) as stack:
         archive(stack)
         sums = stack.rows(SUMS)
         with copied(stack, "copy") as copy:

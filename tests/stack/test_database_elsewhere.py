@@ -3,27 +3,27 @@
 import secrets
 import shutil
 import subprocess
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 
 from launcher import database_server
 from launcher.keys import Keys
 from launcher.repository import KEY
-from tests.support import plain_http
+from tests.support.clients import (
+    OF_A_MEMBER,
+    OF_AN_ADMINISTRATOR,
+    asking,
+    member_token,
+    require_all_served,
+)
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.own_stack import OwnStack
-from tests.support.people import until_served
 
 pytestmark = pytest.mark.long
-CLIENTS, ROUNDS = 4, 5
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +61,6 @@ def stack(state: Path, server: OwnCluster) -> Iterator[OwnStack]:
         shutil.rmtree(repository, ignore_errors=True)
 
 
-def token(stack: OwnStack) -> str:
-    """Sign in as the demo member; return the access token."""
-    values = stack.values
-    body = {"email": values["DEMO_MEMBER_EMAIL"], "password": values["DEMO_MEMBER_PASSWORD"]}
-    url = f"{values['SUPABASE_URL']}/auth/v1/token?grant_type=password"
-    headers = {"apikey": values["SUPABASE_ANON_KEY"]}
-    response = until_served(lambda: plain_http.post(url, headers=headers, json=body))
-    return str(response.raise_for_status().json()["access_token"])
-
-
 def test_nothing_of_postgresql_runs_here(stack: OwnStack) -> None:
     said = stack.launch("status").stdout
     assert "postgres " not in said
@@ -92,63 +82,16 @@ def test_up_again_changes_nothing(stack: OwnStack) -> None:
     assert stack.launch("status").stdout.count("RUNNING") == before
 
 
-Requests = list[tuple[str, str, object]]
-OF_A_MEMBER: Requests = [
-    ("GET", "/rest/v1/profiles?select=user_id", None),
-    ("POST", "/rest/v1/rpc/get_my_account_status", {}),
-    ("GET", "/auth/v1/user", None),
-    ("POST", "/storage/v1/object/list/receipts", {"prefix": ""}),
-]
-OF_AN_ADMINISTRATOR: Requests = [
-    ("POST", "/rest/v1/rpc/touch_admin_session", {}),
-    ("POST", "/functions/v1/admin-get-transactions", {}),
-]
-
-
-@contextmanager
-def asking(stack: OwnStack, sign_in: Callable[[], str], requests: Requests) -> Iterator[Counter[object]]:
-    """Send requests all the time, each round with the token of a new sign-in; yield how they ended."""
-    stop, seen, values = threading.Event(), Counter[object](), stack.values
-
-    def ask() -> None:
-        with plain_http.client(base_url=values["SUPABASE_URL"], timeout=30) as http:
-            while not stop.is_set():
-                bearer = sign_in()
-                headers = {"apikey": values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {bearer}"}
-                for method, path, body in requests * ROUNDS:
-                    try:
-                        response = http.request(method, path, json=body, headers=headers)
-                        seen[path, response.status_code] += 1
-                    except httpx.TransportError as error:
-                        seen[path, repr(error)] += 1
-
-    clients = [threading.Thread(target=ask) for _ in range(CLIENTS)]
-    for client in clients:
-        client.start()
-    try:
-        yield seen
-    finally:
-        stop.set()
-        for client in clients:
-            client.join()
-
-
-def require_all_served(seen: Counter[object], requests: Requests) -> None:
-    """Raise unless each request was served, often, and never anything else."""
-    assert seen.keys() == {(path, 200) for _, path, _ in requests}, seen
-    assert min(seen.values()) > 50
-
-
 def test_instances_are_replaced_without_an_error_that_a_client_sees(stack: OwnStack) -> None:
-    with asking(stack, lambda: token(stack), OF_A_MEMBER) as seen:
-        for name in ("postgrest", "auth", "storage"):
+    with asking(stack, lambda: member_token(stack), OF_A_MEMBER) as seen:
+        for name in ("postgrest", "auth", "storage", "gateway"):
             done = stack.launch("restart", SERVICE=name)
             assert done.returncode == 0, done.stdout + done.stderr
     require_all_served(seen, OF_A_MEMBER)
 
 
 def test_a_new_key_of_members_is_known_to_all_instances_before_it_signs(stack: OwnStack) -> None:
-    with asking(stack, lambda: token(stack), OF_A_MEMBER) as seen:
+    with asking(stack, lambda: member_token(stack), OF_A_MEMBER) as seen:
         done = stack.launch("keys", "new")
         assert done.returncode == 0, done.stdout + done.stderr
     require_all_served(seen, OF_A_MEMBER)

@@ -1,5 +1,6 @@
 """What an operator says of the site and what stands in front of it; what makes no sense is said in words."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -222,6 +223,10 @@ def test_mail_in_clear_stays_on_this_machine(tmp_path: Path) -> None:
         options_of(tmp_path / "other", SMTP_TLS="starttls")
 
 
+# What several machines share.
+SHARED = {"DATABASE_SERVER": "db1", "STORAGE_URL": "s3://receipts", "SITE_URL": "https://example.org"}
+
+
 @pytest.mark.parametrize(
     ("given", "stored"),
     [
@@ -253,6 +258,15 @@ def test_servers_of_the_database_are_stored_with_their_ports(tmp_path: Path, giv
         {"INSTANCES": "9"},
         {"INSTANCES": "two"},
         {"INSTANCES": "2", "AUTH_BIN": "/opt/auth"},
+        {"MACHINES": "2"},
+        {"MACHINE": "1"},
+        {"MACHINES": "1", "MACHINE": "1"} | SHARED,
+        {"MACHINES": "two", "MACHINE": "1"} | SHARED,
+        {"MACHINES": "2", "MACHINE": "3"} | SHARED,
+        {"MACHINES": "2", "MACHINE": "1"} | SHARED | {"DATABASE_SERVER": ""},
+        {"MACHINES": "2", "MACHINE": "1"} | SHARED | {"STORAGE_URL": "file:///srv/receipts"},
+        {"MACHINES": "2", "MACHINE": "1"} | SHARED | {"SITE_URL": ""},
+        {"MACHINES": "2", "MACHINE": "2"} | SHARED | {"BACKUP_REPOSITORY": "/srv/backups"},
     ],
 )
 def test_a_database_elsewhere_and_instances_are_rejected_in_words(
@@ -299,3 +313,23 @@ def test_instances_have_ports_of_their_own_and_the_gateway_knows_all(tmp_path: P
     fewer = load_or_create({"STATE": str(tmp_path), "INSTANCES": ""})
     assert "BALANCING" not in environment.service("gateway", fewer, keys)
     assert set(fewer.ports) == set(SERVICES_WITH_PORTS)
+
+
+def test_of_several_machines_one_has_the_files_and_limits_are_divided_by_all(tmp_path: Path) -> None:
+    places = {"INSTANCES": "2", "MACHINES": "3", "STATE": str(tmp_path)} | SHARED
+    first = load_or_create(places | {"MACHINE": "1"})
+    Keys(first).make()
+    of_auth, of_worker = env_of_service("auth", first), env_of_service("worker", first)
+    assert of_auth["HARBORLINE_INSTANCES"] == "6"
+    assert "KEEPS_FILES" not in of_worker
+    third = load_or_create(places | {"MACHINE": "3"})
+    of_worker = env_of_service("worker", third)
+    assert of_worker["KEEPS_FILES"] == "false"
+    assert json.loads(of_worker["DISK_FOLDERS"]).keys() == {"machine 3"}
+
+
+def test_another_machine_makes_no_keys_of_its_own(tmp_path: Path) -> None:
+    second = load_or_create({"STATE": str(tmp_path), "MACHINES": "2", "MACHINE": "2"} | SHARED)
+    with pytest.raises(Stop, match="the keys of the first"):
+        Keys(second).make()
+    assert not (tmp_path / "keys").exists()

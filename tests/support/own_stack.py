@@ -46,7 +46,9 @@ class OwnStack:
         """Run the launcher for it."""
         command = [sys.executable, str(self.checkout / "supabase" / "stack"), *arguments]
         env = {**self.environment, **extra}
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
 
     def up(self, **extra: str) -> subprocess.CompletedProcess[str]:
         """Start it, and require that it starts."""

@@ -17,3 +17,9 @@ def free_port() -> int:
             except OSError:
                 continue
             return port
+
+
+def is_listening(port: int) -> bool:
+    """Return whether a server takes connections at a port of the loopback address."""
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) == 0

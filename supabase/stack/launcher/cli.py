@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -318,14 +319,27 @@ def change_keys(action: str, administrators: bool, now: bool = False) -> int:
     if action == "new":
         new = keys.publish(whose)
         # One alone learns of it before it signs: auth is replaced after those who verify.
-        if running and settings.instances > 1:
+        if running and settings.instances * settings.machines > 1:
             lifecycle.start_services(settings, keys, _install(settings))
+        if settings.machines > 1:
+            _wait_for_machines(keys)
         keys.sign_with(whose, new)
     else:
         keys.retire(whose, now=now)
     if running:
         lifecycle.start_services(settings, keys, _install(settings))
     return 0
+
+
+def _wait_for_machines(keys: Keys) -> None:
+    print(
+        f"The new key is trusted here and does not sign yet. Copy {keys.folder}\n"
+        "to every other machine and run `make up` there. Then press Enter here.\n"
+        "When this has ended, copy the folder once more.",
+        flush=True,
+    )
+    if not sys.stdin.readline():
+        raise Stop("Nobody pressed Enter: the new key signs nothing. Run it again when somebody can.")
 
 
 def bootstrap(arguments: list[str]) -> int:

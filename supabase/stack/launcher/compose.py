@@ -164,6 +164,7 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "CERTIFICATE_ADDRESS": "gateway:443" if "SITE_DOMAIN" in settings.options else "",
         # The engine's network finds the instances of a service.
         "BALANCING": "",
+        "SHUTDOWN_DELAY": "",
         "REPLACED_ROOT": "",
         "WEB_ROOT": "/srv/web",
         "PAGES_ROOT": "/srv/pages",

@@ -163,11 +163,11 @@ def _require_suitable_primary(primary: Server, settings: Settings, keys: Keys) -
             f"At {primary.name} a pooler lends connections for one transaction each: notifications\n"
             "  and settings get lost. Name the servers themselves, or a port of the pooler in session mode."
         )
-    needed = OTHER_CONNECTIONS + SET_CONNECTIONS * settings.instances
+    needed = OTHER_CONNECTIONS + SET_CONNECTIONS * settings.instances * settings.machines
     if state["connections"] < needed:
         raise Stop(
-            f"{primary.name} takes {state['connections']} connections (max_connections); the services of\n"
-            f"  one machine need {needed}."
+            f"{primary.name} takes {state['connections']} connections (max_connections);\n"
+            f"  the services need {needed}."
         )
     _require_prepared(settings, keys)
 

@@ -80,7 +80,8 @@ def common(settings: Settings, keys: Keys) -> dict[str, str]:
         "CLIENT_IP_HEADER": settings.options.get("CLIENT_IP_HEADER", site.CLIENT_IP_HEADER),
         "HSTS": site.hsts(settings.origin, settings.options),
         "TOKEN_SECONDS": str(TOKEN_SECONDS),
-        "INSTANCES": str(settings.instances),
+        "KEEPS_FILES": "false" if settings.machine > 1 else "",
+        "INSTANCES": str(settings.instances * settings.machines),
         "GOTRUE_JWT_KEYS": keys.gotrue,
         "SMTP_PORT": options["SMTP_PORT"] or "587",
         "MAIL_CATCHER": "true" if settings.own_mail else "",
@@ -143,6 +144,11 @@ def _upstreams(settings: Settings) -> dict[str, str]:
 
 
 def _disk_folders(settings: Settings) -> dict[str, str]:
-    """Return whose disks the worker watches: of an own database the folder around, which it may enter."""
+    """Return whose disks the worker watches: of an own database the folder around, which it may enter.
+
+    Of several machines each has a name of its own, which its alarm has.
+    """
+    if settings.machines > 1:
+        return {f"machine {settings.machine}": str(settings.state)}
     database = {} if settings.database_elsewhere else {"the database": str(settings.data_directory.parent)}
     return {**database, "the receipts": str(settings.state)}

@@ -63,7 +63,15 @@ class Keys:
         return f"postgresql://{user}:{self.values[f'PASSWORD_{role}']}@{place}"
 
     def make(self) -> None:
-        """Make what is missing; what exists stays, so that sign-ins survive."""
+        """Make what is missing; what exists stays, so that sign-ins survive.
+
+        Raises:
+            Stop: this is another machine than the first, whose keys are not here.
+        """
+        if self._settings.machine > 1 and not (self.folder / "credentials.json").exists():
+            raise Stop(
+                f"All machines have the keys of the first. Copy its folder of keys to\n  {self.folder}"
+            )
         private_files.make_folder(self.folder)
         auth = self._made("auth.json", lambda: new_key(self._algorithm))
         admin = self._made("admin.json", lambda: new_key("RS256"))

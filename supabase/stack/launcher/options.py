@@ -16,6 +16,8 @@ SITE_OPTIONS = (
 )
 # A PostgreSQL of the operator's: its servers, the product's database, its owner, who signed its certificate.
 DATABASE_OPTIONS = ("DATABASE_SERVER", "DATABASE_NAME", "DATABASE_OWNER", "DATABASE_CA")
+# How many sets of services run here, on how many machines, and which of these this is.
+SET_OPTIONS = ("INSTANCES", "MACHINES", "MACHINE")
 # What only a database of the stack's own can be given.
 OWN_DATABASE_OPTIONS = ("PG_BIN", "AUTH_BIN", "MONITORING")
 DATABASE_PORT = 5432
@@ -33,6 +35,7 @@ OF_LIBPQ = {
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 # More than a machine has processors for.
 MOST_INSTANCES = 8
+MOST_MACHINES = 16
 SMTP_TLS = ("starttls", "implicit", "none")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # Caddy's name for them: 10.0.0.0/8 and its like, which the networks of containers and clouds have.
@@ -70,6 +73,7 @@ def check(options: dict[str, str]) -> None:
     _check_smtp(options)
     _check_database(options)
     _check_instances(options)
+    _check_machines(options)
 
 
 def major_version(folder: Path) -> int:
@@ -193,6 +197,24 @@ def _check_instances(options: Mapping[str, str]) -> None:
         raise Stop(f"INSTANCES={instances} is no number from 1 to {MOST_INSTANCES}.")
     if instances != "1" and "AUTH_BIN" in options:
         raise Stop("INSTANCES is for the stack's own auth service: a real GoTrue counts its limits alone.")
+
+
+def _check_machines(options: Mapping[str, str]) -> None:
+    machines, machine = options.get("MACHINES", ""), options.get("MACHINE", "")
+    if not machines + machine:
+        return
+    if machines not in map(str, range(2, MOST_MACHINES + 1)):
+        raise Stop(f"MACHINES={machines} is no number from 2 to {MOST_MACHINES}.")
+    if machine not in map(str, range(1, int(machines) + 1)):
+        raise Stop(f"MACHINE={machine} is no number from 1 to {machines}: say which of them this is.")
+    if "DATABASE_SERVER" not in options:
+        raise Stop("MACHINES is for services that share a database elsewhere: name its DATABASE_SERVER.")
+    if not options.get("STORAGE_URL", "").startswith("s3://"):
+        raise Stop("MACHINES need receipts that all of them reach: STORAGE_URL=s3://...")
+    if "SITE_URL" not in options:
+        raise Stop("MACHINES are reached through a proxy in front of them: name its address in SITE_URL.")
+    if machine != "1" and "BACKUP_REPOSITORY" in options:
+        raise Stop("The first machine makes the backups. Drop it here: BACKUP_REPOSITORY= make up")
 
 
 def _check_database(options: dict[str, str]) -> None:

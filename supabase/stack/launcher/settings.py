@@ -58,7 +58,8 @@ STORED_OPTIONS = (
     *("AUTH_BIN", "POSTGREST_BIN", "PG_BIN", "SERVICES_AS_ROOT", "STORAGE_URL", "DEPOSIT_ADDRESS"),
     *options.SITE_OPTIONS,
     *options.DATABASE_OPTIONS,
-    *("INSTANCES", "IMAGE_REGISTRY"),
+    *options.SET_OPTIONS,
+    "IMAGE_REGISTRY",
     *("MONITORING", "ALARM_WEBHOOK_PRIVATE"),
     *("BACKUP_REPOSITORY", "BACKUP_KEYS", "BACKUP_DAYS"),
     *BACKUP_ACCESS,
@@ -148,8 +149,18 @@ class Settings:
 
     @property
     def instances(self) -> int:
-        """How many instances of each service run."""
+        """How many instances of each service run on this machine."""
         return int(self.options.get("INSTANCES", "1"))
+
+    @property
+    def machines(self) -> int:
+        """How many machines run the services."""
+        return int(self.options.get("MACHINES", "1"))
+
+    @property
+    def machine(self) -> int:
+        """Which of these this is. The first has the files that one of them keeps, and makes the backups."""
+        return int(self.options.get("MACHINE", "1"))
 
     @property
     def replaced(self) -> Path:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from launcher import repository
+from tests.support.disks import fill, small_disk
 from tests.support.own_stack import SUMS, OwnStack, until, with_backups
 from tests.support.people import People
 from tests.support.stack import Stack
@@ -123,26 +123,6 @@ def test_of_work_that_goes_on_at_most_a_minute_is_lost(place: Path) -> None:
             missing = [at for version, at in receipts if version not in held]
             assert len(missing) < len(receipts)
             assert all((lost_at - at).total_seconds() <= MAY_BE_LOST_SECONDS for at in missing), missing
-
-
-@contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Yield a folder on a disk of its own."""
-    folder.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "own", folder], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-def fill(folder: Path) -> Path:
-    """Take all room that is left."""
-    file = folder / "filling"
-    with suppress(OSError), file.open("wb", buffering=0) as taken:
-        while taken.write(bytes(4096)):
-            pass
-    return file
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """A database of the operator's: what was prepared there, and what is refused in words and left as it is."""
 
+import re
 import shutil
 import subprocess
 import time
@@ -12,12 +13,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from launcher import cluster, database_server, private_files, system_user
+from launcher import cluster, database_server, health, private_files, system_user
 from launcher.database import PASSWORDS_BEFORE
 from launcher.keys import Keys
 from launcher.settings import Settings, is_free, load_or_create
 from launcher.terminal import Stop
 from tests.support.children import ending_with_parent
+from tests.support.disks import fill, small_disk
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.own_stack import until
 from tests.support.ports import free_port
@@ -242,6 +244,72 @@ def test_a_replica_alone_is_rejected_and_with_its_primary_named(
         # The address finds the primary behind it.
         with psycopg.connect(Keys(prepared).database_url("postgres")) as connection:
             assert connection.info.port == server.settings.ports["postgres"]
+
+
+@pytest.mark.long
+def test_a_replica_that_is_late_is_named(
+    prepared: Settings, server: OwnCluster, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_server, "LAG_LATE_SECONDS", 2)
+    with copy_of(server, place / "late", replica=True) as late:
+        name = f"127.0.0.1:{late.settings.ports['postgres']}"
+        prepared.options["DATABASE_SERVER"] += f",{name}"
+
+        def said() -> str:
+            return str(database_server.look(prepared, Keys(prepared))[1])
+
+        until(lambda: said() == f"{name} replica, 0 s behind", 20)
+        run(server, "create table early ()")
+        run(server, "drop table early")
+        time.sleep(1)
+        with psycopg.connect(make_conninfo(late.url(), port=late.settings.ports["postgres"])) as connection:
+            connection.execute("select pg_wal_replay_pause()")
+        run(server, "create table late ()")
+        run(server, "drop table late")
+        # What has arrived is late for as long as it is not replayed.
+        until(lambda: re.fullmatch(rf"{name} replica, WARNING: \d+ s behind", said()), 20)
+        well, words = health.servers(prepared, Keys(prepared))
+        assert well, "a late replica stops nobody"
+        assert "WARNING" in words
+
+
+def write_until_it_fails(server: OwnCluster) -> int:
+    """Store rows, with a segment of WAL for each; return how many were acknowledged."""
+    run(server, "create table acknowledged (n integer)")
+    for stored in range(1000):
+        try:
+            run(server, f"insert into acknowledged values ({stored}); select pg_switch_wal()")
+        except psycopg.OperationalError:
+            return stored
+    raise AssertionError("the disk is not full")
+
+
+@pytest.mark.long
+def test_a_full_disk_of_the_wal_is_named_and_nothing_is_lost(prepared: Settings, place: Path) -> None:
+    with small_disk(place / "wal", 200) as disk:
+        own = OwnCluster(settings_of_own(place / "full"))
+        shutil.copytree(prepared.state / "keys", own.settings.state / "keys")
+        own.create()
+        wal = own.settings.data_directory / "pg_wal"
+        shutil.copytree(wal, disk / "pg_wal")
+        shutil.rmtree(wal)
+        wal.symlink_to(disk / "pg_wal")
+        system_user.hand_over(disk)
+        own.start(restart_after_crash="off")
+        prepared.options["DATABASE_SERVER"] = f"127.0.0.1:{own.settings.ports['postgres']}"
+        filling = fill(disk)
+        acknowledged = write_until_it_fails(own)
+        until(lambda: own.has_ended, 60)
+        well, words = health.servers(prepared, Keys(prepared))
+        assert not well
+        assert words.startswith(f"NOT HEALTHY: {prepared.options['DATABASE_SERVER']} NOT REACHED")
+        assert "No space left on device" in (own.settings.state / "postgres.log").read_text()
+        filling.unlink()
+        with own.running():
+            with psycopg.connect(own.url()) as connection:
+                found = connection.execute("select count(*) from acknowledged").fetchone()
+            assert found
+            assert found[0] >= acknowledged
 
 
 @pytest.mark.long

@@ -75,6 +75,11 @@ class OwnCluster:
         self._process.send_signal(how)
         self._process.wait(60)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server has ended by itself."""
+        return self._process.poll() is not None
+
     @contextmanager
     def running(self, **options: str) -> Iterator[None]:
         """Run the server; the data are removed in the end."""

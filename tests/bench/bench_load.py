@@ -1,4 +1,4 @@
-"""B4, P16: an ordinary day's requests, alone and among hostile ones, then too many, large files, and a while.
+"""B4, P16: an ordinary day's requests, alone and among hostile ones, too many, large files, more instances.
 
 The stack's own database is filled with a network of 5,000 members first, so only a throw-away stack will do.
 Requests are sent on a fixed schedule, without waiting for responses, and their time counts from when they
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.bench.load import watch
+from tests.bench.load import instances, watch
 from tests.bench.load.hostile import AT_ONCE, hostile
 from tests.bench.load.http_client import HttpClient
 from tests.bench.load.mix import Mix
@@ -213,6 +213,7 @@ def main() -> int:
     print(f"  {len(population.actors)} of 5,000 members signed in after {time.monotonic() - started:.0f} s")
     asyncio.run(run(population, stack, watch.services(state)))
     check_ledger(stack)
+    instances.measure(GOAL, population, stack, RATE, PEOPLE, SEED + 6)
     return exit_code()
 
 

@@ -63,10 +63,11 @@ class PatroniCluster:
 
     Attributes:
         ttl: seconds after which a primary that says nothing has lost its place.
+        password: of its superuser, and of those who copy from one node to another.
     """
 
-    def __init__(self, folder: Path, ttl: int = DOCUMENTED_TTL) -> None:
-        self.folder, self.ttl = folder, ttl
+    def __init__(self, folder: Path, ttl: int = DOCUMENTED_TTL, password: str = PASSWORD) -> None:
+        self.folder, self.ttl, self.password = folder, ttl, password
         postgres = tools.find_postgres(tools.EXTENSIONS)
         assert postgres
         self.postgres = postgres
@@ -84,9 +85,24 @@ class PatroniCluster:
         """Start everything and wait until one node takes writes and the others follow it."""
         for number in NUMBERS:
             self.start_etcd(number)
-        for node in self.nodes:
+        # The first may have data, which the others then copy.
+        self.start_node(self.nodes[0])
+        until(lambda: self.primary() is not None, START_SECONDS)
+        self._set()
+        for node in self.nodes[1:]:
             self.start_node(node)
         until(lambda: self.primary() is not None and self.synchronous() is not None, START_SECONDS)
+
+    def _set(self) -> None:
+        """Give the cluster its settings: where the first node had data, nobody has."""
+        file = self.folder / "settings.json"
+        private_files.write(file, json.dumps(self._settings()))
+        self._patronictl("edit-config", "--apply", file)
+
+    def _patronictl(self, command: str, *arguments: str | Path) -> None:
+        # Any node's file names etcd; without that it would wait for ever.
+        called = ["timeout", "60", "patronictl", "-c", self.nodes[0].folder / "patroni.yml", command]
+        run([*called, "harborline", *arguments, "--force"], None, env=environment.base())
 
     def start_etcd(self, number: int) -> None:
         """Start one etcd node."""
@@ -128,11 +144,7 @@ class PatroniCluster:
                 system_user.as_user(command, system_user.name()), cwd="/", env=env, stdout=log, stderr=log
             )
 
-    def _configuration(self, node: Node) -> dict[str, Any]:
-        access = [
-            f"host replication {REPLICATOR} 127.0.0.1/32 scram-sha-256",
-            "host all all 127.0.0.1/32 scram-sha-256",
-        ]
+    def _settings(self) -> dict[str, Any]:
         parameters = {
             "max_connections": 200,
             "password_encryption": "scram-sha-256",
@@ -140,7 +152,7 @@ class PatroniCluster:
             "log_checkpoints": "off",
             "unix_socket_directories": "",
         }
-        shared = {
+        return {
             "ttl": self.ttl,
             "loop_wait": 1,
             "retry_timeout": 3,
@@ -150,6 +162,12 @@ class PatroniCluster:
             "primary_start_timeout": 0,
             "postgresql": {"use_pg_rewind": True, "parameters": parameters},
         }
+
+    def _configuration(self, node: Node) -> dict[str, Any]:
+        access = [
+            f"host replication {REPLICATOR} 127.0.0.1/32 scram-sha-256",
+            "host all all 127.0.0.1/32 scram-sha-256",
+        ]
         people = {"superuser": SUPERUSER, "replication": REPLICATOR, "rewind": REWINDER}
         return {
             "scope": "harborline",
@@ -157,7 +175,7 @@ class PatroniCluster:
             "restapi": {"listen": f"127.0.0.1:{node.api}", "connect_address": f"127.0.0.1:{node.api}"},
             "etcd3": {"hosts": [f"127.0.0.1:{client}" for client, _ in self._etcd_ports]},
             "bootstrap": {
-                "dcs": shared,
+                "dcs": self._settings(),
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
             },
             "postgresql": {
@@ -168,7 +186,7 @@ class PatroniCluster:
                 "pgpass": str(node.folder / "pgpass"),
                 "pg_hba": access,
                 "authentication": {
-                    use: {"username": name, "password": PASSWORD} for use, name in people.items()
+                    use: {"username": name, "password": self.password} for use, name in people.items()
                 },
             },
         }
@@ -211,11 +229,11 @@ class PatroniCluster:
 
     def url(self, node: Node) -> str:
         """Return the superuser's address of a node."""
-        return f"postgresql://{SUPERUSER}:{PASSWORD}@127.0.0.1:{node.port}/postgres"
+        return f"postgresql://{SUPERUSER}:{self.password}@127.0.0.1:{node.port}/postgres"
 
     def superuser_url(self) -> str:
         """Return the superuser's address of the primary, whichever node it is."""
-        return f"postgresql://{SUPERUSER}:{PASSWORD}@{self.servers}/postgres?target_session_attrs=read-write"
+        return f"postgresql://{SUPERUSER}:{self.password}@{self.servers}/postgres?target_session_attrs=read-write"
 
     def lose(self, node: Node) -> None:
         """End a node's Patroni and PostgreSQL at once, as a machine that is lost does."""
@@ -252,8 +270,7 @@ class PatroniCluster:
         """Let another node become the primary, as before planned work."""
         primary = self.primary()
         assert primary
-        command = ["patronictl", "-c", primary.folder / "patroni.yml", "switchover", "harborline"]
-        run([*command, "--master", primary.name, "--force"], None, env=environment.base())
+        self._patronictl("switchover", "--master", primary.name)
         until(lambda: self.primary() not in (None, primary), START_SECONDS)
 
     def remove(self) -> None:

@@ -10,7 +10,7 @@ import psycopg
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from functions.auth import codes, openapi, sign_ups
+from functions.auth import codes, openapi, retention, sign_ups
 from functions.auth.errors import ERRORS
 from functions.auth.routes import (
     admin_audit,
@@ -127,7 +127,7 @@ async def _lifespan(service: Service) -> AsyncIterator[None]:
 
 
 async def _purge_hourly(service: Service) -> None:
-    """Purge counted attempts, known addresses, PKCE flows and mailed links that are too old to matter."""
+    """Purge counted attempts, addresses, PKCE flows, mailed links and ended sessions' traces by their age."""
     while True:
         try:
             await service.attempts.purge_old("password", "address", "totp", "mail")
@@ -135,6 +135,7 @@ async def _purge_hourly(service: Service) -> None:
             await service.password_attempts.purge_old()
             await service.mail_budget.purge_old()
             await service.notices.purge_old()
+            await retention.purge_old(service.pool)
             async with service.pool.connection() as connection:
                 await connection.execute(
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]

@@ -155,6 +155,15 @@ async def notify_earnings(context: JobContext) -> None:
         log_result("notify_earnings", notified)
 
 
+@blueprint.periodic(cron="10 3 * * *")
+@blueprint.task(name="purge_messages", queueing_lock="purge_messages", retry=RETRY, pass_context=True)
+async def purge_messages(context: JobContext, timestamp: int) -> None:
+    """Delete messages of more than a year ago, so many in each transaction."""
+    pool = resources_of(context).pool
+    while purged := await call(pool, "purge_messages"):
+        log_result("purge_messages", purged)
+
+
 @blueprint.task(
     name="send_webhooks",
     queueing_lock="send_webhooks",

@@ -20,6 +20,7 @@ JobFunction = Literal[
     "notify_earnings",
     "publish_disclosure",
     "purge",
+    "purge_messages",
     "reconcile",
     "report_installation",
     "roll_up_counters",

@@ -176,6 +176,15 @@ comment on function private.time_ordered_id() is 'A new id that begins with the 
 -- Members insert requests themselves, and the id is a default.
 grant execute on function private.time_ordered_id() to authenticated, service_role;
 
+create function private.first_id_at(p_at timestamptz) returns uuid
+language sql immutable set search_path = '' as $$
+    select pg_catalog.rpad(
+        pg_catalog.encode(pg_catalog.substr(pg_catalog.int8send((extract(epoch from p_at) * 1000)::bigint), 3), 'hex'), 32, '0'
+    )::uuid
+$$;
+comment on function private.first_id_at(timestamptz) is
+'The smallest id that private.time_ordered_id() can have made then: every id from before is smaller.';
+
 -- Time.
 
 create function private.clock() returns timestamptz

@@ -451,6 +451,46 @@ def test_what_is_too_old_to_matter_is_purged(stack: Stack, auth_database: str) -
         assert db.execute("select from auth.attempts where subject = 'alive'").rowcount == 1
 
 
+def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_database: str) -> None:
+    """Used refresh tokens after 30 days, the audit log after 90, a session when it was idle for a year."""
+    with own_auth(stack, DATABASE_URL=auth_database) as auth:
+        ada = auth.new_user(PASSWORD)
+        first, idle, alive = (signed_in(auth, ada)["refresh_token"] for _ in range(3))
+        second = _refreshed(auth, first)
+        newest = _refreshed(auth, second)
+    with psycopg.connect(auth_database, autocommit=True) as db:
+        for token, days in ((first, 31), (second, 29), (idle, 366), (alive, 364)):
+            aged = "update auth.refresh_tokens set updated_at = now() - make_interval(days => %s) "
+            assert db.execute(f"{aged} where token = %s", [days, token]).rowcount == 1
+        db.execute(
+            "update auth.audit_log_entries set created_at = now() - case payload ->> 'action' "
+            "when 'login' then interval '91 days' else interval '89 days' end"
+        )
+
+        def left() -> tuple[set[str], set[str]]:
+            tokens = db.execute("select token from auth.refresh_tokens").fetchall()
+            actions = db.execute("select payload ->> 'action' from auth.audit_log_entries").fetchall()
+            return {token for (token,) in tokens}, {"login", "token_refreshed"} & {
+                name for (name,) in actions
+            }
+
+        assert left() == ({first, second, newest, idle, alive}, {"login", "token_refreshed"})
+        due = ({second, newest, alive}, {"token_refreshed"})
+        with own_auth(stack, DATABASE_URL=auth_database) as auth:
+            until = time.monotonic() + 3
+            while left() != due and time.monotonic() < until:
+                time.sleep(0.02)
+            assert left() == due
+            assert db.execute("select from auth.sessions").rowcount == 2, "nobody came back to the third"
+            assert _refreshed(auth, alive), "who was away for less goes on"
+            assert _refreshed(auth, newest), "a session needs none of its used tokens"
+
+
+def _refreshed(auth: OwnAuth, token: str) -> str:
+    answer = auth.http.post("/token?grant_type=refresh_token", json={"refresh_token": token})
+    return str(answer.raise_for_status().json()["refresh_token"])
+
+
 def _recovery(user: dict[str, Any]) -> dict[str, str]:
     return {"type": "recovery", "email": user["email"]}
 

@@ -82,7 +82,7 @@ def test_parallel_refreshes_get_one_child(auth: Auth, member: Member) -> None:
     assert len({response.json()["refresh_token"] for response in responses}) == 1
 
 
-def test_a_client_that_lost_the_response_gets_the_same_child_at_any_age(
+def test_a_client_that_lost_the_response_gets_the_same_child_for_a_month(
     auth: Auth, member: Member, elapse: Any
 ) -> None:
     first = auth.sign_in(member)["refresh_token"]

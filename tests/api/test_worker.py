@@ -20,6 +20,7 @@ from psycopg.conninfo import make_conninfo
 from functions.core.database import make_pool
 from functions.worker import job_queue
 from functions.worker.audit_heads import AuditHeads
+from functions.worker.jobs import blueprint
 from functions.worker.receipts import UnusedReceipts
 from functions.worker.settings import WorkerSettings
 from tests.support.mail import Mailbox
@@ -240,6 +241,25 @@ async def test_receipts_that_no_deposit_used_go_after_a_day_with_their_bytes(
     stored = versions_of_bytes()
     assert versions <= stored
     assert deleted not in stored
+
+
+async def test_messages_of_long_ago_go_each_night_however_many(stack: Stack) -> None:
+    """More than one transaction deletes."""
+    (nightly,) = (
+        each
+        for each in blueprint.periodic_registry.periodic_tasks.values()
+        if each.task.name == "purge_messages"
+    )
+    assert nightly.cron == "10 3 * * *"
+    async with rolled_back(stack) as connection:
+        await connection.execute(
+            "insert into private.admin_notices (kind, title, body, created_at) "
+            "select 'old', 'Title', 'Body', now() - interval '13 months' from generate_series(1, 50001)"
+        )
+        resources = SimpleNamespace(pool=RollbackPool(connection))
+        await nightly.task.func(SimpleNamespace(additional_context={"resources": resources}), 0)
+        left = await connection.execute("select from private.admin_notices where kind = 'old'")
+        assert left.rowcount == 0
 
 
 def test_a_receipt_of_a_deposit_cannot_be_removed_by_anybody(

@@ -24,6 +24,55 @@ select is_empty($$ select * from private.check_ledger() $$, 'the ledger checks p
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- Messages of long ago
+-- =====================================================================================================================
+create function pg_temp.notify(title text, age interval, read boolean) returns void language sql as $$
+    insert into public.notifications (id, user_id, kind, title, body, read_at, created_at)
+    values (
+        overlay(gen_random_uuid()::text placing left(private.first_id_at(now() - age)::text, 13) from 1)::uuid,
+        user_id('ask'), 'greeting', title, 'Body', case when read then now() - age end, now() - age
+    )
+$$;
+create function pg_temp.left_over() returns text language sql as $$
+    select string_agg(l.title, ', ' order by l.title)
+    from (
+        select title from public.notifications where kind = 'greeting'
+        union all
+        select title from private.admin_notices where kind = 'greeting'
+        union all
+        select data ->> 'title' from private.outbox where template = 'greeting'
+    ) as l
+$$;
+select
+    pg_temp.notify('read 13 months', '13 months', true), pg_temp.notify('read 12 months ago', '1 year 2 days', true),
+    pg_temp.notify('read 11 months', '11 months', true), pg_temp.notify('unread 13 months', '13 months', false),
+    pg_temp.notify('unread 25 months', '25 months', false);
+insert into private.admin_notices (kind, title, body, created_at)
+values ('greeting', 'notice 13 months', 'Body', now() - interval '13 months'), ('greeting', 'notice 11 months', 'Body', now() - interval '11 months');
+insert into private.outbox (template, recipient, data, created_at, failed_at)
+select 'greeting', 'ask@members.test', jsonb_build_object('title', m.title), now() - m.age, case when m.failed then now() - m.age end
+from (
+    values ('failed 13 months', '13 months'::interval, true), ('failed 11 months', '11 months', true), ('waiting 13 months', '13 months', false)
+) as m (title, age, failed);
+
+set local role worker;
+select is(jobs.purge_messages(1), 3, 'the worker deletes messages, so many of each kind at once');
+select is(jobs.purge_messages(1) + jobs.purge_messages(1), 2, 'and goes on');
+select is(jobs.purge_messages(), 0, 'until none is left');
+reset role;
+select is(
+    pg_temp.left_over(), 'failed 11 months, notice 11 months, read 11 months, unread 13 months, waiting 13 months',
+    'who has read one had it for a year, who has not for two; what waits to be sent goes out however late'
+);
+select is_empty($$ select * from private.check_ledger() $$, 'the ledger checks pass');
+select is(
+    (select array_agg(private.first_id_at(i.at) <= i.id order by i.at) from (select now() as at, private.time_ordered_id() as id) as i)
+    || (private.first_id_at(clock_timestamp() + interval '2 milliseconds') > private.time_ordered_id()),
+    array[true, true], 'ids from before a time are smaller than its first one'
+);
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- Dead rows and search indexes
 -- =====================================================================================================================
 select is_empty($$

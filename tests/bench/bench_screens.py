@@ -7,20 +7,20 @@ the same run.
 """
 
 import math
-import os
 import random
 import statistics
 import sys
 import time
+from collections.abc import Iterable
 from typing import LiteralString
 
 import psycopg
 
 from tests.bench import network
+from tests.bench.measure import SIZES
 from tests.bench.report import exit_code, record
 from tests.support.screens import CALLS, Call, Facts, Screens
 
-SIZES = os.environ.get("SIZES", "10k,100k,1m").split(",")
 SEED = 7
 MEMBERS = 25
 ROUNDS = 7
@@ -63,13 +63,21 @@ def fastest(screens: Screens, call: Call, facts: Facts) -> float:
     return min(times)
 
 
-def measured(screens: Screens) -> dict[str, tuple[float, float]]:
-    """Return the medians of random members and of the top referrer, by the call's name."""
+def catch_up(connection: psycopg.Connection) -> None:
+    """Do what the worker does every minute and every day: other benchmarks left half a day's queue here."""
+    while connection.execute("select jobs.roll_up_networks() + jobs.roll_up_counters()").fetchone() != (0,):
+        pass
+    connection.execute("select jobs.publish_disclosure(), jobs.snapshot_coverage()")
+    connection.execute("vacuum (analyze)")
+
+
+def measured(screens: Screens, calls: Iterable[Call] = CALLS) -> dict[str, tuple[float, float]]:
+    """Return the medians of random members and of the top referrer in milliseconds, by the call's name."""
     chance = random.Random(SEED)
     some = [screens.facts(chance.randrange(1, screens.members)) for _ in range(MEMBERS)]
     top_referrer = screens.facts(screens.top_referrer)
     found = {}
-    for call in CALLS:
+    for call in calls:
         if call.writes:
             continue
         chosen = some if call.who == "member" else some[:1]
@@ -113,13 +121,7 @@ def main() -> int:
     results: dict[str, dict[str, tuple[float, float]]] = {}
     for size in SIZES:
         with psycopg.connect(network.make(size), autocommit=True) as connection:
-            # What the worker does every minute and every day: other benchmarks left half a day's queue here.
-            while connection.execute(
-                "select jobs.roll_up_networks() + jobs.roll_up_counters()"
-            ).fetchone() != (0,):
-                pass
-            connection.execute("select jobs.publish_disclosure(), jobs.snapshot_coverage()")
-            connection.execute("vacuum (analyze)")
+            catch_up(connection)
             screens = Screens(connection)
             results[size] = measured(screens)
             if size == SIZES[-1]:

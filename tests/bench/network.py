@@ -1,4 +1,4 @@
-"""A network to measure on: thousands to a million members, in the product's own schema, the same every time.
+"""A network to measure on, up to ten million members, in the product's own schema, the same every time.
 
 New members choose a referrer by preferential attachment. One hub has 2.29% of them as direct
 referrals (22,900 of a million), one chain is 1,050 deep, members join three in the same
@@ -9,14 +9,17 @@ must find nothing to repair.
     STACK_ENV=.stack/env python -m tests.bench.network 300k
 
 makes the database bench_300k on that stack's cluster, `--drop` removes it. `pg_dump` must be found in PATH.
+What it takes is said first, and where disk or memory is short nothing is begun.
 """
 
 import argparse
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,18 +74,29 @@ SURNAMES = [
     "Petrov",
 ]
 LOAD = Path(__file__).with_name("load.sql")
+# Measured with 10k, 100k and 300k members. On disk: the database, and with it what is there only while it is
+# made, temporary tables and WAL. In memory: the tree here, and as much in the server.
+FIXED_BYTES, PEAK_BYTES, KEPT_BYTES, MEMORY_BYTES = 200_000_000, 15_500, 8_000, 400
+SECONDS = 0.003
+# What stays free for whatever else runs.
+SPARE_BYTES = 2 * 10**9
+
+
+def _column() -> "array[int]":
+    """Return what holds a number for each member in eight bytes; the first place is nobody's."""
+    return array("q", [0])
 
 
 @dataclass
 class Tree:
     """Members 1 to n in the order in which they joined; index 0 is unused."""
 
-    referrer: list[int] = field(default_factory=lambda: [0])
-    child_no: list[int] = field(default_factory=lambda: [0])
-    children: list[int] = field(default_factory=lambda: [0])
-    depth: list[int] = field(default_factory=lambda: [0])
-    jump: list[int] = field(default_factory=lambda: [0])
-    joined: list[int] = field(default_factory=lambda: [0])
+    referrer: "array[int]" = field(default_factory=_column)
+    child_no: "array[int]" = field(default_factory=_column)
+    children: "array[int]" = field(default_factory=_column)
+    depth: "array[int]" = field(default_factory=_column)
+    jump: "array[int]" = field(default_factory=_column)
+    joined: "array[int]" = field(default_factory=_column)
 
     def add(self, referrer: int, tick: int) -> None:
         """Place one member as the sign-up would: numbered under the referrer, after all siblings."""
@@ -107,8 +121,8 @@ class Tree:
 def grow(members: int, rng: random.Random) -> Tree:
     """Return the tree; ticks are microseconds since the first member joined."""
     tree = Tree()
-    youngest = [0] * (members + 1)
-    top_referrer, ends = ROOTS + 1, list(range(1, ROOTS + 1))
+    youngest = array("q", [0]) * (members + 1)
+    top_referrer, ends = ROOTS + 1, array("q", range(1, ROOTS + 1))
     chain = set(range(members // 50 + 10, members, max(1, (members - members // 50) // (CHAIN + 20))))
     last, length = 1, 0
     step = DAYS * 86_400_000_000 // members
@@ -168,19 +182,23 @@ def rows(tree: Tree, rng: random.Random) -> Iterator[tuple[object, ...]]:
         )
 
 
-def sums_below(connection: psycopg.Connection, tree: Tree) -> list[list[int]]:
+def sums_below(connection: psycopg.Connection, tree: Tree) -> list["array[int]"]:
     """Add up members, packages and bonuses over each member's downline; children have the higher numbers."""
     query = """
-        select o.no, 1, o.package_cents, (t.referral_amount * 100)::bigint, (t.pairing_amount * 100)::bigint,
+        select 1, o.package_cents, (t.referral_amount * 100)::bigint, (t.pairing_amount * 100)::bigint,
             (t.override_amount * 100)::bigint
         from private.positions as o inner join private.totals as t on o.user_id = t.user_id order by o.no
     """
-    sums = [list(row[1:]) for row in connection.execute(query)]
-    for no in range(len(sums), 0, -1):
+    sums = [_column() for _ in range(5)]
+    with connection.cursor(name="sums") as cursor:
+        cursor.itersize = 10_000
+        for row in cursor.execute(query):
+            for column, value in zip(sums, row, strict=True):
+                column.append(value)
+    for no in range(len(tree.referrer) - 1, 0, -1):
         if referrer := tree.referrer[no]:
-            above = sums[referrer - 1]
-            for place, value in enumerate(sums[no - 1]):
-                above[place] += value
+            for column in sums:
+                column[referrer] += column[no]
     return sums
 
 
@@ -201,7 +219,8 @@ def load(connection: psycopg.Connection, members: int) -> None:
     with connection.cursor().copy(
         "copy private.networks (no, members, package_cents, referral, pairing, override) from stdin"
     ) as copy:
-        for no, (count, cents, *earned) in enumerate(sums, 1):
+        for no in range(1, members + 1):
+            count, cents, *earned = (column[no] for column in sums)
             copy.write_row((no, count, cents, *(f"{value // 100}.{value % 100:02}" for value in earned)))
     for definition in indexes:
         connection.execute(definition)
@@ -240,6 +259,38 @@ def database_url(name: str) -> str:
     return urlunsplit(urlsplit(Stack.read().values["DATABASE_ADMIN_URL"])._replace(path=f"/{name}"))
 
 
+def require_room(members: int) -> None:
+    """Say what a network of so many members takes, and exit where disk or memory is short."""
+    peak, memory = FIXED_BYTES + members * PEAK_BYTES, members * MEMORY_BYTES
+    print(
+        f"  {members:,} members take {gigabytes(peak)} of disk while they are made and"
+        f" {gigabytes(members * KEPT_BYTES)} then, {gigabytes(memory)} of memory and about"
+        f" {members * SECONDS / 60:,.0f} minutes",
+        flush=True,
+    )
+    require_free(peak, memory)
+
+
+def require_free(disk: float, memory: float) -> None:
+    """Exit unless so many bytes are free in memory and on the disk of the stack's cluster, this machine's."""
+    with psycopg.connect(database_url("postgres")) as connection:
+        [[folder]] = connection.execute("select current_setting('data_directory')").fetchall()
+    available = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    free = {
+        f"the disk of {folder}": (shutil.disk_usage(folder).free, disk),
+        "memory": (int(available[1]) * 1024 if available else 0, memory),
+    }
+    for what, (there, needed) in free.items():
+        if there < needed + SPARE_BYTES:
+            short = f"{what} has {gigabytes(there)} free, {gigabytes(needed + SPARE_BYTES)} are needed"
+            sys.exit(f"Nothing was begun: {short}.")
+
+
+def gigabytes(size: float) -> str:
+    """Return a number of bytes in words."""
+    return f"{size / 10**9:,.1f} GB"
+
+
 def drop(name: str) -> None:
     """Remove a benchmark database."""
     with psycopg.connect(database_url("postgres"), autocommit=True) as connection:
@@ -253,6 +304,7 @@ def make(text: str) -> str:
     with psycopg.connect(database_url("postgres"), autocommit=True) as connection:
         if connection.execute("select 1 from pg_database where datname = %s", [name]).fetchone():
             return url
+        require_room(members)
         connection.execute(f"create database {name} owner postgres template template0")
     started = time.monotonic()
     try:

@@ -17,6 +17,8 @@ import psycopg
 from tests.support.stack import Stack
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+# Of a run with nothing but more than a million members.
+RESULTS_LARGER = Path(__file__).with_name("RESULTS-10m.md")
 _failed: list[str] = []
 
 
@@ -56,8 +58,8 @@ def _rounded(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.6f}"
 
 
-def write(records: Path) -> None:
-    """Write RESULTS.md from the lines of one run, ordered by goal."""
+def write(records: Path, results: Path) -> None:
+    """Write a page of results from the lines of one run, ordered by goal."""
     rows = [json.loads(line) for line in records.read_text().splitlines()]
     # P2 before P10, and what has no number after what has one.
     rows.sort(key=lambda row: (row[0][0], not row[0][1:].isdigit(), row[0][1:].zfill(3)))
@@ -81,7 +83,7 @@ def write(records: Path) -> None:
         ),
         "",
     ]
-    RESULTS.write_text("\n".join(text))
+    results.write_text("\n".join(text))
 
 
 def _surroundings() -> list[str]:
@@ -109,4 +111,4 @@ def _surroundings() -> list[str]:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]), RESULTS)

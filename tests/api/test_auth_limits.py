@@ -487,8 +487,8 @@ def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_data
 
 
 def _refreshed(auth: OwnAuth, token: str) -> str:
-    answer = auth.http.post("/token?grant_type=refresh_token", json={"refresh_token": token})
-    return str(answer.raise_for_status().json()["refresh_token"])
+    response = auth.http.post("/token?grant_type=refresh_token", json={"refresh_token": token})
+    return str(response.raise_for_status().json()["refresh_token"])
 
 
 def _recovery(user: dict[str, Any]) -> dict[str, str]:

@@ -243,7 +243,7 @@ async def test_receipts_that_no_deposit_used_go_after_a_day_with_their_bytes(
     assert deleted not in stored
 
 
-async def test_messages_of_long_ago_go_each_night_however_many(stack: Stack) -> None:
+async def test_old_messages_go_each_night_however_many(stack: Stack) -> None:
     """More than one transaction deletes."""
     (nightly,) = (
         each

@@ -76,7 +76,7 @@ SURNAMES = [
 LOAD = Path(__file__).with_name("load.sql")
 # Measured with 10k, 100k and 300k members. On disk: the database, and with it what is there only while it is
 # made, temporary tables and WAL. In memory: the tree here, and as much in the server.
-FIXED_BYTES, PEAK_BYTES, KEPT_BYTES, MEMORY_BYTES = 200_000_000, 15_500, 8_000, 400
+FIXED_BYTES, PEAK_BYTES, STORED_BYTES, MEMORY_BYTES = 200_000_000, 15_500, 8_000, 400
 SECONDS = 0.003
 # What stays free for whatever else runs.
 SPARE_BYTES = 2 * 10**9
@@ -264,7 +264,7 @@ def require_room(members: int) -> None:
     peak, memory = FIXED_BYTES + members * PEAK_BYTES, members * MEMORY_BYTES
     print(
         f"  {members:,} members take {gigabytes(peak)} of disk while they are made and"
-        f" {gigabytes(members * KEPT_BYTES)} then, {gigabytes(memory)} of memory and about"
+        f" {gigabytes(members * STORED_BYTES)} then, {gigabytes(memory)} of memory and about"
         f" {members * SECONDS / 60:,.0f} minutes",
         flush=True,
     )

@@ -18,7 +18,7 @@ from tests.support.stack import Stack
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 # Of a run with nothing but more than a million members.
-RESULTS_LARGER = Path(__file__).with_name("RESULTS-10m.md")
+RESULTS_LARGER = Path(__file__).with_name("RESULTS-larger.md")
 _failed: list[str] = []
 
 

@@ -36,7 +36,9 @@ def main() -> int:
     if not SIZES:
         # More members than the rivals can hold, and nothing else: a run of hours.
         code = run_script(SCRIPTS / "bench_growth.py", env)
-        report.write(records, report.RESULTS_LARGER)
+        # Of one that was refused there is nothing to say.
+        if records.stat().st_size:
+            report.write(records, report.RESULTS_LARGER)
         return code
     promise("warm start until healthy", warm_start(settings), "s", WARM_SECONDS)
     promise("idle memory, proportional set size", idle_memory(settings), "MB", IDLE_MEGABYTES)

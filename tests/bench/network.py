@@ -236,7 +236,7 @@ def _without_indexes(connection: psycopg.Connection) -> list[str]:
         where c.oid = any(array[
                 'auth.users', 'storage.objects', 'private.profiles', 'private.positions', 'private.totals',
                 'public.deposits', 'private.deposit_keys', 'private.deposit_receipts', 'public.withdrawals',
-                'public.bonuses', 'public.transactions', 'public.notifications'
+                'private.request_texts', 'public.bonuses', 'public.transactions', 'public.notifications'
             ]::regclass[])
             and not exists (select 1 from pg_constraint as k where k.conindid = i.indexrelid)
     """

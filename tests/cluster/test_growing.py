@@ -1,4 +1,4 @@
-"""docs/growing.md followed to the letter: from one machine to a cluster of three, with its data."""
+"""docs/growing.md followed step by step: from one machine to a cluster of three, with its data."""
 
 import shutil
 import signal

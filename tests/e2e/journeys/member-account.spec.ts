@@ -151,6 +151,13 @@ test('a password is changed only by who knows the present one', async ({ browser
     await page.getByRole('button', { name: 'Change password' }).click()
   }
   await page.goto('/settings')
+  await page.getByRole('button', { name: 'Change password' }).click()
+  const summary = page.getByRole('group', { name: 'What to correct' })
+  await expect(summary).toBeFocused()
+  await expect(summary).toContainText('Please correct 3 fields.')
+  await expect(summary.getByRole('listitem')).toHaveText(['All fields are required'])
+  await summary.getByRole('button', { name: 'All fields are required' }).click()
+  await expect(page.getByLabel('Current password')).toBeFocused()
   await attempt(person.password, 'Another-quay-1', 'Another-quay-2')
   await expect(page.getByText('Password mismatch')).toBeVisible()
   await attempt(person.password, 'short', 'short')

@@ -183,7 +183,7 @@ export function KnownUsername({ value }: { value: string }) {
 
 /**
  * Takes the focus after a failed submit: to the one field that is wrong, or, from two on, to a list of
- * links above the form.
+ * links above the form. What several fields lack in one sentence stands there once, and leads to the first of them.
  */
 export function ErrorSummary<T extends FieldValues>({ form }: { form: UseFormReturn<T> }) {
   const box = useRef<HTMLDivElement>(null)
@@ -194,6 +194,9 @@ export function ErrorSummary<T extends FieldValues>({ form }: { form: UseFormRet
     .filter(([name, error]) => name !== 'root' && error?.message)
     .sort(([one], [other]) => order.indexOf(one) - order.indexOf(other))
   const several = found.length > 1
+  const listed = found.filter(
+    ([, error], index) => found.findIndex(([, other]) => other?.message === error?.message) === index,
+  )
   const first = found[0]?.[0] as Path<T> | undefined
   useEffect(() => {
     if (submitCount === 0 || !first) return
@@ -213,7 +216,7 @@ export function ErrorSummary<T extends FieldValues>({ form }: { form: UseFormRet
     >
       <p className="font-semibold">Please correct {found.length} fields.</p>
       <ul className="mt-1 list-disc pl-5">
-        {found.map(([name, error]) => (
+        {listed.map(([name, error]) => (
           <li key={name}>
             <button
               type="button"

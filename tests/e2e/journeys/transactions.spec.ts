@@ -124,6 +124,29 @@ test('each movement has the balance after it, and what moved nothing does not lo
   await page.context().close()
 })
 
+test('the figures of the month are as tall on the narrowest phone before they are read as after', async ({
+  browser,
+}) => {
+  const { person } = await createHistory()
+  const page = await openAs(browser, person)
+  await page.setViewportSize({ width: 320, height: 640 })
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route('**/rpc/get_statement', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.goto('/transactions')
+  const card = page.locator('.card-box').filter({ hasText: /Loading this month|Balance now/ })
+  await expect(page.getByText('Loading this month')).toBeAttached()
+  await expect(page.getByRole('button', { name: 'Details of Withdrawal, −$300.00' })).toBeVisible()
+  const before = (await card.boundingBox())?.height
+  release()
+  await expect(card.getByText('$800.00')).toBeVisible()
+  expect((await card.boundingBox())?.height).toBe(before)
+  await page.context().close()
+})
+
 test('presets set the two days, and the file has the balance', async ({ browser }) => {
   const { person } = await createHistory()
   const page = await openAs(browser, person)

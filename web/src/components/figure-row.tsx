@@ -11,13 +11,19 @@ export function FigureRow({ children }: { children: ReactNode }) {
   )
 }
 
-/** Stands where figures will be, each as tall as the one with this note. */
-export function FigureRowSkeleton({ notes }: { notes: string[] }) {
+interface FigureRowSkeletonProps {
+  notes: string[]
+  /** Where a label may need two lines in a narrow column; a line of its own each otherwise. */
+  labels?: string[]
+}
+
+/** Stands where figures will be, each as tall as the one with this label and this note. */
+export function FigureRowSkeleton({ notes, labels }: FigureRowSkeletonProps) {
   return (
     <FigureRow>
       {notes.map((note, index) => (
         <div key={index} aria-hidden className="grid *:col-start-1 *:row-start-1">
-          <Figure label="&nbsp;" value="&nbsp;" note={note} className="invisible" />
+          <Figure label={labels?.[index] ?? '\u00a0'} value="&nbsp;" note={note} className="invisible" />
           <Skeleton className="h-full" />
         </div>
       ))}

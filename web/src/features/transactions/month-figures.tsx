@@ -25,6 +25,12 @@ const opening = 'at the start of the month, UTC'
 /** What this month did to the balance: opening, in, out, now. They add up. */
 export function MonthFigures({ month, balance }: { month: string; balance: Balance | undefined }) {
   const name = monthName(month).replace(/ \d+$/, '')
+  const labels = {
+    opening: `Balance on ${utcDay(`${month}-01`).replace(/ \d+$/, '')}`,
+    in: `In, ${name}`,
+    out: `Out, ${name}`,
+    now: 'Balance now',
+  }
   return (
     <div className="card-box">
       <Region
@@ -33,29 +39,30 @@ export function MonthFigures({ month, balance }: { month: string; balance: Balan
         loadingText="Loading this month"
         skeleton={
           <FigureRowSkeleton
-            notes={[opening, count(0, 'movement'), count(0, 'movement'), 'nothing reserved']}
+            labels={Object.values(labels)}
+            notes={[opening, count(0, 'movement'), count(0, 'movement'), noteOf('0', balance)]}
           />
         }
       >
         {(statement) => (
           <FigureRow>
             <Figure
-              label={`Balance on ${utcDay(statement.from).replace(/ \d+$/, '')}`}
+              label={labels.opening}
               value={<Money value={statement.opening} />}
               note={opening}
             />
             <Figure
-              label={`In, ${name}`}
+              label={labels.in}
               value={<Money value={statement.in.total} signed />}
               note={count(statement.in.rows, 'movement')}
             />
             <Figure
-              label={`Out, ${name}`}
+              label={labels.out}
               value={<Money value={`-${statement.out.total}`} signed />}
               note={count(statement.out.rows, 'movement')}
             />
             <Figure
-              label="Balance now"
+              label={labels.now}
               value={<Money value={statement.closing} />}
               note={noteOf(statement.closing, balance)}
             />

@@ -64,7 +64,7 @@ def test_sign_up_confirm_and_sign_in(
 
     message = mailbox.wait_for(someone["email"])
     assert someone["options"]["data"]["username"] in message["html"]
-    assert "Not you? Ignore this mail." in message["html"]
+    assert "Not you? Ignore this email." in message["html"]
     tokens = _follow(mailbox.link_in(message))
     assert tokens["type"] == "signup"
     client.auth.set_session(tokens["access_token"], tokens["refresh_token"])

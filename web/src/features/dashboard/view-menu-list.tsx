@@ -17,7 +17,7 @@ export default function ViewMenuList({ compact, onChange }: ViewMenuProps) {
         {compact ? (
           <DropdownMenuItem onSelect={() => onChange('classic')}>Classic View</DropdownMenuItem>
         ) : (
-          <DropdownMenuItem onSelect={() => onChange('compact')}>Compact view</DropdownMenuItem>
+          <DropdownMenuItem onSelect={() => onChange('compact')}>Compact View</DropdownMenuItem>
         )}
       </DropdownMenuContent>
     </DropdownMenu>

@@ -12,7 +12,7 @@ export function FactorsDialog({ member, onClose }: { member: MemberDetails; onCl
         { label: 'Member', value: member.display_name ?? member.username },
         { label: 'Email', value: <span className="no-kerning">{member.email ?? 'N/A'}</span> },
       ]}
-      warning="They are signed out everywhere and mailed. For 24 hours their withdrawals are not approved."
+      warning="They are signed out everywhere and notified by email. For 24 hours their withdrawals cannot be approved."
       label="How you verified their identity"
       note="Kept in the audit log"
       confirmLabel="Remove second step"

@@ -165,7 +165,7 @@ begin
     perform private.mail_administrators(
         'deposit_address_changed', 'The deposit address was changed',
         pg_catalog.format(
-            E'It was %s.\nIt is now %s.\nMembers send deposits to the new address from now on. If this was not agreed, change it back at once.',
+            E'It was %s.\nIt is now %s.\nMembers send deposits to the new address from now on. If this was not agreed, change it back immediately.',
             old.value #>> '{}', new.value #>> '{}'
         ), '/admin/readiness'
     );
@@ -268,7 +268,7 @@ begin
     if p_key = 'deposit.address' and v_before is distinct from p_value then
         perform private.notify_administrators(
             'deposit_address_changed', 'The deposit address was changed',
-            pg_catalog.format('%s set it to %s. If this was not agreed, sign in and change it back at once.', coalesce(v_admin.full_name, v_admin.email), p_value #>> '{}'),
+            pg_catalog.format('%s set it to %s. If this was not agreed, sign in and change it back immediately.', coalesce(v_admin.full_name, v_admin.email), p_value #>> '{}'),
             '/admin/readiness'
         );
     end if;

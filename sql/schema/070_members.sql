@@ -657,7 +657,7 @@ begin
         perform private.notify_member(
             (p_before).user_id, 'wallet_changed', 'Your wallet address was changed',
             pg_catalog.format(
-                'Withdrawals now go to %s. They can be requested at once and are approved 24 hours from now at the earliest. If this was not you, change your password and contact support.',
+                'Withdrawals now go to %s. You can request one now; it cannot be approved for 24 hours. If this was not you, change your password and contact support.',
                 p_wallet
             ),
             null, '/settings'

@@ -50,7 +50,7 @@ begin
     end if;
     perform private.notify_member(
         p_user_id, p_kind, p_title, pg_catalog.concat_ws(
-            ' ', case when p_hold_reason is not null then 'Withdrawals can be requested at once and are approved 24 hours from now at the earliest.' end,
+            ' ', case when p_hold_reason is not null then 'You can request a withdrawal now; it cannot be approved for 24 hours.' end,
             'If this was not you, contact support.'
         ), null, '/settings'
     );

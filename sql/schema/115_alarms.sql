@@ -126,7 +126,7 @@ language sql immutable set search_path = '' as $$
     ('I37', 'The number of a member''s bonuses is wrong in the totals.', 'Rebuild the counters once it is known who changed what.'),
     ('I38', 'The stored coverage of a past day is not what had been decided when it was computed.', 'Find out who changed the day, or a deposit, withdrawal or bonus from before it. The day stays as it is: acknowledge this once it is known why.'),
     ('I39', 'A published income disclosure is not what had been decided when it was published, or contradicts itself.', 'Find out who changed it, or a withdrawal or bonus of its period, before anybody relies on it. It stays as it is: acknowledge this once it is known why.'),
-    ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Whoever runs the database must set it back at once: sizes and pairing rates in private.packages, a percentage in the function of its name. Every bonus is worked out with it.'),
+    ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Whoever runs the database must set it back immediately: sizes and pairing rates in private.packages, a percentage in the function of its name. Every bonus is worked out with it.'),
     ('I41', 'The referrals of a member are not numbered in the order of joining, which decides who is paired with whom.', 'Find out who changed the order; rebuild the counters.'),
     ('I42', 'A request or a bonus is older than what it follows from, or lies in the future.', 'Compare the times with the audit log.'),
     ('I43', 'A deposit has no entry in the audit log, more than one, or one that says something else.', 'Compare the deposit with the audit log and the receipt before it is decided.'),
@@ -159,7 +159,7 @@ begin
             '%s stored differently from what tree and packages say, and repaired.',
             case when v_details ->> 'rows' = '1' then 'One bonus was' else coalesce(v_details ->> 'rows', 'Some') || ' bonuses were' end
         ), 'Find out who changed the rows: the product never does.'),
-        ('deposit_address', 'changed', pg_catalog.format('The deposit address was changed to %s.', v_details ->> 'to'), 'If this was not agreed, change it back at once: members send their deposits there.'),
+        ('deposit_address', 'changed', pg_catalog.format('The deposit address was changed to %s.', v_details ->> 'to'), 'If this was not agreed, change it back immediately: members send their deposits there.'),
         ('deposit_address', 'unexpected', pg_catalog.format('Members are shown the deposit address %s, which is not the expected one.', v_details ->> 'shown'), 'Find out who changed it before another deposit is sent.'),
         ('audit_entry', 'any', 'Entries wait to be written into the audit log''s chain.', 'See whether the worker runs, and what its log says.'),
         ('disk', 'any', pg_catalog.format('The disk of %s is more than %s%% full.', (p_alarm).object, v_details ->> 'above'), 'Make room before it is full: the product stops then.'),
@@ -406,16 +406,16 @@ language sql stable set search_path = '' as $$
         case
             when (p_alarm).ended_at is not null then pg_catalog.format('Over since %s UTC.', pg_catalog.to_char((p_alarm).ended_at at time zone 'UTC', 'FMDD Mon YYYY HH24:MI'))
             when (p_alarm).acknowledged_at is not null then 'Acknowledged.'
-            when private.alarm_stops(p_alarm) = 'everybody' then 'It stops every decision about money.'
-            when private.alarm_stops(p_alarm) = 'member' then 'It stops decisions about this member''s money.'
-            else 'It stops nothing.'
+            when private.alarm_stops(p_alarm) = 'everybody' then 'Every decision about money is blocked.'
+            when private.alarm_stops(p_alarm) = 'member' then 'Decisions about this member''s money are blocked.'
+            else 'Decisions go on.'
         end
     )
     from private.alarm_texts(p_alarm) as t
     left join private.profiles as p on p.user_id = (p_alarm).user_id
 $$;
 comment on function private.alarm_line(private.alarms) is
-'An alarm as a paragraph of an e-mail: what is wrong, what to do, what it concerns, since when, what it stops.';
+'An alarm as a paragraph of an e-mail: what is wrong, what to do, what it concerns, since when, what it blocks.';
 
 create function private.mail_alarms() returns integer
 language plpgsql volatile set search_path = '' as $$

@@ -29,7 +29,7 @@ comment on table private.counter_deltas is 'Deltas since the last roll-up.';
 alter table private.counter_deltas enable row level security;
 
 -- Daily totals of deposits and withdrawals: the panel's chart and the coverage computation read a row a day instead
--- of every approved request of ninety days. Changes are appended as deltas and rolled up with the counters, for the
+-- of every approved request. Changes are appended as deltas and rolled up with the counters, for the
 -- same reason. Days are UTC.
 
 create table private.flow_days (
@@ -96,19 +96,11 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.flows_since(date) is 'Current daily totals of deposits and withdrawals, from a day on.';
 
-create function private.daily_flows(p_days integer) returns jsonb
+create function private.first_flow_day() returns date
 language sql stable set search_path = '' as $$
-    select pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object(
-            'day', s.day::date, 'deposits', private.money(coalesce(f.deposits, 0)), 'withdrawals', private.money(coalesce(f.withdrawals, 0))
-        ) order by s.day
-    )
-    from pg_catalog.generate_series(
-        (pg_catalog.now() at time zone 'UTC')::date - (p_days - 1), (pg_catalog.now() at time zone 'UTC')::date, interval '1 day'
-    ) as s (day)
-    left join private.flows_since((pg_catalog.now() at time zone 'UTC')::date - (p_days - 1)) as f on s.day::date = f.day
+    select least((select min(f.day) from private.flow_days as f), (select min(c.day) from private.flow_deltas as c))
 $$;
-comment on function private.daily_flows(integer) is 'Approved deposits and withdrawals by UTC day of the request, today last.';
+comment on function private.first_flow_day() is 'The first day with a deposit or withdrawal that was approved; null before.';
 
 create function jobs.roll_up_counters() returns integer
 language plpgsql volatile security definer set search_path = '' as $$

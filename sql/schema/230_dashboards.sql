@@ -277,7 +277,6 @@ begin
         ),
         'net_cash_flow', private.money(private.counter_value('deposits_approved') - private.counter_value('withdrawals_approved')),
         'recent', coalesce(v_recent, '[]'),
-        'flows', private.daily_flows(90),
         'books', pg_catalog.jsonb_build_object(
             'ok', case when v_ledger_check.checked_at is not null then v_ledger_check.violations = 0 end,
             'violations', v_ledger_check.violations,
@@ -291,3 +290,73 @@ $$;
 comment on function public.get_admin_overview() is
 'Administrators: the panel''s first screen in one request. `books` is the last ledger check, its `ok` null before the first; `alarms` is what waits for an acknowledgement and what it stops. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_overview() to platform_admin;
+
+create function public.get_flows(p_range text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    v_range record;
+    v_points jsonb;
+    v_totals jsonb;
+    v_previous jsonb;
+begin
+    perform private.require_admin();
+    select * into v_range
+    from private.chart_range(p_range, coalesce(private.first_flow_day()::timestamp at time zone 'UTC', pg_catalog.now()));
+    with days as materialized (
+        select f.day, f.deposits, f.withdrawals
+        from private.flows_since(coalesce(v_range.previous_first_day, v_range.first_day)) as f
+    ),
+    moved as (
+        select
+            pg_catalog.date_trunc(v_range.bucket, d.day::timestamp)::date as start,
+            sum(d.deposits) as deposits,
+            sum(d.withdrawals) as withdrawals
+        from days as d
+        where d.day >= v_range.first_day
+        group by 1
+    ),
+    bars as (
+        select
+            s.start::date as start,
+            coalesce(m.deposits, 0) as deposits,
+            coalesce(m.withdrawals, 0) as withdrawals
+        from pg_catalog.generate_series(
+            v_range.first_day::timestamp, v_range.last_day::timestamp, ('1 ' || v_range.bucket)::interval
+        ) as s (start)
+        left join moved as m on s.start::date = m.start
+    )
+    select
+        pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'start', a.start, 'deposits', private.money(a.deposits), 'withdrawals', private.money(a.withdrawals)
+            ) order by a.start
+        ),
+        pg_catalog.jsonb_build_object(
+            'deposits', private.money(sum(a.deposits)),
+            'withdrawals', private.money(sum(a.withdrawals)),
+            'net', private.money(sum(a.deposits - a.withdrawals))
+        ),
+        (
+            select
+                pg_catalog.jsonb_build_object(
+                    'from', v_range.previous_first_day, 'to', v_range.previous_last_day,
+                    'net', private.money(coalesce(sum(d.deposits - d.withdrawals), 0))
+                )
+            from days as d
+            where d.day between v_range.previous_first_day and v_range.previous_last_day
+        )
+    into v_points, v_totals, v_previous
+    from bars as a;
+    return pg_catalog.jsonb_build_object(
+        'from', v_range.first_day,
+        'to', v_range.last_day,
+        'bucket', v_range.bucket,
+        'totals', v_totals,
+        'previous', case when v_range.previous_first_day is not null then v_previous end,
+        'points', v_points
+    );
+end
+$$;
+comment on function public.get_flows(text) is
+'Administrators: approved deposits and withdrawals over time, by the UTC day of the request; those voided since do not count. Ranges 30d, 90d, 12m, all; weeks from Monday. previous is the period to compare with, null without one. Errors: forbidden, session_ended, invalid_range.';
+grant execute on function public.get_flows(text) to platform_admin;

@@ -211,13 +211,48 @@ select is(
     '{"approved_cash_in": "1500.00", "approved_withdrawals": "150.00", "withdrawable": "25.00", "pending": "100.00", "ratio": "1080.00"}'::jsonb,
     'what came in and stayed, against what members could ask for plus what they asked for'
 );
-select is(
-    (public.get_admin_overview() #> '{flows,89}') - 'day', '{"deposits": "1500.00", "withdrawals": "150.00"}'::jsonb, 'today''s flows'
-);
-select is(jsonb_array_length(public.get_admin_overview() -> 'flows'), 90, 'of ninety days');
 select is(jsonb_array_length(public.get_admin_overview() -> 'recent'), 6, 'the newest movements');
+select is(
+    public.get_flows('30d') -> 'totals', '{"deposits": "1500.00", "withdrawals": "150.00", "net": "1350.00"}'::jsonb,
+    'deposits and withdrawals over time are those that were approved'
+);
+select is(
+    public.get_flows('30d') #> '{points,29}',
+    jsonb_build_object('start', (now() at time zone 'UTC')::date, 'deposits', '1500.00', 'withdrawals', '150.00'), 'today last'
+);
+select is(
+    (
+        select string_agg(r || ' ' || (f ->> 'bucket') || ' ' || jsonb_array_length(f -> 'points') || ' ' || coalesce(f ->> 'previous', '-'), ', ')
+        from unnest(array['30d', '90d', '12m', 'all']) as r, public.get_flows(r) as f
+    ),
+    '30d day 30 -, 90d week 13 -, 12m month 12 -, all day 1 -', 'by day, week or month, and no period to compare with on the first day'
+);
+select raises(
+    $$ select public.get_flows('1d') $$, 400, 'invalid_range', 'Choose 30 days, 90 days, 12 months or all.', 'other ranges are rejected'
+);
+select act_as_owner();
+select set_config('app.demo_clock', (now() - interval '400 days')::text, true);
+select pays('freya', 50);
+select set_config('app.demo_clock', (now() - interval '45 days')::text, true);
+select pays('freya', 100);
+select set_config('app.demo_clock', '', true);
+select act_as('sam');
+select is(
+    public.get_flows('30d') -> 'previous', jsonb_build_object(
+        'from', (now() at time zone 'UTC')::date - 59, 'to', (now() at time zone 'UTC')::date - 30, 'net', '100.00'
+    ), 'thirty days are compared with the thirty before'
+);
+select is(
+    public.get_flows(r) -> 'totals' ->> 'deposits', a, 'of the oldest day only where it is in the range: ' || r
+)
+from (values ('30d', '1500.00'), ('90d', '1600.00'), ('12m', '1600.00'), ('all', '1650.00')) as e (r, a);
+select is(
+    (select (f ->> 'bucket') || ' ' || (f ->> 'from') || ' ' || (f #>> '{points,0,deposits}') from public.get_flows('all') as f),
+    'month ' || date_trunc('month', now() at time zone 'UTC' - interval '400 days')::date || ' 50.00', 'all begins with the month of the first'
+);
 select act_as('ann');
 select throws_ok($$ select public.get_admin_overview() $$, '42501', null, 'a member is rejected');
+select throws_ok($$ select public.get_flows('30d') $$, '42501', null, 'of the flows too');
 select act_as('anonymous');
 select throws_ok($$ select public.get_admin_overview() $$, '42501', null, 'an anonymous client is rejected');
 select * from finish();

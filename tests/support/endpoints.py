@@ -221,6 +221,7 @@ class Requests:
     def _rpc(self, name: str) -> dict[str, Any]:
         special: dict[str, dict[str, Any]] = {
             "get_earnings": {"p_range": "30d"},
+            "get_flows": {"p_range": "30d"},
             "get_statement": {"p_month": datetime.now(UTC).date().isoformat()},
             "get_team_growth": {"p_range": "30d"},
             "get_team_tree": {"p_root": self.member.profile_id},

@@ -221,6 +221,8 @@ CALLS: list[Call] = [
         "rpc/get_admin_dashboard_stats", "administrator", "select * from public.get_admin_dashboard_stats()"
     ),
     Call("rpc/get_admin_overview", "administrator", "select public.get_admin_overview()"),
+    Call("rpc/get_flows", "administrator", "select public.get_flows('30d')", "30d"),
+    Call("rpc/get_flows", "administrator", "select public.get_flows('all')", "all"),
     Call("rpc/get_coverage", "administrator", "select public.get_coverage()"),
     Call("rpc/get_coverage_history", "administrator", "select public.get_coverage_history()"),
     Call("rpc/get_admin_notices", "administrator", "select public.get_admin_notices()"),

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test'
-import { createEarner, openAs } from '../people'
+import { administratorBrowser, createEarner, openAs } from '../people'
 
 // Charts begin and end with whole periods, and say of the running one that it runs.
 
@@ -45,4 +45,34 @@ test('the step of today stands apart from the border of the chart', async ({ bro
   })
   expect(space).toBeGreaterThan(12)
   await page.context().close()
+})
+
+test('deposits and withdrawals are drawn by day, week or month, and the address keeps the range', async ({
+  browser,
+}) => {
+  await createEarner('flow')
+  const context = await administratorBrowser(browser)
+  const page = await context.newPage()
+  await page.goto('/admin/dashboard?tab=financial')
+  const card = page.getByRole('region', { name: /^Deposits and withdrawals by / })
+  const choose = (name: string) => card.getByRole('radio', { name, exact: true }).click()
+  const before = card.getByText(/^[+−]?\$[\d,.]+ in \d+ \w+ \d{4} to \d+ \w+ \d{4}$/)
+  await expect(card.getByText(/^By day, .*, the last day so far\. Net [+−]?\$/)).toBeVisible()
+  await expect(before).toBeVisible()
+  await card.getByRole('button', { name: 'Show as table' }).click()
+  await expect(card.getByRole('row')).toHaveCount(31)
+  await choose('90 d')
+  await expect(card.getByRole('heading', { name: 'Deposits and withdrawals by week' })).toBeVisible()
+  await expect(card.getByRole('row')).toHaveCount(14)
+  await choose('12 m')
+  await expect(card.getByText(/^By month, /)).toBeVisible()
+  await expect(card.getByRole('row')).toHaveCount(13)
+  await expect(card.getByRole('row').last()).toContainText(/, so far/)
+  await expect(page).toHaveURL(/range=12m/)
+  await page.reload()
+  await expect(card.getByText(/^By month, /)).toBeVisible()
+  await choose('All')
+  await expect(page).toHaveURL(/range=all/)
+  await expect(card.locator('.recharts-cartesian-axis-tick-value').first()).toBeVisible()
+  await context.close()
 })

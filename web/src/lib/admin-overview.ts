@@ -54,7 +54,6 @@ export interface AdminOverview {
   pending: { deposits: number; withdrawals: number }
   net_cash_flow: Decimal
   recent: RecentMovement[]
-  flows: { day: string; deposits: Decimal; withdrawals: Decimal }[]
   books: { ok: boolean | null; violations: number; checked_at: string | null }
   alarms: AlarmSummary
   coverage: Coverage | null

@@ -469,6 +469,7 @@ export type Database = {
       get_deposit_options: { Args: Record<PropertyKey, never>; Returns: Json }
       get_earnings: { Args: { p_range: string }; Returns: Json }
       get_email_change: { Args: Record<PropertyKey, never>; Returns: Json }
+      get_flows: { Args: { p_range: string }; Returns: Json }
       get_income_disclosure: { Args: Record<PropertyKey, never>; Returns: Json }
       get_mail_choices: { Args: Record<PropertyKey, never>; Returns: Json }
       get_member: { Args: { p_profile_id: string }; Returns: Json }

@@ -1,5 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { ChartRange } from '@/components/chart-card'
 import { adminKey } from '@/lib/admin-overview'
+import type { Bucket, Days } from '@/lib/chart-period'
 import { unwrap } from '@/lib/errors'
 import type { Decimal } from '@/lib/money'
 import { administratorClient } from '@/lib/supabase'
@@ -34,3 +36,30 @@ export const adminStatsQuery = queryOptions({
   refetchInterval: 60_000,
   meta: { realm: 'administrator', errorToast: 'Failed to load dashboard statistics' },
 })
+
+/** Approved requests of a day, week or month, by the day on which they were made. */
+export interface FlowPoint {
+  start: string
+  deposits: Decimal
+  withdrawals: Decimal
+}
+
+export interface Flows extends Days {
+  bucket: Bucket
+  totals: { deposits: Decimal; withdrawals: Decimal; net: Decimal }
+  /** The period to compare with; null where money first moved after it had begun. */
+  previous: (Days & { net: Decimal }) | null
+  points: FlowPoint[]
+}
+
+export function flowsQuery(range: ChartRange) {
+  return queryOptions({
+    queryKey: [adminKey, 'flows', range],
+    queryFn: async () => {
+      const client = await administratorClient()
+      return unwrap(await client.rpc('get_flows', { p_range: range })) as unknown as Flows
+    },
+    refetchInterval: 60_000,
+    meta: { realm: 'administrator' },
+  })
+}

@@ -7,7 +7,7 @@ import { paths } from '@/lib/paths'
 /** What came in and stayed, against what members could withdraw now. */
 export function CoverageCard({ coverage }: { coverage: Coverage }) {
   return (
-    <section aria-labelledby="coverage" className="card-box flex flex-col">
+    <section aria-labelledby="coverage" className="card-box flex grow flex-col">
       <div className="flex items-start justify-between gap-4">
         <h2 id="coverage" className="text-section">
           Coverage

@@ -1,5 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'react-router'
+import type { ChartRange } from '@/components/chart-card'
 import { FigureRowSkeleton } from '@/components/figure-row'
 import { LedgerBanner } from '@/components/ledger-banner'
 import { Notice } from '@/components/notice'
@@ -9,10 +10,11 @@ import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
+import { useChartRange } from '@/components/use-chart-range'
 import { adminOverviewQuery } from '@/lib/admin-overview'
 import { confirmableCount, correctionsQuery } from '@/lib/corrections'
 import { paths } from '@/lib/paths'
-import { adminStatsQuery } from './admin-api'
+import { adminStatsQuery, flowsQuery } from './admin-api'
 import { CoverageCard } from './admin-coverage'
 import { FinancialFigures, OverviewFigures, UserFigures } from './admin-figures'
 import { FlowsCard } from './admin-flows'
@@ -25,6 +27,8 @@ const tabs = [
   { value: 'financial', label: 'Financial' },
   { value: 'recent', label: 'Recent Transactions' },
 ] as const
+
+const ranges: readonly ChartRange[] = ['30d', '90d', '12m', 'all']
 
 /** Corrections that wait for a second administrator, where the one who looks may be it. */
 function WaitingCorrections() {
@@ -51,6 +55,12 @@ export function AdminDashboard() {
   const stats = useQuery(adminStatsQuery)
   const [parameters, setParameters] = useSearchParams()
   const tab = tabs.find(({ value }) => value === parameters.get('tab'))?.value ?? 'overview'
+  const [range, setRange] = useChartRange(ranges, '30d')
+  const flows = useQuery({
+    ...flowsQuery(range),
+    enabled: tab === 'financial',
+    placeholderData: keepPreviousData,
+  })
 
   function figures(body: (data: NonNullable<typeof stats.data>) => React.ReactNode) {
     return (
@@ -73,7 +83,7 @@ export function AdminDashboard() {
       <PageHead
         title="Admin Dashboard"
         purpose="Pending work and the state of the ledger checks."
-        actions={<RefreshButton queries={[overview, stats]} />}
+        actions={<RefreshButton queries={tab === 'financial' ? [overview, stats, flows] : [overview, stats]} />}
       />
       <LedgerBanner className="mt-4" />
       <WaitingCorrections />
@@ -114,18 +124,27 @@ export function AdminDashboard() {
           {figures((data) => (
             <FinancialFigures stats={data} asOf={new Date(stats.dataUpdatedAt).toISOString()} />
           ))}
-          <Region
-            query={overview}
-            errorText="Failed to load dashboard data"
-            skeleton={<Skeleton className="h-96 rounded-card" />}
-          >
-            {(data) => (
-              <div className="grid gap-4 xl:grid-cols-[minmax(0,2.2fr)_minmax(0,1fr)]">
-                <FlowsCard flows={data.flows} />
-                {data.coverage ? <CoverageCard coverage={data.coverage} /> : null}
-              </div>
-            )}
-          </Region>
+          <div className="grid gap-4 xl:grid-cols-[minmax(0,2.2fr)_minmax(0,1fr)]">
+            <div className="flex min-w-0 flex-col">
+              <Region
+                query={flows}
+                errorText="Failed to load dashboard data"
+                loadingText="Loading deposits and withdrawals"
+                skeleton={<Skeleton className="h-96 rounded-card" />}
+              >
+                {(data) => <FlowsCard flows={data} range={range} onRange={setRange} />}
+              </Region>
+            </div>
+            <div className="flex min-w-0 flex-col">
+              <Region
+                query={overview}
+                errorText="Failed to load dashboard data"
+                skeleton={<Skeleton className="h-96 rounded-card" />}
+              >
+                {(data) => (data.coverage ? <CoverageCard coverage={data.coverage} /> : null)}
+              </Region>
+            </div>
+          </div>
         </TabsContent>
         <TabsContent value="recent">
           <Region

@@ -9,32 +9,30 @@ import {
   YAxis,
 } from 'recharts'
 import { Money } from '@/components/money'
-import type { AdminOverview } from '@/lib/admin-overview'
-import { axisDay, barName } from '@/lib/chart-period'
+import { axisDay, barName, type Bucket } from '@/lib/chart-period'
 import { formatAxis, subtract } from '@/lib/money'
-
-type Flow = AdminOverview['flows'][number]
+import type { FlowPoint } from './admin-api'
 
 interface Row {
-  flow: Flow
+  point: FlowPoint
   name: string
   /** Heights only; what is printed comes from the decimal texts. */
   deposits: number
   withdrawals: number
 }
 
-function TooltipBox({ flow }: { flow: Flow }) {
+function TooltipBox({ point, bucket, running }: { point: FlowPoint; bucket: Bucket; running: boolean }) {
   return (
     <div className="rounded-control border bg-popover p-3 text-compact shadow-popover">
-      <p className="font-semibold">{barName(flow.day, 'day')}</p>
+      <p className="font-semibold">{barName(point.start, bucket, running)}</p>
       <p className="flex justify-between gap-6">
-        Deposits <Money value={flow.deposits} />
+        Deposits <Money value={point.deposits} />
       </p>
       <p className="flex justify-between gap-6">
-        Withdrawals <Money value={flow.withdrawals} />
+        Withdrawals <Money value={point.withdrawals} />
       </p>
       <p className="mt-1 flex justify-between gap-6 border-t pt-1 font-semibold">
-        Net <Money value={subtract(flow.deposits, flow.withdrawals)} signed />
+        Net <Money value={subtract(point.deposits, point.withdrawals)} signed />
       </p>
     </div>
   )
@@ -42,12 +40,12 @@ function TooltipBox({ flow }: { flow: Flow }) {
 
 const tick = { fill: 'var(--muted-foreground)', fontSize: '0.8125rem' }
 
-export default function FlowBars({ flows }: { flows: Flow[] }) {
-  const rows: Row[] = flows.map((flow) => ({
-    flow,
-    name: axisDay(flow.day, 'day'),
-    deposits: Number(flow.deposits),
-    withdrawals: -Number(flow.withdrawals),
+export default function FlowBars({ points, bucket }: { points: FlowPoint[]; bucket: Bucket }) {
+  const rows: Row[] = points.map((point) => ({
+    point,
+    name: axisDay(point.start, bucket),
+    deposits: Number(point.deposits),
+    withdrawals: -Number(point.withdrawals),
   }))
   const still = matchMedia('(prefers-reduced-motion: reduce)').matches
   return (
@@ -56,7 +54,7 @@ export default function FlowBars({ flows }: { flows: Flow[] }) {
         data={rows}
         stackOffset="sign"
         margin={{ top: 8, right: 4, bottom: 0, left: 4 }}
-        title="Deposits and withdrawals by day"
+        title={`Deposits and withdrawals by ${bucket}`}
       >
         <CartesianGrid vertical={false} stroke="var(--border)" />
         <XAxis
@@ -71,7 +69,9 @@ export default function FlowBars({ flows }: { flows: Flow[] }) {
           cursor={{ fill: 'var(--muted)' }}
           content={({ active, payload }) => {
             const row = (payload[0] as { payload?: Row } | undefined)?.payload
-            return active && row ? <TooltipBox flow={row.flow} /> : null
+            return active && row ? (
+              <TooltipBox point={row.point} bucket={bucket} running={row === rows.at(-1)} />
+            ) : null
           }}
         />
         <ReferenceLine y={0} stroke="var(--input)" />

@@ -1,56 +1,61 @@
 import { lazy } from 'react'
 import { ChartArea } from '@/components/chart-area'
-import { ChartCard } from '@/components/chart-card'
+import { ChartCard, type ChartRange } from '@/components/chart-card'
 import { Money } from '@/components/money'
-import { useChartRange } from '@/components/use-chart-range'
-import type { AdminOverview } from '@/lib/admin-overview'
-import { barName, describePeriod } from '@/lib/chart-period'
-import { add, subtract } from '@/lib/money'
+import { barName, describeDays, describeRunning } from '@/lib/chart-period'
+import { subtract } from '@/lib/money'
+import type { Flows } from './admin-api'
 
 const FlowBars = lazy(() => import('./admin-flow-bars'))
 
-const days = { '30d': 30, '90d': 90 }
-const offered = ['30d', '90d'] as const
+const heads = { day: 'Day', week: 'Week', month: 'Month' }
 
-/** Deposits up, withdrawals down, day by day; the net is told in words. */
-export function FlowsCard({ flows }: { flows: AdminOverview['flows'] }) {
-  const [range, setRange] = useChartRange(offered, '30d')
-  const shown = flows.slice(-days[range])
-  const deposits = add('0', ...shown.map((flow) => flow.deposits))
-  const withdrawals = add('0', ...shown.map((flow) => flow.withdrawals))
-  const period = describePeriod({ from: shown[0]?.day ?? '', to: shown.at(-1)?.day ?? '', bucket: 'day' })
+interface FlowsCardProps {
+  flows: Flows
+  range: ChartRange
+  onRange: (range: ChartRange) => void
+}
+
+/** Deposits up, withdrawals down, over time; the net is told in words. */
+export function FlowsCard({ flows, range, onRange }: FlowsCardProps) {
+  const { totals, previous, points, bucket } = flows
   return (
     <ChartCard
-      title="Deposits and withdrawals by day"
+      className="grow"
+      title={`Deposits and withdrawals by ${bucket}`}
       summary={
         <>
-          {period} Net{' '}
-          <Money value={subtract(deposits, withdrawals)} signed className="font-semibold text-foreground" />
+          {describeRunning(flows)} Net{' '}
+          <Money value={totals.net} signed className="font-semibold text-foreground" />
+          {previous ? (
+            <span className="block">
+              <Money value={previous.net} signed /> in {describeDays(previous)}
+            </span>
+          ) : null}
         </>
       }
       series={[
-        { label: 'Deposits', colour: 'var(--chart-1)', value: <Money value={deposits} signed /> },
+        { label: 'Deposits', colour: 'var(--chart-1)', value: <Money value={totals.deposits} signed /> },
         {
           label: 'Withdrawals',
           colour: 'var(--chart-2)',
-          value: <Money value={subtract('0', withdrawals)} signed />,
+          value: <Money value={subtract('0', totals.withdrawals)} signed />,
         },
       ]}
       range={range}
-      onRange={setRange}
-      offered={offered}
+      onRange={onRange}
       table={{
-        head: ['Day', 'Deposits', 'Withdrawals', 'Net'],
-        rows: shown.map((flow) => [
-          barName(flow.day, 'day'),
-          <Money key="deposits" value={flow.deposits} />,
-          <Money key="withdrawals" value={flow.withdrawals} />,
-          <Money key="net" value={subtract(flow.deposits, flow.withdrawals)} signed />,
+        head: [heads[bucket], 'Deposits', 'Withdrawals', 'Net'],
+        rows: points.map((point, index) => [
+          barName(point.start, bucket, index === points.length - 1),
+          <Money key="deposits" value={point.deposits} />,
+          <Money key="withdrawals" value={point.withdrawals} />,
+          <Money key="net" value={subtract(point.deposits, point.withdrawals)} signed />,
         ]),
       }}
     >
       <ChartArea className="h-72">
-        <FlowBars flows={shown} />
+        <FlowBars points={points} bucket={bucket} />
       </ChartArea>
     </ChartCard>
   )

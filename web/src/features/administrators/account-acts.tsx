@@ -35,7 +35,7 @@ function plansOf(account: Account): Plan[] {
         label: 'Role',
         value: <Change from={roleWord(account.role)} to={roleWord(role)} />,
       },
-      warning: 'Their sessions end at once; they sign in again with the new role.',
+      warning: 'Their sessions end immediately; they sign in again with the new role.',
       verb: `Change role to ${roleWord(role)}`,
       done: 'Role changed',
       destructive: false,
@@ -45,7 +45,7 @@ function plansOf(account: Account): Plan[] {
         title: `Deactivate ${name}?`,
         act: { action: 'update', adminId, isActive: false },
         change: { label: 'Status', value: <Change from="Active" to="Inactive" /> },
-        warning: 'Their sessions end at once and they cannot sign in.',
+        warning: 'Their sessions end immediately and they cannot sign in.',
         verb: 'Deactivate',
         done: 'Account deactivated',
         destructive: true,
@@ -125,7 +125,7 @@ export function AccountActs({ account, onPassword }: AccountActsProps) {
         <ReasonDialog
           title={`Remove the second step of ${account.email}?`}
           facts={facts}
-          warning="Their sessions end at once. They set up a new device after signing in."
+          warning="Their sessions end immediately. They set up a new device after signing in."
           label="How you verified their identity"
           note="Kept in the audit log"
           confirmLabel="Remove second step"

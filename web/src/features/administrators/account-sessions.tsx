@@ -58,8 +58,8 @@ export function AccountSessions({ account }: { account: Account }) {
           facts={[{ label: 'Account', value: <span className="no-kerning">{account.email}</span> }]}
           warning={
             own
-              ? 'All but this one end at once.'
-              : 'They end at once. Whoever knows the password, and the code, can sign in again.'
+              ? 'All but this one end immediately.'
+              : 'They end immediately. Anyone who knows the password and the code can sign in again.'
           }
           confirmLabel={own ? 'End my other sessions' : 'End all sessions'}
           busyLabel="Ending..."

@@ -61,7 +61,7 @@ function wordsOf(act: Act, correction: Correction) {
   return act === 'confirm'
     ? {
         title: `${deed}?`,
-        warning: `${consequences[correction.kind]} This cannot be undone. The member is told at once, with the reason.`,
+        warning: `${consequences[correction.kind]} This cannot be undone. The member is notified immediately, with the reason.`,
         confirmLabel: 'Confirm correction',
         busyLabel: 'Confirming...',
         destructive: true,

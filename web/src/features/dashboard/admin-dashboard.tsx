@@ -83,7 +83,9 @@ export function AdminDashboard() {
       <PageHead
         title="Admin Dashboard"
         purpose="Pending work and the state of the ledger checks."
-        actions={<RefreshButton queries={tab === 'financial' ? [overview, stats, flows] : [overview, stats]} />}
+        actions={
+          <RefreshButton queries={tab === 'financial' ? [overview, stats, flows] : [overview, stats]} />
+        }
       />
       <LedgerBanner className="mt-4" />
       <WaitingCorrections />

@@ -102,7 +102,7 @@ export function AdminMembers() {
     <>
       <PageHead
         title="Users Management"
-        purpose="Every member, and how each account stands."
+        purpose="All members and the status of their accounts."
         actions={<RefreshButton queries={[query]} />}
       />
       <div className="my-6">

@@ -15,7 +15,7 @@ const words: Record<AccountStatus, { verb: string; busy: string; done: string }>
 function consequence(from: AccountStatus, to: AccountStatus): string {
   if (to === 'suspended' || to === 'disabled') return 'They are signed out at once.'
   if (to === 'pending') return 'They can still sign in, but not deposit or withdraw.'
-  return from === 'pending' ? 'They can deposit and withdraw again.' : 'They can sign in again at once.'
+  return from === 'pending' ? 'They can deposit and withdraw again.' : 'They can sign in again immediately.'
 }
 
 interface StatusDialogProps {

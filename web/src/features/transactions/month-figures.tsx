@@ -46,11 +46,7 @@ export function MonthFigures({ month, balance }: { month: string; balance: Balan
       >
         {(statement) => (
           <FigureRow>
-            <Figure
-              label={labels.opening}
-              value={<Money value={statement.opening} />}
-              note={opening}
-            />
+            <Figure label={labels.opening} value={<Money value={statement.opening} />} note={opening} />
             <Figure
               label={labels.in}
               value={<Money value={statement.in.total} signed />}

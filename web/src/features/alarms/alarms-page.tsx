@@ -61,7 +61,7 @@ export function AlarmsPage() {
     <>
       <PageHead
         title="Alarms"
-        purpose="What is wrong and what it stops. A super administrator acknowledges what is understood."
+        purpose="What is wrong and what it blocks. A super administrator acknowledges an alarm once it is understood."
         actions={
           <>
             {isSuper ? <RebuildCounters /> : null}

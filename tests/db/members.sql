@@ -77,6 +77,10 @@ select is((select count(*) from private.profiles where username in ('ask', 'hack
 select is((select username from private.profiles where user_id = user_id('ask')), 'ask', 'the other member keeps the name');
 select isnt((select hold_until from private.profiles where user_id = user_id('freya')), null, 'a replaced wallet holds withdrawals');
 select is((select count(*) from private.outbox where recipient = 'freya@people.test' and template = 'wallet_changed'), 1::bigint, 'and mails the member');
+select ok(
+    (select body from public.notifications where user_id = user_id('freya') and kind = 'wallet_changed') like '%You can request one now; it cannot be approved for 24 hours.%',
+    'with what that means'
+);
 select is((select hold_until from private.profiles where user_id = user_id('ask')), null, 'the first wallet holds nothing');
 select raises(format('update private.profiles set %I = %L where user_id = %L', c, v, user_id('ask')), 403, 'immutable', 'A member''s id, sponsor and place in the tree never change.', 'even the owner cannot change ' || c)
 from (values ('id', gen_random_uuid()::text), ('user_id', gen_random_uuid()::text), ('created_at', '2020-01-01'), ('depth', '7'),

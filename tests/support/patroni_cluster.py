@@ -156,6 +156,7 @@ class PatroniCluster:
             "ttl": self.ttl,
             "loop_wait": 1,
             "retry_timeout": 3,
+            "failsafe_mode": True,
             "maximum_lag_on_failover": 16 * 2**20,
             "synchronous_mode": True,
             "synchronous_mode_strict": True,

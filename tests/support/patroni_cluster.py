@@ -149,6 +149,8 @@ class PatroniCluster:
             "max_connections": 200,
             "password_encryption": "scram-sha-256",
             "wal_log_hints": "on",
+            # A replica looks for the new primary so soon: after 5 s by default, for which every commit waits.
+            "wal_retrieve_retry_interval": "500ms",
             "log_checkpoints": "off",
             "unix_socket_directories": "",
         }

@@ -445,8 +445,8 @@ async def test_policies_see_the_request_without_its_credentials(monkeypatch: pyt
     given: list[Any] = []
 
     class Transaction(Database):
-        def __call__(self, *values: object) -> "Database":
-            given.extend(values)
+        def __call__(self, *values: object, rolled_back: bool) -> "Database":
+            given.extend([*values, rolled_back])
             return self
 
     monkeypatch.setattr(service, "transaction_as", Transaction(set()))
@@ -463,3 +463,4 @@ async def test_policies_see_the_request_without_its_credentials(monkeypatch: pyt
         pass
     assert given[:3] == ["pool", "anon", {"role": "anon"}]
     assert given[3]["headers"] == '{"x-client-info":"4"}'
+    assert given[4] is False

@@ -14,19 +14,21 @@ _ROWS_AT_ONCE = 10_000
 
 _USED_TOKENS = """
     delete from auth.refresh_tokens where id in (
-        select id from auth.refresh_tokens where revoked and updated_at < now() - %s
-        order by updated_at limit %s for update skip locked)
+        select id from auth.refresh_tokens where revoked and updated_at < now() - %(age)s
+        order by updated_at limit %(most)s for update skip locked)
 """
 _AUDIT_LOG = """
     delete from auth.audit_log_entries where id in (
-        select id from auth.audit_log_entries where created_at < now() - %s
-        order by created_at limit %s for update skip locked)
+        select id from auth.audit_log_entries where created_at < now() - %(age)s
+        order by created_at limit %(most)s for update skip locked)
 """
-# The age of the unused token is the time since its session was last refreshed.
+# By their unused tokens they are found. Of two tabs one may have left such a token in a session that goes on.
 _IDLE_SESSIONS = """
     delete from auth.sessions where id in (
-        select session_id from auth.refresh_tokens where not revoked and updated_at < now() - %s
-        order by updated_at limit %s)
+        select s.id from auth.refresh_tokens as t join auth.sessions as s on t.session_id = s.id
+        where not t.revoked and t.updated_at < now() - %(age)s
+            and coalesce(s.refreshed_at at time zone 'utc', s.created_at) < now() - %(age)s
+        order by t.updated_at limit %(most)s)
 """
 
 
@@ -42,4 +44,4 @@ async def _purge(pool: Pool, statement: LiteralString, age: timedelta) -> None:
     deleted = _ROWS_AT_ONCE
     while deleted == _ROWS_AT_ONCE:
         async with pool.connection() as connection:
-            deleted = (await connection.execute(statement, [age, _ROWS_AT_ONCE])).rowcount
+            deleted = (await connection.execute(statement, {"age": age, "most": _ROWS_AT_ONCE})).rowcount

@@ -458,10 +458,17 @@ def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_data
         first, idle, alive = (signed_in(auth, ada)["refresh_token"] for _ in range(3))
         second = _refreshed(auth, first)
         newest = _refreshed(auth, second)
+        left_by_a_tab = _refreshed(auth, first)
     with psycopg.connect(auth_database, autocommit=True) as db:
-        for token, days in ((first, 31), (second, 29), (idle, 366), (alive, 364)):
+        for token, days in ((first, 31), (second, 29), (left_by_a_tab, 366), (idle, 366), (alive, 364)):
             aged = "update auth.refresh_tokens set updated_at = now() - make_interval(days => %s) "
             assert db.execute(f"{aged} where token = %s", [days, token]).rowcount == 1
+        unused = (
+            "update auth.sessions set created_at = created_at - make_interval(days => %s)"
+            " where id = (select session_id from auth.refresh_tokens where token = %s)"
+        )
+        for token, days in ((idle, 366), (alive, 364)):
+            assert db.execute(unused, [days, token]).rowcount == 1
         db.execute(
             "update auth.audit_log_entries set created_at = now() - case payload ->> 'action' "
             "when 'login' then interval '91 days' else interval '89 days' end"
@@ -474,8 +481,8 @@ def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_data
                 name for (name,) in actions
             }
 
-        assert left() == ({first, second, newest, idle, alive}, {"login", "token_refreshed"})
-        due = ({second, newest, alive}, {"token_refreshed"})
+        assert left() == ({first, second, newest, left_by_a_tab, idle, alive}, {"login", "token_refreshed"})
+        due = ({second, newest, left_by_a_tab, alive}, {"token_refreshed"})
         with own_auth(stack, DATABASE_URL=auth_database) as auth:
             until = time.monotonic() + 3
             while left() != due and time.monotonic() < until:

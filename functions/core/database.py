@@ -13,8 +13,8 @@ from psycopg_pool import AsyncConnectionPool
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 WAITING_PER_CONNECTION = 4
-# Attempts to reconnect back off 1, 2, 4 s ...: after this long they begin anew, with the shortest pause.
-RECONNECT_SECONDS = 2.0
+# Attempts to reconnect back off 1, 2, 4 s ...: after this long they begin anew, so that no pause exceeds 1 s.
+RECONNECT_SECONDS = 0.5
 
 
 def make_pool(

@@ -27,6 +27,7 @@ MEANINGS = {
     "harborline_oldest_pending_seconds": "Age of the oldest request that waits, by kind; 0 when none does.",
     "harborline_ledger_violations": "Violations that the last ledger check found, by rule.",
     "harborline_ledger_checked_timestamp_seconds": "When the last ledger check began.",
+    "harborline_ledger_seen_timestamp_seconds": "The oldest time at which a row was last checked.",
     "harborline_repaired_bonuses": "Bonuses that were ever stored differently from what is due.",
     "harborline_coverage_ratio": "Money received and not paid out, by what members could withdraw.",
     "harborline_unlinked_audit_seconds": "Age of the oldest audit entry outside the chain; 0 when none is.",

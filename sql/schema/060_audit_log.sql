@@ -52,23 +52,21 @@ alter table private.audit_state enable row level security;
 
 insert into private.audit_state default values;
 
+-- Without a search_path both hashes are inlined: a check of the chain computes millions.
 create function private.entry_hash(p_entry private.audit_log) returns bytea
-language plpgsql stable set search_path = '' as $$
-begin
-    return pg_catalog.sha256(pg_catalog.convert_to(
+language sql stable as $$
+    select pg_catalog.sha256(pg_catalog.convert_to(
         pg_catalog.concat_ws(
             '|', (p_entry).id, extract(epoch from (p_entry).at), (p_entry).actor, (p_entry).action,
             coalesce((p_entry).object_type, ''), coalesce((p_entry).object_id::text, ''), (p_entry).payload::text
         ), 'UTF8'
-    ));
-end
+    ))
 $$;
 comment on function private.entry_hash(private.audit_log) is 'Hash of an entry: covers every other column.';
 
 create function private.link_hash(p_prev bytea, p_seq bigint, p_entry private.audit_log) returns bytea
-language plpgsql stable set search_path = '' as $$
-begin
-    return pg_catalog.sha256(
+language sql stable as $$
+    select pg_catalog.sha256(
         coalesce(p_prev, ''::bytea) || pg_catalog.convert_to(
             pg_catalog.concat_ws(
                 -- An id that is the number is left out: links from before entries had ids are still what they were.
@@ -76,8 +74,7 @@ begin
                 coalesce((p_entry).object_type, ''), coalesce((p_entry).object_id::text, ''), (p_entry).payload::text
             ), 'UTF8'
         )
-    );
-end
+    )
 $$;
 comment on function private.link_hash(bytea, bigint, private.audit_log) is
 'Hash of a link: covers the hash of the link before it, its number and every column of its entry.';
@@ -255,8 +252,8 @@ grant execute on function jobs.link_audit_entries() to worker;
 -- valid chain. So the worker stores the chain head outside the database every hour (functions/worker/audit_heads.py)
 -- and passes its last external anchor here; that link must still exist. The anchor is stored, so that every ledger
 -- check verifies it. In between, logs and responses tell: `make audit-log-check`.
-create function private.verify_audit_chain() returns setof text
-language plpgsql stable set search_path = '' as $$
+create function private.verify_audit_chain(p_after bigint default null, p_until bigint default null) returns setof text
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
     return query
     select coalesce(a.seq::text, 'entry ' || a.id)
@@ -264,27 +261,33 @@ begin
         select
             c.seq,
             l.id,
-            l.hash is distinct from private.entry_hash(l.*) as wrong_entry,
-            c.hash is distinct from private.link_hash(pg_catalog.lag(c.hash) over w, c.seq, l.*) as wrong_link,
-            pg_catalog.lag(c.seq) over w as seq_before,
+            (l.entry).hash is distinct from private.entry_hash(l.entry) as wrong_entry,
+            c.hash is distinct from private.link_hash(b.hash, c.seq, l.entry) as wrong_link,
+            b.seq as seq_before,
             s.final_id
-        from private.audit_log as l
-        full join private.audit_chain as c on l.id = c.entry_id
+        from (
+            select e.id, e as entry from private.audit_log as e
+            where p_until is null or (e.id > p_after and e.id <= p_until)
+        ) as l
+        full join (
+            select * from private.audit_chain as k
+            where p_until is null or (k.entry_id > p_after and k.entry_id <= p_until)
+        ) as c on l.id = c.entry_id
+        left join private.audit_chain as b on c.seq - 1 = b.seq
         cross join private.audit_state as s
-        window w as (order by c.seq)
     ) as a
     where a.id is null or a.wrong_entry
         or (a.seq is not null and (a.wrong_link or a.seq <> coalesce(a.seq_before, 0) + 1))
         or (a.seq is null and a.id < a.final_id)
-    union all
+    union
     select s.anchored_seq::text
     from private.ledger_check_state as s
     left join private.audit_chain as c on s.anchored_seq = c.seq and s.anchored_hash = c.hash
     where s.anchored_seq is not null and c.seq is null;
 end
 $$;
-comment on function private.verify_audit_chain() is
-'Numbers of the links at which the chain is broken, entries that were changed or have lost their link, and the number of the externally anchored link when it is missing or different; none when the chain is intact. What is not linked yet is no error.';
+comment on function private.verify_audit_chain(bigint, bigint) is
+'Of the entries after one id up to another (null: of all), the numbers of their links at which the chain is broken, and those that were changed or have lost their link; and the number of the externally anchored link when it is missing or different. None when the chain is intact. What is not linked yet is no error.';
 
 create function jobs.audit_head() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

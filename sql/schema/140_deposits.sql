@@ -367,25 +367,19 @@ create trigger _100_reject_change before update or delete or truncate on private
 for each statement execute function private.reject_change();
 
 create view private.transfers_credited_twice as
-with credited as materialized (
-    select
-        k.key,
-        k.deposit_id,
-        d.user_id
-    from private.deposit_keys as k
-    inner join public.deposits as d on k.deposit_id = d.id
-    where d.status = 'approved' and d.voided_at is null
-)
-
 select distinct
-    c.deposit_id,
-    c.user_id
-from credited as c
-inner join (
-    select r.key from credited as r
-    group by r.key
-    having count(*) > 1
-) as s on c.key = s.key;
+    k.deposit_id,
+    d.user_id
+from private.deposit_keys as k
+inner join public.deposits as d on k.deposit_id = d.id
+where
+    d.status = 'approved' and d.voided_at is null
+    and exists (
+        select 1
+        from private.deposit_keys as o
+        inner join public.deposits as c on o.deposit_id = c.id
+        where o.key = k.key and o.deposit_id <> k.deposit_id and c.status = 'approved' and c.voided_at is null
+    );
 comment on view private.transfers_credited_twice is
 'Approved deposits that share a key with another one; each of them is a row. None while every transfer is approved once.';
 

@@ -15,97 +15,100 @@ alter table private.reconcile_state enable row level security;
 
 insert into private.reconcile_state default values;
 
--- The comparison is two merges from end to end: of the referral bonuses, and of both bonuses of each pair, which are
--- taken apart only where they differ. The rates are those of private.due_pair_bonuses, looked up in an array by
--- multiples of $50: a join with the packages would sort all pairs by package, and back.
--- The planner cannot know how many pairs are complete or how many bonuses differ: it expects a hundred times too many
--- and then looks up each left member separately (twice as slow at a million members), joins the owners first, or
--- materialises what it reads in order anyway. So this function may only merge, in the order written. From some ten
--- thousand bonuses on, a second process does one of the merges; no scan is divided, because half a merge reads its other
--- side to the end.
-create function private.all_bonus_discrepancies() returns private.due_bonus[]
-language plpgsql stable set plan_cache_mode = 'force_generic_plan' set search_path = ''
-set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
-set min_parallel_table_scan_size = '4TB' set min_parallel_index_scan_size = '4TB'
-set parallel_setup_cost = 2000 set parallel_tuple_cost = 0 set max_parallel_workers_per_gather = 1
--- The pairs of a million members are sorted in memory; one reconciliation runs at a time.
-set work_mem = '64MB' as $$
-declare
-    v_percents integer[] := array(
+create function private.pairing_percents() returns integer[]
+language plpgsql stable set search_path = '' as $$
+begin
+    return array(
         select s.pairing_percent
         from pg_catalog.generate_series(1, (select max(k.value_cents) / 5000 from private.packages as k)) as u (units)
         left join private.packages as s on u.units * 5000 = s.value_cents
         order by u.units
     );
-begin
-    return array(
-        with stored_pairs as (
-            select
-                coalesce(p.subject_no, o.subject_no) as owner_no,
-                coalesce(p.pair_number, o.pair_number) as pair_no,
-                p.amount_cents as pairing_cents,
-                o.amount_cents as override_cents
-            from (
-                select b.* from public.bonuses as b
-                where b.bonus_type = 'pairing'
-            ) as p
-            full join (
-                select b.* from public.bonuses as b
-                where b.bonus_type = 'override'
-            ) as o
-                on p.subject_no = o.subject_no and p.pair_number = o.pair_number
-        ),
+end
+$$;
+comment on function private.pairing_percents() is 'The pairing rates by packages in multiples of $50; null where there is no such package.';
 
-        owned_pairs as (
-            select
-                q.*,
-                o.referrer_no,
-                case when o.package_cents % 5000 = 0 then v_percents[o.package_cents / 5000] end as pairing_percent
-            from private.pairs as q
-            inner join private.positions as o on q.owner_no = o.no
-        ),
+-- The comparison is two merges from end to end: of the referral bonuses, and of both bonuses of each pair, which are
+-- taken apart only where they differ. The rates are those of private.due_pair_bonuses, looked up in an array by
+-- multiples of $50: a join with the packages would sort all pairs by package, and back.
+-- Without a search_path and stable it is inlined where it is called: so the comparison of all is planned once for a
+-- session and has no condition on subjects, and that of some is planned for them. Were it not parallel safe, no second
+-- process would help, inlined or not.
+create function private.compared_bonuses(p_part private.ledger_part, p_percents integer[]) returns setof private.due_bonus
+language sql stable parallel safe as $$
+    with stored_pairs as (
+        select
+            coalesce(p.subject_no, o.subject_no) as owner_no,
+            coalesce(p.pair_number, o.pair_number) as pair_no,
+            p.amount_cents as pairing_cents,
+            o.amount_cents as override_cents
+        from (
+            select b.* from public.bonuses as b
+            where b.bonus_type = 'pairing' and private.is_asked(p_part, b.subject_no)
+        ) as p
+        full join (
+            select b.* from public.bonuses as b
+            where b.bonus_type = 'override' and private.is_asked(p_part, b.subject_no)
+        ) as o
+            on p.subject_no = o.subject_no and p.pair_number = o.pair_number
+    ),
 
-        due_pairs as (
-            select
-                q.*,
-                q.volume_cents::bigint * q.pairing_percent / 100 as pairing_cents,
-                case when q.referrer_no is not null then q.volume_cents::bigint * private.override_percent() / 100 end as override_cents
-            from owned_pairs as q
-        ),
+    owned_pairs as (
+        select
+            q.*,
+            o.referrer_no,
+            case when o.package_cents % 5000 = 0 then p_percents[o.package_cents / 5000] end as pairing_percent
+        from private.pairs as q
+        inner join private.positions as o on q.owner_no = o.no
+        where private.is_asked(p_part, q.owner_no)
+    ),
 
-        -- Where nothing is due, a stored bonus is zero, or there is none.
-        different_pairs as (
-            select
-                coalesce(d.owner_no, s.owner_no) as owner_no,
-                coalesce(d.pair_no, s.pair_no) as pair_no,
-                d.left_no,
-                d.right_no,
-                d.volume_cents,
-                d.referrer_no,
-                d.pairing_percent,
-                d.pairing_cents,
-                d.override_cents,
-                s.pairing_cents as stored_cents,
-                (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
-                (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
-            from due_pairs as d
-            full join stored_pairs as s on d.owner_no = s.owner_no and d.pair_no = s.pair_no
-            where
-                coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents
-                or coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents
-        )
+    due_pairs as (
+        select
+            q.*,
+            q.volume_cents::bigint * q.pairing_percent / 100 as pairing_cents,
+            case when q.referrer_no is not null then q.volume_cents::bigint * private.override_percent() / 100 end as override_cents
+        from owned_pairs as q
+    ),
 
+    -- Where nothing is due, a stored bonus is zero, or there is none.
+    different_pairs as (
+        select
+            coalesce(d.owner_no, s.owner_no) as owner_no,
+            coalesce(d.pair_no, s.pair_no) as pair_no,
+            d.left_no,
+            d.right_no,
+            d.volume_cents,
+            d.referrer_no,
+            d.pairing_percent,
+            d.pairing_cents,
+            d.override_cents,
+            s.pairing_cents as stored_cents,
+            (coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents) as pairing_differs,
+            (coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents) as override_differs
+        from due_pairs as d
+        full join stored_pairs as s on d.owner_no = s.owner_no and d.pair_no = s.pair_no
+        where
+            coalesce(d.pairing_cents, s.pairing_cents * 0) is distinct from s.pairing_cents
+            or coalesce(d.override_cents, s.override_cents * 0) is distinct from s.override_cents
+    )
+
+    select (f.due).*
+    from (
         select row(
             null, 'referral'::public.bonus_type, coalesce(d.subject_no, b.subject_no), null::integer, d.user_no, d.subject_no,
             coalesce(d.volume_cents, 0)::bigint, coalesce(d.rate, 0), coalesce(d.cents, 0)
-        )::private.due_bonus
-        from private.due_referrals as d
+        )::private.due_bonus as due
+        from (
+            select * from private.due_referrals as e
+            where private.is_asked(p_part, e.subject_no)
+        ) as d
         full join (
             select
                 r.subject_no,
                 r.amount_cents as cents
             from public.bonuses as r
-            where r.bonus_type = 'referral'
+            where r.bonus_type = 'referral' and private.is_asked(p_part, r.subject_no)
         ) as b
             on d.subject_no = b.subject_no
         where coalesce(d.cents, 0) is distinct from b.cents
@@ -126,11 +129,42 @@ begin
             )::private.due_bonus end
         ], null))
         from different_pairs as d
-    );
+    ) as f
+$$;
+comment on function private.compared_bonuses(private.ledger_part, integer[]) is
+'Bonuses of the subjects at these positions (null: of all) that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows, and with the source of a pairing only where none is paid. p_percents is private.pairing_percents().';
+
+create function private.bonus_discrepancies(p_part private.ledger_part) returns private.due_bonus[]
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_percents integer[] := private.pairing_percents();
+begin
+    return array(select d from private.compared_bonuses(p_part, v_percents) as d);
+end
+$$;
+comment on function private.bonus_discrepancies(private.ledger_part) is
+'Bonuses of the subjects at these positions that differ from tree and packages, as private.compared_bonuses() says. Empty when all match.';
+
+-- The planner cannot know how many pairs are complete or how many bonuses differ: it expects a hundred times too many
+-- and then looks up each left member separately (twice as slow at a million members), joins the owners first, or
+-- materialises what it reads in order anyway. So this function may only merge, in the order written. From some ten
+-- thousand bonuses on, a second process does one of the merges; no scan is divided, because half a merge reads its other
+-- side to the end.
+create function private.all_bonus_discrepancies() returns private.due_bonus[]
+language plpgsql stable set plan_cache_mode = 'force_generic_plan' set search_path = ''
+set enable_nestloop = off set enable_hashjoin = off set enable_material = off set join_collapse_limit = 1
+set min_parallel_table_scan_size = '4TB' set min_parallel_index_scan_size = '4TB'
+set parallel_setup_cost = 2000 set parallel_tuple_cost = 0 set max_parallel_workers_per_gather = 1
+-- The pairs of a million members are sorted in memory; one reconciliation runs at a time.
+set work_mem = '64MB' as $$
+declare
+    v_percents integer[] := private.pairing_percents();
+begin
+    return array(select d from private.compared_bonuses(null, v_percents) as d);
 end
 $$;
 comment on function private.all_bonus_discrepancies() is
-'Bonuses that differ from tree and packages: missing, different, or no longer due; without the ids of the stored rows, and with the source of a pairing only where none is paid. Empty when all match.';
+'Bonuses that differ from tree and packages, as private.compared_bonuses() says, of all subjects. Empty when all match.';
 
 create function private.lapsed_bonuses(p_no integer) returns setof private.due_bonus
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
@@ -371,6 +405,7 @@ begin
     perform pg_catalog.set_config('app.allow_bonus_decrease', 'on', true);
     perform pg_catalog.set_config('app.repair', case when v_damaged then 'on' else '' end, true);
     perform private.write_bonuses(v_stored.due, v_at);
+    insert into private.ledger_changes (user_id) select e.user_id from pg_catalog.unnest(v_stored.earners) as e (user_id) where e.user_id is not null;
     if v_damaged then
         v_changes := private.rebuild_sums();
     end if;

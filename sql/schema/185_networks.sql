@@ -170,6 +170,10 @@ begin
             referral = d.referral + excluded.referral,
             pairing = d.pairing + excluded.pairing,
             override = d.override + excluded.override
+        returning d.no
+    ),
+    noted as (
+        insert into private.ledger_changes (no, is_earner) select distinct e.no, true from earned as e
     )
     select count(*)::integer into v_rows from taken;
     perform private.propagate_staged_totals();
@@ -255,13 +259,16 @@ begin
             pairing = n.pairing + excluded.pairing,
             override = n.override + excluded.override
         returning n.no, n.members, n.has_days
+    ),
+    noted as (
+        insert into private.ledger_changes (no) select f.no from finalised as f
     )
     select array(select s.no from finalised as s where s.members > 500 and not s.has_days) into v_large_teams;
     return v_large_teams;
 end
 $$;
 comment on function private.finalise_network_roll_up() is
-'The end of a roll-up: adds the staged values to totals and days. Returns large teams whose days are not materialised yet.';
+'The end of a roll-up: adds the staged values to totals and days, and notes whose totals changed. Returns large teams whose days are not materialised yet.';
 
 create function private.backfill_team_days(p_nos integer[], p_max integer) returns integer
 language plpgsql volatile set search_path = '' as $$

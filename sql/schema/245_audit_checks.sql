@@ -90,6 +90,14 @@ where v.decided_by is not null;
 comment on view private.due_audit_entries is
 'The entries that requests, decisions, payouts and corrections must have: what each says, when, who may have written it (null: anybody with one of the roles) and in which role. rule is the ledger check that compares them.';
 
+create function private.uuid_or_null(p_text text) returns uuid
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    return case when p_text ~ '\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then p_text::uuid end;
+end
+$$;
+comment on function private.uuid_or_null(text) is 'This text as an id; null where it is none.';
+
 create view private.money_audit_entries as
 select
     r.rule,
@@ -98,9 +106,7 @@ select
     l.actor,
     l.action,
     l.object_id,
-    case
-        when l.payload ->> 'user_id' ~ '\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z' then (l.payload ->> 'user_id')::uuid
-    end as user_id,
+    l.payload ->> 'user_id' as user_text,
     l.payload ->> 'actor_role' as actor_role,
     l.id <= s.earlier_id as is_earlier,
     l.id <= s.earlier_id and l.payload ? 'backfilled' as is_backfilled,
@@ -122,36 +128,55 @@ inner join (
 cross join private.audit_state as s;
 comment on view private.money_audit_entries is 'The entries that private.due_audit_entries asks for, and what they say beside role and request.';
 
-create view private.audit_discrepancies as
+create function private.audit_discrepancies(p_objects uuid[] default null)
+returns table (rule text, object text, user_id uuid, details jsonb)
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    return query
+    select
+        coalesce(d.rule, e.rule),
+        coalesce(d.object_id, e.object_id) || ' ' || coalesce(d.action, e.action),
+        coalesce(d.user_id, private.uuid_or_null(e.user_text)),
+        pg_catalog.jsonb_build_object('entry', e.id, 'says', e.facts, 'is', d.facts)
+    from (
+        select a.* from private.due_audit_entries as a
+        where p_objects is null or a.object_id = any(p_objects)
+    ) as d
+    full join (
+        select a.* from private.money_audit_entries as a
+        where p_objects is null or a.object_id = any(p_objects)
+    ) as e on d.object_id = e.object_id and d.action = e.action
+    where
+        d.object_id is null or e.id is null
+        or (d.actors is not null and e.actor <> all(d.actors))
+        or (d.roles is not null and not e.is_backfilled and coalesce(e.actor_role <> all(d.roles), true))
+        or (e.is_earlier and not d.facts @> e.facts)
+        or (not e.is_earlier and (e.facts <> d.facts or e.at is distinct from d.at))
+    union all
+    -- One entry for each.
+    select
+        min(e.rule),
+        e.object_id || ' ' || e.action || ' twice',
+        min(private.uuid_or_null(e.user_text)::text)::uuid,
+        pg_catalog.jsonb_build_object('entries', count(*))
+    from (
+        select m.object_id, m.action
+        from private.money_audit_entries as m
+        where p_objects is null or m.object_id = any(p_objects)
+        group by m.object_id, m.action
+        having count(*) > 1
+    ) as t
+    inner join private.money_audit_entries as e on t.object_id = e.object_id and t.action = e.action
+    group by e.object_id, e.action;
+end
+$$;
+comment on function private.audit_discrepancies(uuid[]) is
+'Of these requests and corrections (null: all), those that differ from their entries of the audit log, have none or more than one, or were decided in a role that may not; and such entries without their row.';
+
+create view private.administrator_discrepancies as
 select
-    coalesce(d.rule, e.rule) as rule,
-    coalesce(d.object_id, e.object_id) || ' ' || coalesce(d.action, e.action) as object,
-    coalesce(d.user_id, e.user_id) as user_id,
-    jsonb_build_object('entry', e.id, 'says', e.facts, 'is', d.facts) as details
-from private.due_audit_entries as d
-full join private.money_audit_entries as e on d.object_id = e.object_id and d.action = e.action
-where
-    d.object_id is null or e.id is null
-    or (d.actors is not null and e.actor <> all(d.actors))
-    or (d.roles is not null and not e.is_backfilled and coalesce(e.actor_role <> all(d.roles), true))
-    or (e.is_earlier and not d.facts @> e.facts)
-    or (not e.is_earlier and (e.facts <> d.facts or e.at is distinct from d.at))
-union all
--- One entry for each.
-select
-    min(e.rule),
-    e.object_id || ' ' || e.action || ' twice',
-    min(e.user_id::text)::uuid,
-    jsonb_build_object('entries', count(*))
-from private.money_audit_entries as e
-group by e.object_id, e.action
-having count(*) > 1
-union all
-select
-    'I49',
-    coalesce(a.id, e.object_id)::text,
-    null,
-    jsonb_build_object('entry', e.id, 'role', a.role, 'is_active', a.is_active)
+    coalesce(a.id, e.object_id) as id,
+    jsonb_build_object('entry', e.id, 'role', a.role, 'is_active', a.is_active) as details
 from private.admin_users as a
 full join (
     select distinct on (l.object_id)
@@ -161,9 +186,13 @@ full join (
         coalesce(l.payload ->> 'is_active', 'true') as is_active,
         not starts_with(l.actor, 'admin:') or l.payload ->> 'actor_role' = 'super_admin' as is_allowed
     from private.audit_log as l
-    where l.action in ('admin.created', 'admin.updated')
+    -- As in the index.
+    where l.action collate "C" in ('admin.created', 'admin.updated')
     order by l.object_id asc, l.id desc
 ) as e on a.id = e.object_id
-where (a.role::text, a.is_active::text, e.is_allowed) is distinct from (e.role, e.is_active, true);
-comment on view private.audit_discrepancies is
-'Requests, decisions, payouts, corrections and administrators that differ from their entries of the audit log, have none or more than one, or were decided in a role that may not; and such entries without their row.';
+where
+    a.role::text is distinct from e.role
+    or a.is_active::text is distinct from e.is_active
+    or e.is_allowed is distinct from true;
+comment on view private.administrator_discrepancies is
+'Administrators who have not the role that their last entry of the audit log gives them, and such entries without an administrator.';

@@ -664,6 +664,7 @@ begin
     v_changes := v_changes || private.rebuild_earning_days();
     v_changes := v_changes || private.rebuild_networks();
     v_changes := v_changes || private.rebuild_team_days();
+    insert into private.ledger_changes (user_id) select distinct c.user_id from pg_catalog.unnest(v_changes) as c where c.user_id is not null;
     return v_changes;
 end
 $$;

@@ -62,6 +62,13 @@ language sql volatile set search_path = '' as $$
     select 'harborline_ledger_checked_timestamp_seconds', '{}', extract(epoch from s.checked_at)
     from private.ledger_check_state as s where s.checked_at is not null
     union all
+    -- Until the first round of a sweep has ended, its beginning: who waits for the end must see time pass.
+    select 'harborline_ledger_seen_timestamp_seconds', '{}', extract(epoch from f.seen_since)
+    from (
+        select coalesce(s.seen_since, (select min(l.seen_at) from private.ledger_slices as l)) as seen_since from private.ledger_check_state as s
+    ) as f
+    where f.seen_since is not null
+    union all
     select 'harborline_repaired_bonuses', '{}', r.repaired from private.reconcile_state as r
     union all
     select 'harborline_coverage_ratio', '{}', (c.figures ->> 'ratio')::double precision / 100
@@ -70,7 +77,7 @@ language sql volatile set search_path = '' as $$
     select 'harborline_unlinked_audit_seconds', '{}', private.age_seconds((select min(u.at) from private.unlinked_entries as u))
 $$;
 comment on function private.ledger_gauges() is
-'The last ledger check by rule and when it was, bonuses ever repaired, coverage, and the age of the oldest entry of the audit log outside its chain.';
+'The last ledger check by rule and when it was, when everything was last looked at and the row that was not for the longest time, bonuses ever repaired, coverage, and the age of the oldest entry of the audit log outside its chain.';
 
 create function private.alarm_gauges() returns table (name text, labels jsonb, value double precision)
 language sql volatile set search_path = '' as $$

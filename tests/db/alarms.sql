@@ -317,7 +317,9 @@ rollback to savepoint tampering;
 -- Every rule and every kind has words.
 select is_empty(
     $$
-    select distinct r.rule[1] from regexp_matches(pg_get_viewdef('private.ledger_violations'::regclass), '''(I\d\d)''::text', 'g') as r (rule)
+    select distinct r.rule[1]
+    from pg_proc as p cross join regexp_matches(p.prosrc || pg_get_viewdef('private.due_audit_entries'), '''(I\d\d)''', 'g') as r (rule)
+    where p.pronamespace = 'private'::regnamespace and p.proname ~ '(_violations|^check_chain)$'
     except
     select t.rule from private.rule_texts() as t where t.problem ~ '^[A-Z].*\.$' and t.advice ~ '^[A-Z].*\.$'
     $$, 'each rule of the ledger has a sentence of what is wrong and one of what to do'

@@ -75,6 +75,8 @@ insert into actors.broken (on_table, name, change) values
 ('private.backup_state', 'backup_state_only_row_check', 'only_row = false'),
 ('private.earnings_state', 'earnings_state_only_row_check', 'only_row = false'),
 ('private.ledger_check_state', 'ledger_check_state_only_row_check', 'only_row = false'),
+('private.ledger_changes', 'ledger_changes_one_check', 'user_id = null, no = null'),
+('private.ledger_changes', 'ledger_changes_one_check', 'user_id = gen_random_uuid(), no = 1'),
 ('private.bot_secrets', 'bot_secrets_subscription_id_fkey', 'subscription_id = gen_random_uuid()'),
 ('private.corrections', 'confirmed_or_discarded', 'confirmed_by = actors.user_id(''elin''), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1, discarded_by = actors.user_id(''elin''), discarded_at = now()'),
 ('private.corrections', 'corrections_discarded_by_fkey', 'discarded_by = gen_random_uuid(), discarded_at = now()'),

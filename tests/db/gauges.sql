@@ -30,6 +30,11 @@ select is(gauge('harborline_ledger_checked_timestamp_seconds'), extract(epoch fr
 select is(gauge('harborline_ledger_violations', '{"rule": "I07"}'), 3::double precision, 'a violated rule has its number');
 select is(gauge('harborline_ledger_violations', '{"rule": "I03"}'), 0::double precision, 'one that holds has none');
 select is(gauge('harborline_ledger_violations', '{"rule": "I98"}'), 1::double precision, 'one without words is seen too');
+select is(gauge('harborline_ledger_seen_timestamp_seconds'), null, 'before the first round the oldest row has no time');
+insert into private.ledger_slices values (1, 1, '2026-01-01 00:00:00+00', null, 2, 0, false, false), (1, 2, '2026-01-01 00:01:00+00', null, 2, 0, false, false);
+select is(gauge('harborline_ledger_seen_timestamp_seconds'), extract(epoch from timestamptz '2026-01-01 00:00:00+00')::double precision, 'in the first round of a sweep it is the beginning');
+update private.ledger_check_state set seen_since = '2026-01-02 02:00:00+00';
+select is(gauge('harborline_ledger_seen_timestamp_seconds'), extract(epoch from timestamptz '2026-01-02 02:00:00+00')::double precision, 'then it is the row that was not looked at for the longest time');
 update private.reconcile_state set repaired = 7;
 select is(gauge('harborline_repaired_bonuses'), 7::double precision, 'repaired bonuses are counted for ever');
 select is(gauge('harborline_unlinked_audit_seconds'), 0::double precision, 'every entry is linked') from private.link_entries();

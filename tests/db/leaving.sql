@@ -234,8 +234,8 @@ select is_empty(
             'profiles', 'totals', 'deposits', 'withdrawals', 'bonuses', 'transactions', 'notifications', 'bot_subscriptions', 'lesson_progress', 'mail_choices',
             -- A place in the tree, and what journal rows and notifications tell.
             'positions', 'corrections',
-            -- What is wrong with the ledger, for administrators.
-            'alarms'
+            -- What is wrong with the ledger, for administrators, and who is looked at within the minute.
+            'alarms', 'ledger_changes'
         )
     $$, 'no table of members'' rows is left out'
 );

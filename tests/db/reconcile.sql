@@ -19,6 +19,10 @@ select is(
     'the comparison does nothing but merge, and divides no scan'
 );
 select is(
+    (select (p.proconfig, p.provolatile, p.proparallel)::text from pg_proc as p where p.oid = 'private.compared_bonuses(private.ledger_part,integer[])'::regprocedure),
+    '(,s,s)', 'it is inlined, so that it is planned once, and a second process may help'
+);
+select is(
     (select array_agg(s order by s) from pg_proc as p, unnest(p.proconfig) as s where p.oid = 'private.reconcile()'::regprocedure),
     array['plan_cache_mode=force_custom_plan', 'search_path=""'], 'the repair is planned for what there is to repair'
 );
